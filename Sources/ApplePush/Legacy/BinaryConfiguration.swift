@@ -23,8 +23,8 @@ public struct BinaryConfiguration: Sendable {
     public var barrierCount = 1_000
     /// How long after the last push a barrier is sent. Default: 100 milliseconds.
     public var barrierAfter: Duration = .milliseconds(100)
-    /// How long the answer to a barrier may take after it has reached the gateway's host. If none arrives, the outcome of the
-    /// pushes before it is unknown, and the gateway gets no more barriers. Default: 30 seconds.
+    /// How long the answer to a barrier may take after it has reached the gateway's host. If none arrives, the quiet period decides
+    /// about the pushes before it, and the gateway gets no more barriers. Default: 30 seconds.
     public var barrierTimeout: Duration = .seconds(30)
     /// How long connecting to one of the server's addresses may take. Default: 5 seconds.
     public var connectTimeout: Duration = .seconds(5)

@@ -137,18 +137,22 @@ final class BinaryConversation: Conversation {
 
     func passed(to now: MonotonicInstant) {
         life.passed(to: now)
-        deliver(window.stayedQuiet(for: configuration.quietPeriod, at: now), at: now)
-        if now >= barrierDue { sendBarrier() }
         if now >= barrierEnd {
+            barrierEnd = .distantFuture
+            window.ignoredBarrier()
             wire.window.withLock { $0.ignoredBarrier() }
-            life.close(.barrier)
         }
+        deliver(window.stayedQuiet(for: configuration.quietPeriod, at: now), at: now)
+        if window.count == 0, window.hasBarrier { life.close(.barrier) }
+        if now >= barrierDue { sendBarrier() }
     }
 
     func retire(_ end: ConnectionEnd) { life.retire(end) }
 
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
+        // Not answered, and perhaps taken for an error of ours.
+        if window.hasBarrier, window.count > 0 { wire.window.withLock { $0.closedOnBarrier() } }
         let now = MonotonicInstant.now
         // A certificate may also be refused later, for example once it has been revoked. Then the gateway has already processed
         // pushes.

@@ -5,8 +5,8 @@ import CarillonIO
 ///
 /// A gateway does not confirm the pushes that it accepts. If it refuses a push, it names that push, discards all later ones, and
 /// closes the connection. So a push counts as accepted when a later one is refused, or when no error has arrived for the quiet
-/// period after the push reached the gateway's host. While a barrier is unanswered, silence proves nothing: the gateway will name
-/// either the barrier or an earlier push that it refuses.
+/// period after the push reached the gateway's host. While the answer to a barrier is due, silence proves nothing: the gateway will
+/// name either the barrier or an earlier push that it refuses.
 struct SentWindow {
     /// The fates of the pushes that leave the window, in their order.
     struct Fates: Equatable {
@@ -54,6 +54,8 @@ struct SentWindow {
     /// How many of the bytes that the kernel has accepted have not reached the gateway's host.
     private var underway: UInt64 = 0
     private(set) var hasBarrier = false
+    /// The gateway has not answered the barrier in time.
+    private var isBarrierIgnored = false
 
     /// The identifier of the next push.
     var next: UInt32 { first + UInt32(pushes.count) }
@@ -63,12 +65,15 @@ struct SentWindow {
     /// Whether written bytes have not yet been confirmed by the gateway's host.
     var awaitsArrival: Bool { underway > 0 }
 
+    /// Whether the answer to a barrier is due.
+    private var awaitsBarrier: Bool { hasBarrier && !isBarrierIgnored }
+
     /// Whether all sent pushes have reached the gateway's host.
     var hasArrived: Bool { arrived.count == pushes.count }
 
     /// When the next pushes will have been at the gateway's host for the quiet period.
     func quietEnd(after quiet: Duration) -> MonotonicInstant? {
-        hasBarrier ? nil : marks.first.map { $0.time + quiet }
+        awaitsBarrier ? nil : marks.first.map { $0.time + quiet }
     }
 
     // MARK: What happened
@@ -82,6 +87,9 @@ struct SentWindow {
         append(Self.barrier, length: length)
         hasBarrier = true
     }
+
+    /// The gateway has not answered the barrier in time, so silence counts again.
+    mutating func ignoredBarrier() { isBarrierIgnored = true }
 
     /// The kernel has accepted this many more bytes.
     mutating func wrote(_ bytes: Int) {
@@ -100,7 +108,7 @@ struct SentWindow {
 
     /// No error has arrived until now. Returns the pushes that have been at the gateway's host for at least `quiet`.
     mutating func stayedQuiet(for quiet: Duration, at now: MonotonicInstant) -> ArraySlice<QueuedPush> {
-        if hasBarrier { return [] }
+        if awaitsBarrier { return [] }
         var last: UInt32?
         while let mark = marks.first, now - mark.time >= quiet {
             last = mark.next

@@ -6,6 +6,8 @@ struct WindowSize {
     private var hasLost = false
     /// Whether to use barriers: true until the gateway fails to answer one.
     private(set) var usesBarriers = true
+    /// How many connections in a row were closed while the answer to a barrier was due.
+    private var closedOnBarriers = 0
 
     init(first: Int, limit: Int) {
         self.limit = max(1, limit)
@@ -13,10 +15,19 @@ struct WindowSize {
     }
 
     /// A gateway has determined the outcome of everything that was sent to it.
-    mutating func proved() { count = min(limit, hasLost ? count + count / 8 + 1 : count * 2) }
+    mutating func proved() {
+        closedOnBarriers = 0
+        count = min(limit, hasLost ? count + count / 8 + 1 : count * 2)
+    }
 
-    /// The gateway has not answered a barrier; another one would only put more pushes in doubt.
+    /// The gateway has not answered a barrier; another one would only delay more pushes, or put them in doubt.
     mutating func ignoredBarrier() { usesBarriers = false }
+
+    /// The gateway has closed the connection instead of answering a barrier. Once may be chance.
+    mutating func closedOnBarrier() {
+        closedOnBarriers += 1
+        if closedOnBarriers > 1 { usesBarriers = false }
+    }
 
     /// A connection has ended with pushes whose outcome is unknown.
     mutating func lost() {

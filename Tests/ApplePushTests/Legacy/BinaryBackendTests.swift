@@ -141,23 +141,42 @@ import Testing
         }
     }
 
-    @Test func `after a barrier without an answer the outcome is unknown, and no other is sent`() async throws {
-        let barriers = Mutex(0)
+    @Test func `after a barrier without an answer, silence decides, and no other barrier is sent`() async throws {
+        let seen = Mutex((barriers: 0, pushes: 0))
         try await Self.with {
             $0.barrierTimeout = .milliseconds(100)
             $0.quietPeriod = .milliseconds(400)
         } _: { line in
             while let next = try await line.nextNotification() {
-                if next.token.isEmpty { barriers.withLock { $0 += 1 } }
+                seen.withLock { if next.token.isEmpty { $0.barriers += 1 } else { $0.pushes += 1 } }
             }
         } test: { server, gateway, backend in
-            let first = try TestCredential.certificate()
-            let unknown = await backend.deliver(batch(10), to: gateway, with: first)
-            #expect(unknown.allSatisfy { $0.verdict == .unknown })
-            let quiet = await backend.deliver(batch(10), to: gateway, with: first)
-            #expect(quiet.allSatisfy { $0 == .accepted })
-            #expect(barriers.withLock { $0 } == 1)
+            let certificate = try TestCredential.certificate()
+            for _ in 1...2 {
+                let outcomes = await backend.deliver(batch(10), to: gateway, with: certificate)
+                #expect(outcomes.allSatisfy { $0 == .accepted })
+            }
+            #expect(seen.withLock { $0 == (1, 20) })
             #expect(server.connections == 2)
+        }
+    }
+
+    @Test func `a gateway that closes two connections because of barriers gets no other`() async throws {
+        try await Self.with {
+            $0.quietPeriod = .milliseconds(400)
+        } _: { line in
+            while let next = try await line.nextNotification() {
+                if next.token.isEmpty { return line.closeNotify() }
+            }
+        } test: { server, gateway, backend in
+            let certificate = try TestCredential.certificate()
+            for _ in 1...2 {
+                let unknown = await backend.deliver(batch(10), to: gateway, with: certificate)
+                #expect(unknown.allSatisfy { $0.verdict == .unknown })
+            }
+            let quiet = await backend.deliver(batch(10), to: gateway, with: certificate)
+            #expect(quiet.allSatisfy { $0 == .accepted })
+            #expect(server.connections == 3)
         }
     }
 

@@ -100,6 +100,18 @@ import Testing
         #expect(Self.numbers(window.closed().unknown) == [1, 2, 3])
     }
 
+    @Test func `once the gateway has ignored a barrier, silence proves what came before it`() {
+        var window = Self.window(3)
+        window.appendBarrier(length: 18)
+        window.wrote(18)
+        window.arrived(allBut: 0, at: Self.time(1))
+        window.ignoredBarrier()
+        #expect(window.quietEnd(after: .seconds(3)) == Self.time(3))
+        #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(2)).isEmpty)
+        #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(3))) == [1, 2, 3])
+        #expect(window.closed() == SentWindow.Fates())
+    }
+
     @Test func `after an error there is nothing left to be quiet about`() {
         var window = Self.window(3)
         _ = window.answered(BinaryReply(status: 8, identifier: 2))
