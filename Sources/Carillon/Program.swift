@@ -14,8 +14,13 @@ struct Program {
     static func main() async {
         openStandardStreams()
         dumpNothing()
+        MemoryLimit.explainShortages()
         signal(SIGPIPE, SIG_IGN)  // a reader that goes away ends a write, not the program
         let program = Program(environment: ProcessInfo.processInfo.environment)
+        if let complaint = MemoryLimit.complaint {
+            TextStream(descriptor: 2, environment: program.environment).complain(complaint)
+            exit(ExitStatus.exhausted.code)
+        }
         exit(await program.run(Array(CommandLine.arguments.dropFirst())).code)
     }
 

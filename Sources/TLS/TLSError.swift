@@ -1,4 +1,5 @@
 package import CarillonIO
+import Glibc
 
 /// What is wrong with a certificate, a key or a TLS connection.
 package struct TLSError: CodedError {
@@ -22,6 +23,8 @@ package struct TLSError: CodedError {
         case tooCostly
         /// The kind of key cannot be used for this purpose.
         case unsupportedKey
+        /// There was no memory to read it.
+        case exhausted
 
         // Connections.
 
@@ -62,6 +65,11 @@ package struct TLSError: CodedError {
         (self.code, self.message, underlying) = (code, message, nil)
         self.alert = alert
         self.isAboutCertificate = isAboutCertificate
+    }
+
+    /// There was no memory to read what is named.
+    static func shortage(reading what: String) -> TLSError {
+        TLSError(.exhausted, "\(what) could not be read: \(IOError.advice(onShortage: ENOMEM) ?? "")")
     }
 
     package init(_ error: IOError) {

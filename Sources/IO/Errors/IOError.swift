@@ -65,6 +65,18 @@ package struct IOError: CodedError {
         }
     }
 
+    /// The errno of a shortage if no file can be opened at the moment. Libraries report such a shortage as something else, such
+    /// as a name that does not exist.
+    package static var shortage: CInt? {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        let number = Glibc.errno
+        guard descriptor < 0 else {
+            close(descriptor)
+            return nil
+        }
+        return advice(onShortage: number) == nil ? nil : number
+    }
+
     /// How many files this process may have open. getrlimit(2).
     package static var openFiles: UInt? {
         var limit = rlimit()

@@ -23,10 +23,12 @@ final class Certificate: Sendable {
             ERR_clear_error()
             let pointer = MemoryBIO.reading(text[block.range]) { PEM_read_bio_X509($0, nil, nil, nil) }
             guard let pointer else {
+                let errors = OpenSSLErrors.take()
+                if errors.isShortage { throw .shortage(reading: what) }
                 let place = blocks.count == 1 ? "the certificate" : "certificate \(index + 1) of \(blocks.count)"
                 throw TLSError(
                     .malformedCertificate,
-                    "\(place) in \(what) cannot be read (\(OpenSSLErrors.take().text)): it may have been cut or altered"
+                    "\(place) in \(what) cannot be read (\(errors.text)): it may have been cut or altered"
                 )
             }
             certificates.append(Certificate(owning: pointer))

@@ -11,8 +11,9 @@ package enum PKCS12 {
     ) throws(TLSError) -> (certificatePEM: String, privateKeyPEM: String) {
         ERR_clear_error()
         guard let bundle = MemoryBIO.reading(bytes[...], { d2i_PKCS12_bio($0, nil) }) else {
-            let reason = OpenSSLErrors.take().text
-            throw TLSError(.malformedCertificate, "this is not a PKCS#12 file, or it is damaged (\(reason))")
+            let errors = OpenSSLErrors.take()
+            if errors.isShortage { throw .shortage(reading: "the PKCS#12 file") }
+            throw TLSError(.malformedCertificate, "this is not a PKCS#12 file, or it is damaged (\(errors.text))")
         }
         defer { PKCS12_free(bundle) }
         var secret = passphrase + [0]  // as a C string
@@ -71,6 +72,7 @@ package enum PKCS12 {
     }
 
     private static func refusal(_ errors: OpenSSLErrors) -> TLSError {
+        if errors.isShortage { return .shortage(reading: "the PKCS#12 file") }
         if errors.contains(library: ERR_LIB_PKCS12, reason: PKCS12_R_MAC_VERIFY_FAILURE) {
             return TLSError(.wrongPassphrase, "the passphrase does not open the PKCS#12 file")
         }

@@ -19,6 +19,7 @@ extension Key {
         }
         guard let pointer else {
             let errors = OpenSSLErrors.take()
+            if errors.isShortage { throw .shortage(reading: "the private key in \(what)") }
             guard wasAsked else {
                 let fault = PEMFault(in: text[block.range])
                 throw TLSError(.malformedKey, "the private key in \(what) cannot be read: \(fault)")

@@ -31,6 +31,9 @@ struct OpenSSLErrors: Error {
             || contains(library: ERR_LIB_EVP, reason: EVP_R_UNSUPPORTED_ALGORITHM)
     }
 
+    /// There was no memory for what was asked. Only then do OpenSSL's errors say nothing about its input.
+    var isShortage: Bool { entries.contains { $0.reason == CInt(ERR_R_MALLOC_FAILURE) } }
+
     /// OpenSSL's text, for the end of a sentence.
     var text: String {
         entries.isEmpty ? "no reason given" : entries.map(\.text).joined(separator: ", ")

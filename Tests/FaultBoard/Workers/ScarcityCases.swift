@@ -24,6 +24,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [150, 200, 250, 400])
+    func `W22: a worker without enough address space says so and ends with status 70`(megabytes: Int) async throws {
+        try await Scene.with { scene in
+            let worker = try scene.fleet.start(shell: "ulimit -v \(megabytes << 10)")
+            #expect(try await worker.end(within: .seconds(10)) == .status(70))
+            #expect(worker.said.contains("is \(megabytes) MB of address space"))
+        }
+    }
+
+    @Test func `W23: a worker that is short of descriptors while it starts says so, and crashes at no limit`()
+        async throws
+    {
+        try await Scene.with { scene in
+            for files in 4...20 {
+                let url = "postgresql://no-such-host.invalid/x"
+                let worker = try scene.fleet.start(database: url, shell: "ulimit -n \(files)")
+                let exit = try await worker.end(within: .seconds(30))
+                let saysSo = worker.said.contains("ulimit -n")
+                #expect([.status(69), .status(70), .status(75)].contains(exit), "\(files): \(exit)")
+                #expect(saysSo || worker.said.contains("no-such-host.invalid"), "\(files): \(worker.said)")
+            }
+        }
+    }
+
     @Test func `W11: a worker whose output is closed, or not read, goes on sending`() async throws {
         try await Scene.with { scene in
             let pipe = scene.folder.file("pipe")
