@@ -387,9 +387,7 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
 -- that may only name the view can take that one, and so can pass for a cancel, but can make none wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
-
--- Rows that are only locked: places 0 to 63 for cancels of the messages that belong to them, and 64 for requeueing. A trigger of
--- apps inserts them.
+-- Rows that are only locked: places 0 to 63 for cancels of messages, and 64 for requeueing. A trigger of apps inserts them.
 CREATE TABLE carillon.app_locks (
     app_id integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
     place  smallint,

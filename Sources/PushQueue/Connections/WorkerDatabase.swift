@@ -9,21 +9,6 @@ import CarillonSchema
 /// a connection for itself. Statements that write for an app use the shared connection or, once they have timed out on a
 /// lock, the detour: a connection where only such statements wait for each other.
 final class WorkerDatabase {
-    /// What a connection of its own is opened for.
-    enum Purpose: Hashable {
-        case maintenance(MaintenanceTask.Name)
-        case takeOver
-        case notes
-        case split
-        case detour
-    }
-
-    private struct MetLock {
-        let error: PostgresError
-        /// How many more were not logged.
-        let suppressed: Int
-    }
-
     /// A statement with at least this many rows is a large one.
     static let manyRows = 64
     /// The lock timeout of the shared connection: a holder has had its lock at least this long.
