@@ -809,8 +809,8 @@ COMMENT ON COLUMN carillon.activity_stamps.highest IS
 COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
--- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role that
--- may only name the view can take that one, and make no cancel wait.
+-- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
+-- that may only name the view can take that one, and make no cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 -- Rows that are only locked: places 0 to 63 for cancels of messages, and 64 for requeueing. A trigger of apps inserts them.
 CREATE TABLE carillon.app_locks (
@@ -9307,7 +9307,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = 'cfc385bd1c2bdc0d06a7c1480fc90b891f2dcd57f84a893a446c4eca47ac2ceb' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = '521eea626d84610ff79c991ff91c9eb9ffe885f741f03654ab1ea9d217add9fe' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'f406db010b08c0c2c6a5dd68dc6208eaddff8b083db2552f02387bfff9caa4d8' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'f87446f5b49b0f9a821a415c13b2d9b8cc5623e16e749f4eac40409373f954ae' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '00f3d2f6d6f1f539a428c245788684e5b6917c44b56b9cd240ba242a57b6c438' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '0eafe6be7d833939d5140df94222266b49a8baead7a74e645711bf618dccee17' WHERE version = '6';
