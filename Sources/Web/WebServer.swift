@@ -114,7 +114,10 @@ package final class WebServer: Sendable {
         )
         guard let daemon else {
             _ = Socket(owning: descriptor)
-            throw IOError(.system, "The HTTP server cannot start: too few descriptors, threads or memory.")
+            throw IOError(
+                .exhausted,
+                "The HTTP server cannot start: it lacks descriptors, threads or memory. Raise the limits (ulimit -n)."
+            )
         }
         running.withLock { $0 = Running(daemon: daemon, port: port) }
     }

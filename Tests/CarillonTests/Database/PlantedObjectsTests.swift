@@ -61,7 +61,8 @@ import Testing
         let tokens = try shop.folder.write("tokens.csv", "token\n\(Shop.token("cc"))\n")
         let text = ["--alert", "hi", "--wait", "0s"]
         return [
-            ["migrate", "status"], ["migrate", "up"], ["credential", "import", "new", "--file", certificate],
+            ["migrate", "status"], ["migrate", "up"], ["adopt"],
+            ["credential", "import", "new", "--file", certificate],
             ["credential", "list"], ["credential", "check", "new"],
             ["app", "add", "new", "--credential", "new", "--topic", "com.example.new"],
             ["app", "set", "new", "--max-rate", "10"], ["app", "list"], ["app", "show", "new"],

@@ -83,7 +83,7 @@ import Testing
             try await scene.client.session { session in
                 try await session.script("BEGIN; LOCK TABLE carillon.feedback IN SHARE ROW EXCLUSIVE MODE")
                 let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
-                try await scene.waitsForLock("INSERT INTO carillon.feedback")
+                try await scene.waitsForLock("SELECT carillon.keep_feedback")
                 worker.terminate()
                 try await worker.says("Stopping")
                 try await session.script("COMMIT")
