@@ -104,7 +104,7 @@ import Testing
                 try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
                 try await shop.enqueue(3)
                 try await shop.database.connection.script(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'carillon %'"
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'carillon %'"
                 )
                 _ = try await worker.line(containing: "this database is a copy", on: loop)
                 let delivered = await shop.gateway.deliveries().count
