@@ -8938,7 +8938,7 @@ COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when a worker tries the app
 -- One row for each app. The last minute means the current minute and the previous one.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
-    carillon.queue_depth(a.id) AS depth,
+    queue.depth,
     coalesce(flying.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
@@ -8952,8 +8952,10 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
-    carillon.depth_is(carillon.queue_depth(a.id)) AS depth_is
+    carillon.depth_is(queue.depth) AS depth_is
 FROM carillon.apps a
+-- With OFFSET, the queue is counted once for both columns.
+CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS depth OFFSET 0) queue
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
 LEFT JOIN LATERAL (
@@ -9364,7 +9366,7 @@ UPDATE carillon.schema_routines SET checksum = '73937c9b84b57c2d31cf01aac20106bd
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = '20fcd7223df22e1c182c8522e40c97b68212a900ba9c7a7f0786ee7fb3eea2f9' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = 'd70f2592a3c7862f591f246fa50dbcf653c034daeeaf7364051b584622230685' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '2f0f065af5643229faedcf600de98df43fd807c168ffa15809d3d159eebdc802' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = '360107ad58f14f78eac5c19136eac02fbaa77e79a6c45d596995d10ff1a772bd' WHERE file = 'views/worker_status.sql';

@@ -1,7 +1,7 @@
 -- One row for each app. The last minute means the current minute and the previous one.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
-    carillon.queue_depth(a.id) AS depth,
+    queue.depth,
     coalesce(flying.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
@@ -15,8 +15,10 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
-    carillon.depth_is(carillon.queue_depth(a.id)) AS depth_is
+    carillon.depth_is(queue.depth) AS depth_is
 FROM carillon.apps a
+-- With OFFSET, the queue is counted once for both columns.
+CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS depth OFFSET 0) queue
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
 LEFT JOIN LATERAL (

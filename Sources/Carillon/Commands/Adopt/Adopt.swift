@@ -116,7 +116,7 @@ private struct Adoption: Sendable {
                     ? "All jobs that wait expire."
                     : "Jobs enqueued before \(TimeText.seconds(time)) expire, and all others are sent."
             }
-            ?? "All of them are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older ones."
+            ?? "All jobs that wait are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older jobs."
         return "Workers send from this database. \(expiring)"
     }
 }
