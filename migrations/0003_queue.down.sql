@@ -3,6 +3,6 @@ DROP TABLE carillon.app_locks, carillon.activity_stamps, carillon.activity_updat
     carillon.dedupe, carillon.unknown_outcomes, carillon.cancelled, carillon.split_messages, carillon.unfinished,
     carillon.inflight, carillon.workers, carillon.scheduled, carillon.messages;
 DROP TYPE carillon.paced_push, carillon.push_decisions, carillon.device_slot, carillon.remnant, carillon.cancelled_job,
-    carillon.job, carillon.push_rules;
+    carillon.job;
 
 DELETE FROM carillon.schema_migrations WHERE version = 3;

@@ -42,6 +42,19 @@ CREATE TYPE carillon.message_arguments AS (
     badge_add         bigint
 );
 
+-- What Apple requires of the pushes of one type.
+CREATE TYPE carillon.push_rules AS (
+    push_type            text,
+    topic_suffix         text,
+    priorities           smallint[],
+    default_priority     smallint,
+    payload_limit        integer,
+    collapse_id_limit    integer,
+    is_silent            boolean,
+    needs_expiration     boolean,
+    needs_provider_token boolean
+);
+
 -- A message without its tokens, checked and ready to be stored, or its refusal.
 CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,

@@ -104,7 +104,7 @@ BEGIN
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal
                 fail_jobs discard_unreadable shortened_token split_job split
-                most_payload_bytes oversized_payload most_reference_bytes
+                most_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death

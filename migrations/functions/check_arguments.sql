@@ -2,9 +2,9 @@
 --
 -- Only functions that users call pin search_path. These leave it to them.
 
--- A claim keeps no more of a reference. PostgreSQL inlines the function.
+-- As in the table of messages. PostgreSQL inlines the function.
 CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 16384 $$;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1024 $$;
 COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
 
 -- Others would break what computes with them. PostgreSQL inlines the function.

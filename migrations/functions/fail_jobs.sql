@@ -188,7 +188,7 @@ DECLARE
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
     RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
-        reference => left(m.reference, carillon.most_reference_bytes()), attempt => m.attempt, lost_claims => m.lost_claims,
+        reference => m.reference, attempt => m.attempt, lost_claims => m.lost_claims,
         origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
         RETURN false;

@@ -32,6 +32,12 @@ package struct Rows: ~Copyable {
         return PQgetisnull(pointer, CInt(row), CInt(column)) != 0
     }
 
+    /// How many bytes the values of the column have together.
+    package func byteCount(of column: Column) throws(PostgresError) -> Int {
+        let column = CInt(try place(of: column))
+        return indices.reduce(0) { $0 + Int(PQgetlength(pointer, CInt($1), column)) }
+    }
+
     /// An `int2`, `int4` or `int8`.
     package func int64(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
         let column = try place(of: column)

@@ -37,7 +37,7 @@ extension ClaimRows {
                 installation: installation,
                 areQuarantined: try rows.bool(claimRow, columns.quarantined)
             )
-            claim.reserve(jobs: rows.count)
+            try claim.reserve(for: rows, columns)
             jobs = consume claim
         }
         var seen = TokenSet()
@@ -56,6 +56,15 @@ extension ClaimRows {
 }
 
 extension ClaimedJobs {
+    /// Exactly, because large rows in flight are most of what a worker holds in memory.
+    fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns) throws(PostgresError) {
+        var bytes = 0
+        for column in [columns.tokens, columns.payload, columns.payloads, columns.topic, columns.collapseID] {
+            bytes += try rows.byteCount(of: column)
+        }
+        reserve(jobs: rows.count, bytes: bytes, texts: try rows.byteCount(of: columns.reference))
+    }
+
     /// A null means the default of its column.
     fileprivate mutating func read(
         _ rows: borrowing Rows,

@@ -90,8 +90,8 @@ package enum ClaimStatement {
             ELSE nullif(p.on_unknown, 'retry') END AS on_unknown
         """
 
-    /// Texts that are too long to be sent are cut to a length that is still refused. The claim has a row of its own: its columns
-    /// in the row of each job would cost a fifteenth of the throughput of rows with one token.
+    /// The claim has a row of its own: its columns in the row of each job would cost a fifteenth of the throughput of rows with one
+    /// token.
     package static let statement = Statement(
         "claim",
         """
@@ -106,11 +106,9 @@ package enum ClaimStatement {
             ) AS c
         ), picked AS (
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.tid FROM fitting f WHERE f.fits))
-            RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, left(m.push_type, 64) AS push_type, m.priority,
-                m.expires_at, left(m.collapse_id, 65) AS collapse_id, left(m.topic, 256) AS topic,
-                left(m.reference, carillon.most_reference_bytes()) AS reference, left(m.on_unknown, 64) AS on_unknown, m.attempt,
-                m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status, left(m.last_reason, 256) AS last_reason,
-                m.unanswered
+            RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority, m.expires_at, m.collapse_id,
+                m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
+                m.last_reason, m.unanswered
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,

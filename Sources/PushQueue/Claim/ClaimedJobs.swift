@@ -130,9 +130,10 @@ package struct ClaimedJobs: Sendable {
         }
     }
 
-    mutating func reserve(jobs: Int) {
+    mutating func reserve(jobs: Int, bytes: Int, texts: Int) {
         self.jobs.reserveCapacity(jobs)
-        batch.reserve(pushes: jobs, headings: jobs, bytes: jobs * 256)
+        self.texts.reserveCapacity(texts)
+        batch.reserve(pushes: jobs, headings: jobs, bytes: bytes)
     }
 
     // MARK: Reading

@@ -7,14 +7,13 @@ import Testing
 @Suite struct HeadingCases {
     private static let bad: [(column: String, value: String, reason: String)] = [
         ("topic", "'a b'", "MalformedTopic"), ("topic", #"E'a\r\napns-priority: 10'"#, "MalformedTopic"),
-        ("topic", "repeat('a', 256)", "MalformedTopic"), ("topic", "'tüpic'", "MalformedTopic"),
-        ("topic", "E'a\\x7f'", "MalformedTopic"), ("topic", "repeat('a', 5000000)", "MalformedTopic"),
+        ("topic", "'tüpic'", "MalformedTopic"), ("topic", "E'a\\x7f'", "MalformedTopic"),
         ("collapse_id", #"E'a\r\napns-topic: b'"#, "MalformedCollapseId"),
         ("collapse_id", "repeat('x', 65)", "MalformedCollapseId"),
         ("collapse_id", "repeat('ü', 33)", "MalformedCollapseId"), ("collapse_id", "' a'", "MalformedCollapseId"),
         ("collapse_id", "'a '", "MalformedCollapseId"), ("collapse_id", "E'\\x01'", "MalformedCollapseId"),
         ("collapse_id", "E'\\x7f'", "MalformedCollapseId"), ("collapse_id", "E'a\\tb'", "MalformedCollapseId"),
-        ("collapse_id", "repeat('x', 5000000)", "MalformedCollapseId"), ("priority", "0", "UnknownPriority"),
+        ("collapse_id", "repeat('x', 255)", "MalformedCollapseId"), ("priority", "0", "UnknownPriority"),
         ("priority", "-1", "UnknownPriority"), ("priority", "9", "UnknownPriority"),
         ("priority", "11", "UnknownPriority"),
         // Its last eight bits are a 10.
@@ -22,10 +21,10 @@ import Testing
         ("priority", "-32768", "UnknownPriority"), ("push_type", "''", "UnknownPushType"),
         ("push_type", "'ALERT'", "UnknownPushType"), ("push_type", "'alert '", "UnknownPushType"),
         ("push_type", #"E'alert\r\nx: y'"#, "UnknownPushType"),
-        ("push_type", "repeat('x', 5000000)", "UnknownPushType"),
+        ("push_type", "repeat('x', 255)", "UnknownPushType"),
         // The value is ambiguous: the caller may want at most one send.
         ("on_unknown", "''", "MalformedOnUnknown"), ("on_unknown", "'Fail'", "MalformedOnUnknown"),
-        ("on_unknown", "'never'", "MalformedOnUnknown"), ("on_unknown", "repeat('x', 1000000)", "MalformedOnUnknown"),
+        ("on_unknown", "'never'", "MalformedOnUnknown"), ("on_unknown", "repeat('x', 255)", "MalformedOnUnknown"),
     ]
 
     private static let rejected = [

@@ -1,3 +1,4 @@
+import ApplePushSimulator
 import Testing
 
 /// Rows that are too large for a claim, for the server or for anything.
@@ -58,6 +59,41 @@ import Testing
             )
             try await scene.enqueue(300)
             try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.finish()
+        }
+    }
+    @Test(arguments: [([], 100), (["--web"], 128)])
+    func `P18: a worker's memory is bounded while all rows in flight are as large as rows can be`(
+        flags: [String],
+        megabytes: Int
+    ) async throws {
+        try await Scene.with({ $0.delay = .seconds(2) }) { scene in
+            let count = 9000
+            let reference = String(repeating: "r", count: 1000)
+            let padding = String(repeating: "x", count: 4040)
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, reference, collapse_id)
+                SELECT a.id, ARRAY[lpad(to_hex(n), 64, '0')],
+                    ('{"aps":{"alert":"Board"},"x":"\(padding)"}')::json, '\(reference)' || n, lpad(n::text, 64, '0')
+                FROM carillon.apps a, generate_series(1, \(count)) n
+                """
+            )
+            scene.ledger.committed(
+                (1...count).map { number in
+                    Ledger.Message(
+                        reference: "\(reference)\(number)",
+                        tokens: [Scene.token("", number)],
+                        payload: #"{"aps":{"alert":"Board"},"x":"\#(padding)"}"#,
+                        mayRepeat: true
+                    )
+                }
+            )
+            let worker = try await scene.fleet.started(Fleet.patient + flags, lease: Fleet.calm)
+            try await scene.drained()
+            let memory = try #require(worker.mostMemory) >> 20
+            print("fault board: P18: \(memory) MB at most")
+            #expect(memory < megabytes)
             try await scene.finish()
         }
     }

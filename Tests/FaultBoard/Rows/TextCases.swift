@@ -25,7 +25,7 @@ import Testing
 
     @Test func `P10: text of any kind goes through a plain INSERT into results and failures as it is`() async throws {
         try await Scene.with { scene in
-            for (place, text) in (Self.nasty + [String(repeating: "ü'", count: 4000)]).enumerated() {
+            for (place, text) in (Self.nasty + [String(repeating: "ü'", count: 341)]).enumerated() {
                 // One token is sent and one fails, so that both tables get the text.
                 let good = Scene.token("cc", place)
                 let quoted = OddRow.quoted(text)
@@ -39,18 +39,12 @@ import Testing
                 let payload = try await scene.client.text(
                     "SELECT json_build_object('aps', json_build_object('alert', \(quoted)))"
                 )
-                guard payload.utf8.count <= 4096 else {
-                    scene.ledger.committed([
-                        Ledger.Message(reference: text, tokens: [good, text], payload: "", mayRepeat: true)
-                    ])
-                    continue
-                }
                 scene.ledger.committed([
                     Ledger.Message(reference: text, tokens: [good, text], payload: payload, mayRepeat: true)
                 ])
             }
             try await scene.fleet.started()
-            let audit = try await scene.finish(localReasons: ["MalformedToken", "PayloadTooLarge"])
+            let audit = try await scene.finish(localReasons: ["MalformedToken"])
             for text in Self.nasty {
                 #expect(audit.outcomes.results[text]?.map(\.sent) == [1], "\(text)")
                 #expect(audit.outcomes.failures[text]?.map(\.token) == [text], "\(text)")

@@ -10,7 +10,11 @@ import Testing
         ("name", 255), ("certificate", 65_536), ("private_key", 65_536), ("passphrase", 4_096), ("key_id", 64),
         ("team_id", 64),
     ]
-    private static let apps = [("name", 255), ("gateway_ca", 262_144)]
+    private static let apps = [("name", 255), ("gateway_ca", 262_144), ("paused_reason", 1024)]
+    private static let tokens = [("owner", 1024)]
+    private static let messages = [
+        ("reference", 1024), ("push_type", 255), ("collapse_id", 255), ("topic", 255), ("on_unknown", 255),
+    ]
 
     @Test func `a text is stored up to its limit, and one byte more violates a constraint whose name says the limit`()
         async throws
@@ -34,6 +38,28 @@ import Testing
                     #expect(error?.sqlState == "23514")
                     #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
                     #expect(SettingsError(try #require(error)).message.contains(" at most"), "\(constraint)")
+                }
+            }
+        }
+    }
+
+    @Test func `the texts of a message and of a token are stored up to a limit, also by a plain INSERT`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let rows = [
+                ("messages", "app_id, tokens, payload", "1, '{aa}', '{}'", Self.messages),
+                ("scheduled", "app_id, id, tokens, payload, run_at", "1, 1, '{aa}', '{}', now()", Self.messages),
+                ("tokens", "app_id, token", "1, 'aa'", Self.tokens),
+            ]
+            for (table, columns, values, texts) in rows {
+                for (column, limit) in texts {
+                    let insert = "INSERT INTO carillon.\(table) (\(columns), \(column)) VALUES (\(values), "
+                    let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
+                    try await database.run("\(insert)\(text)); DELETE FROM carillon.\(table)")
+                    let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
+                        try await database.run("\(insert)\(text) || 'x')")
+                    }
+                    #expect(error?.sqlState == "23514")
+                    #expect(error?.constraint?.hasSuffix("_\(column)_is_\(limit)_bytes_at_most") == true)
                 }
             }
         }
