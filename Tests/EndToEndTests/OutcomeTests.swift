@@ -18,14 +18,14 @@ import Testing
         )
     }
 
-    @Test func `a reference may be longer than an index takes`() async throws {
+    @Test func `a reference may be as long as its table takes`() async throws {
         try await Queue.with { queue in
-            let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 200) n)"
+            let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 32) n)"
             try await insert(queue, tokens: "{aa}", [("reference", long)])
             try await insert(queue, tokens: "{bb}")
             let report = try await queue.drain(RecordedBackend { _ in .accepted })
             #expect(report.counters.total.sent == 2)
-            #expect(try await queue.database.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
+            #expect(try await queue.database.number("SELECT max(length(reference)) FROM carillon.results") == 1024)
         }
     }
 

@@ -78,7 +78,7 @@ import Testing
             #expect(try await database.value("SELECT count(*) FROM pg_trigger WHERE tgrelid = \(oid)") == "0")
             #expect(
                 try await database.value(
-                    "SELECT count(*) FROM pg_constraint WHERE conrelid = \(oid) AND contype NOT IN ('p', 'n')"
+                    "SELECT count(*) FROM pg_constraint WHERE conrelid = \(oid) AND contype NOT IN ('p', 'n', 'c')"
                 ) == "0"
             )
         }

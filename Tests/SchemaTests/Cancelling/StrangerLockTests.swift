@@ -36,7 +36,11 @@ import Testing
                         CREATE FUNCTION pg_temp.delete_all() RETURNS void BEGIN ATOMIC DELETE FROM carillon.cancelling; END
                         """
                     )
-                    let mode = "SELECT l.mode FROM pg_locks l WHERE l.relation = 'carillon.cancelling'::regclass"
+                    // Databases of other tests have tables with the same number.
+                    let mode = """
+                        SELECT l.mode FROM pg_locks l
+                        WHERE l.relation = 'carillon.cancelling'::regclass AND l.pid = pg_backend_pid()
+                        """
                     #expect(try await tenant.rows(mode) == ["(RowExclusiveLock)"])
                     try await database.run("SET lock_timeout = '100ms'; SELECT carillon.promote(10)")
                     #expect(try await database.rows("SELECT id FROM carillon.messages") == ["(100)"])
