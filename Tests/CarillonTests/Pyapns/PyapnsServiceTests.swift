@@ -125,7 +125,10 @@ import Testing
                     async let answer = client.call("notify", "shop", Shop.token("aa"), Client.hello("1"))
                     try await loop.eventually("the call waits for the lock") {
                         try await shop.database.number(
-                            "SELECT count(*) FROM pg_locks l WHERE NOT l.granted AND l.relation = 'carillon.messages'::regclass"
+                            """
+                            SELECT count(*) FROM pg_locks l WHERE NOT l.granted AND l.relation = 'carillon.messages'::regclass
+                                AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                            """
                         ) == 1
                     }
                     program.signal(SIGTERM)

@@ -224,7 +224,10 @@ import Testing
                     )
                     try await loop.eventually("it waits for the reader") {
                         try await reader.value(
-                            "SELECT count(*) FROM pg_locks WHERE relation = 'carillon.wide'::regclass AND NOT granted"
+                            """
+                            SELECT count(*) FROM pg_locks l WHERE NOT l.granted AND l.relation = 'carillon.wide'::regclass
+                                AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                            """
                         ) == "1"
                     }
                     try await reader.session { other async throws in
