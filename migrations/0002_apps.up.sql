@@ -77,7 +77,7 @@ CREATE TABLE carillon.apps (
     updated_at       timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
     CONSTRAINT apps_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
-    CONSTRAINT apps_paused_reason_is_1024_bytes_at_most CHECK (octet_length(paused_reason) <= 1024),
+    CONSTRAINT apps_paused_reason_is_4_kb_at_most CHECK (octet_length(paused_reason) <= 4096),
     CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
     CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
     CONSTRAINT apps_channel_gateway_is_300_bytes_at_most CHECK (octet_length(channel_gateway) <= 300),

@@ -10,7 +10,8 @@ CREATE TABLE carillon.tokens (
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
-    CONSTRAINT tokens_owner_is_1024_bytes_at_most CHECK (octet_length(owner) <= 1024),
+    -- About as long as an index takes.
+    CONSTRAINT tokens_owner_is_2048_bytes_at_most CHECK (octet_length(owner) <= 2048),
     -- As in token_kinds(). No broadcast would reach a token of an unknown kind.
     CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
         'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))

@@ -268,7 +268,7 @@ CREATE TABLE carillon.apps (
     updated_at       timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
     CONSTRAINT apps_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
-    CONSTRAINT apps_paused_reason_is_1024_bytes_at_most CHECK (octet_length(paused_reason) <= 1024),
+    CONSTRAINT apps_paused_reason_is_4_kb_at_most CHECK (octet_length(paused_reason) <= 4096),
     CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
     CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
     CONSTRAINT apps_channel_gateway_is_300_bytes_at_most CHECK (octet_length(channel_gateway) <= 300),
@@ -1104,7 +1104,8 @@ CREATE TABLE carillon.tokens (
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
-    CONSTRAINT tokens_owner_is_1024_bytes_at_most CHECK (octet_length(owner) <= 1024),
+    -- About as long as an index takes.
+    CONSTRAINT tokens_owner_is_2048_bytes_at_most CHECK (octet_length(owner) <= 2048),
     -- As in token_kinds(). No broadcast would reach a token of an unknown kind.
     CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
         'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))
@@ -8188,6 +8189,7 @@ DECLARE
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
         OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
+        OR octet_length(register_token.owner) > 2048
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
@@ -8195,6 +8197,9 @@ BEGIN
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
             WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
+            WHEN octet_length(register_token.owner) > 2048 THEN carillon.refusal('owner', 'text of 2048 bytes at most',
+                quote_literal(left(register_token.owner, 40)) || '… (' || octet_length(register_token.owner) || ' bytes)',
+                'Pass an id of your own, such as the number of a user.')
             ELSE carillon.refusal('expires_at',
                 'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
                 'Leave it out for a token that does not expire.') END;
@@ -9317,11 +9322,11 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = 'cfc385bd1c2bdc0d06a7c1480fc90b891f2dcd57f84a893a446c4eca47ac2ceb' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = 'a9721dcac9849777ac0eb7feefea51ac404d5ddbf3c2795288540c0c7aed2623' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = 'f1b8434cc428fdea684981ef36cea5cae690682491b0679dc409bd94d134c0f9' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '777129212ebe67d1a500d8e08c36ed22de07aa940fa868a1f97ec01745c32fcb' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '00f3d2f6d6f1f539a428c245788684e5b6917c44b56b9cd240ba242a57b6c438' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = '5a193f7bff751bea10ffb52e6e4d3aac365871e83ea36a15fa31589f28dcc6da' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = '0228c6f14bcf844f469db2dcbf559e9656dd72276f4d79035572e95dd8ffffbd' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'e9e23f22749fb225a9b18c727991afc96f5ff134ff6f4524479c58be8512f62c' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'c37ca54da67a2b026ed924c3818e6a62469b8395661c829d045533b02dc9b824' WHERE file = 'functions/api_tokens.sql';
@@ -9371,7 +9376,7 @@ UPDATE carillon.schema_routines SET checksum = 'a3747849dc31cb6b96d78dd7ec0adbec
 UPDATE carillon.schema_routines SET checksum = '87e45797dae1eeae12ce579929121f27ce6c3f96e86584b91d632ab3697680d3' WHERE file = 'functions/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = '73937c9b84b57c2d31cf01aac20106bd593bc42b49666ebc69d9dfbb0fa5e389' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '9bb332c570073b48ee46cf6549309e91372fe8d9e61ebb0b3f32ef92d805c517' WHERE file = 'functions/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = '8a0fb34f05dd8927ea7e6bf84a934783abf3ec3651bdc71207c38efbc5a80880' WHERE file = 'rights.sql';

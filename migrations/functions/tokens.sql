@@ -83,6 +83,7 @@ DECLARE
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
         OR register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at)
+        OR octet_length(register_token.owner) > 2048
     THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
@@ -90,6 +91,9 @@ BEGIN
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
             WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
+            WHEN octet_length(register_token.owner) > 2048 THEN carillon.refusal('owner', 'text of 2048 bytes at most',
+                quote_literal(left(register_token.owner, 40)) || '… (' || octet_length(register_token.owner) || ' bytes)',
+                'Pass an id of your own, such as the number of a user.')
             ELSE carillon.refusal('expires_at',
                 'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
                 'Leave it out for a token that does not expire.') END;

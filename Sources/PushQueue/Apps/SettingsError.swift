@@ -50,7 +50,7 @@ package struct SettingsError: CodedError {
         "certificates_team_id_is_64_bytes_at_most": "A team id may have 64 bytes at most.",
         "apps_name_is_not_empty": "An app needs a name.",
         "apps_name_is_255_bytes_at_most": "The name of an app may have 255 bytes at most.",
-        "apps_paused_reason_is_1024_bytes_at_most": "The reason of a pause may have 1,024 bytes at most.",
+        "apps_paused_reason_is_4_kb_at_most": "The reason of a pause may have 4,096 bytes at most.",
         "apps_gateway_is_300_bytes_at_most": "A gateway may have 300 bytes at most.",
         "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may have 300 bytes at most.",
         "apps_channel_gateway_is_300_bytes_at_most": "A channel gateway may have 300 bytes at most.",

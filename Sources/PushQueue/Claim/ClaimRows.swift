@@ -56,7 +56,7 @@ extension ClaimRows {
 }
 
 extension ClaimedJobs {
-    /// Exactly, because large rows in flight are most of what a worker holds in memory.
+    /// What the rows need: large rows in flight are most of what a worker holds in memory, and growing would double it.
     fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns) throws(PostgresError) {
         var bytes = 0
         for column in [columns.tokens, columns.payload, columns.payloads, columns.topic, columns.collapseID] {

@@ -10,8 +10,8 @@ import Testing
         ("name", 255), ("certificate", 65_536), ("private_key", 65_536), ("passphrase", 4_096), ("key_id", 64),
         ("team_id", 64),
     ]
-    private static let apps = [("name", 255), ("gateway_ca", 262_144), ("paused_reason", 1024)]
-    private static let tokens = [("owner", 1024)]
+    private static let apps = [("name", 255), ("gateway_ca", 262_144), ("paused_reason", 4096)]
+    private static let tokens = [("owner", 2048)]
     private static let messages = [
         ("reference", 1024), ("push_type", 255), ("collapse_id", 255), ("topic", 255), ("on_unknown", 255),
     ]
@@ -62,6 +62,13 @@ import Testing
                     #expect(error?.constraint?.hasSuffix("_\(column)_is_\(limit)_bytes_at_most") == true)
                 }
             }
+        }
+    }
+
+    @Test func `a long reason of a pause is cut, in any script`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            #expect(try await database.value("carillon.pause_app('demo', repeat('🔔', 1200))") == "true")
+            #expect(try await database.value("SELECT length(paused_reason) FROM carillon.apps") == "1000")
         }
     }
 

@@ -100,17 +100,20 @@ import Testing
         }
     }
 
-    @Test func `register_token refuses an invalid token and an unknown app`() async throws {
+    @Test func `register_token refuses an invalid token, an unknown app and a long owner`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (app, token, argument) in [
                 ("'demo'", "'xyz'", "token"), ("'demo'", "'abc'", "token"), ("'demo'", "NULL", "token"),
                 ("'demo'", "E'ab\\n'", "token"), ("'demo'", "repeat('a', 514)", "token"), ("'nope'", "'ab'", "app"),
-                ("NULL", "'ab'", "app"),
+                ("NULL", "'ab'", "app"), ("'demo'", "'ab', repeat('é', 1024) || 'x'", "owner"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await database.value("carillon.register_token(\(app), \(token))")
                 }
-                #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true)
+                #expect(
+                    error?.message.hasPrefix("argument \"\(argument)\" takes ") == true,
+                    "\(String(describing: error))"
+                )
             }
             let error = await #expect(throws: PostgresError.self) {
                 try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'AB')")
