@@ -29,7 +29,7 @@ enum MemoryLimit {
     }
 
     /// If an allocation fails, or the Swift runtime finds no descriptor, it ends the program by a signal, which looks like a fault of
-    /// the program. The handler calls only what is allowed in one.
+    /// the program. The handler calls only what is allowed in one, and stays: other threads may fail while it writes.
     static func explainShortages() {
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV] {
             var action = sigaction()
@@ -45,9 +45,9 @@ enum MemoryLimit {
                     MemoryLimit.end("carillon: there is not enough memory within the limits of this process\n")
                 }
                 // Without a shortage, the signal ends the program as usual.
+                Glibc.signal(number, SIG_DFL)
                 raise(number)
             }
-            action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND))
             sigaction(signal, &action, nil)
         }
     }
