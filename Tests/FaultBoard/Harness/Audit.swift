@@ -104,9 +104,8 @@ struct Audit {
             add("I3", "\(message.reference) failed for \(failure.token) with \(answer): nobody answered that")
         } else if !allowance.localReasons.contains(failure.reason) {
             add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
-        } else if failure.reason == "OutcomeUnknown", message.mayRepeat,
-            (sightings[failure.token]?.requests ?? 0) <= Self.mostResends
-        {
+            // Not by the requests that the gateway has seen: a relay may have swallowed some of them.
+        } else if failure.reason == "OutcomeUnknown", message.mayRepeat, failure.attempt <= Self.mostResends {
             add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
         }
     }

@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `a failure with a reason that no answer had is a breach`() {
-        let unregistered = Outcomes.Failure(token: Self.token, status: 410, reason: "Unregistered")
-        let poison = Outcomes.Failure(token: Self.token, status: nil, reason: "Poison")
+        let unregistered = Outcomes.Failure(token: Self.token, status: 410, reason: "Unregistered", attempt: 1)
+        let poison = Outcomes.Failure(token: Self.token, status: nil, reason: "Poison", attempt: 1)
         #expect(breaches(sent: 0, failures: [unregistered], [delivery()]) == ["I3"])
         #expect(breaches(sent: 0, failures: [unregistered], [delivery(status: 410, reason: "Unregistered")]) == [])
         #expect(breaches(sent: 0, failures: [poison], []) == ["I3"])

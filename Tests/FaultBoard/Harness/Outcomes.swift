@@ -16,6 +16,7 @@ struct Outcomes: Sendable {
         /// Nil: refused here, or never answered.
         let status: Int16?
         let reason: String
+        let attempt: Int16
     }
 
     /// By reference.
@@ -51,7 +52,7 @@ struct Outcomes: Sendable {
         for (reference, result) in results { outcomes.results[reference, default: []].append(result) }
         let failures = try await client.query(
             """
-            SELECT coalesce(f.reference, 'message ' || f.message_id), f.token, f.status, f.reason FROM carillon.failures f
+            SELECT coalesce(f.reference, 'message ' || f.message_id), f.token, f.status, f.reason, f.attempt FROM carillon.failures f
             """
         ) { rows in
             try rows.indices.map { row in
@@ -60,7 +61,8 @@ struct Outcomes: Sendable {
                     Failure(
                         token: try rows.string(row, 1),
                         status: try rows.int16IfPresent(row, 2),
-                        reason: try rows.string(row, 3)
+                        reason: try rows.string(row, 3),
+                        attempt: try rows.int16(row, 4)
                     )
                 )
             }
