@@ -53,10 +53,12 @@ import Testing
             let piece = Frames.data(frame.frame.stream, [UInt8](repeating: 120, count: 16_384))
             return [.say(Frames.headers(frame.frame.stream, [(":status", "200")]))]
                 + (0..<64).map { _ in .say(piece) }
-        } then: { _, worker, relay in
+        } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
-            #expect(relay.connections == 1)
+            // A busy worker may open a second one beside it.
+            let ends = try await worker.ends()
+            #expect(ends.allSatisfy { $0.hasSuffix(" 0") }, "\(ends)")
             #expect((worker.mostMemory ?? 0) < 200 << 20)
         }
     }
