@@ -41,7 +41,8 @@ import Testing
                         try await scene.eventually("cut \(number)") { await proxy.cuts >= number }
                     }
                 }
-                try await scene.finish(duplicates: cuts * 1_000)
+                // A push that was in flight at four of the cuts is not sent a fifth time.
+                try await scene.finish(duplicates: cuts * 1_000, localReasons: ["OutcomeUnknown"])
             }
         }
     }
@@ -61,7 +62,7 @@ import Testing
                 _ = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 6)
-                try await scene.finish(duplicates: 6 * Scene.inFlight)
+                try await scene.finish(duplicates: 6 * Scene.inFlight, localReasons: ["OutcomeUnknown"])
             }
         }
     }

@@ -180,6 +180,8 @@ package actor Proxy {
                 }
                 if let end = self.freezesAt, self.bytes.up >= end {
                     self.freezesAt = nil
+                    // At once, or the answer to these bytes could still pass.
+                    for link in self.links.values { link.stop() }
                     self.loop.submit { self.assumeIsolated { $0.freeze() } }
                 }
             },

@@ -69,6 +69,9 @@ final class ProxyLink {
         work()
     }
 
+    /// The same while bytes are being passed on: what has come already is not read either.
+    func stop() { isStill = true }
+
     func thaw() {
         isStill = false
         work()
@@ -103,7 +106,7 @@ final class ProxyLink {
         if !isStill, !isOver {
             let isAlive =
                 move(&up, .up, from: client, to: server)
-                && move(&down, .down, from: server, to: client)
+                && (isStill || move(&down, .down, from: server, to: client))
             if up.isCut || down.isCut { return end(by: .reset, isCut: true) }
             // A reset by one side becomes a reset of the other.
             if !isAlive { return end(by: .reset) }
