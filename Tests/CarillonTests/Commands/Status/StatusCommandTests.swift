@@ -54,15 +54,16 @@ import Testing
         }
     }
 
+    /// Their leases are so long that a state stays while the test looks, however busy the machine is.
     private static let rows = """
-        INSERT INTO carillon.workers (name, heartbeat_at, lease_until, settles_by) VALUES
-            ('killed', now() - interval '8 seconds', now() + interval '7 seconds', now() + interval '1 minute'),
-            ('slow', now() - interval '5 seconds', now() + interval '10 seconds', now() + interval '1 minute'),
-            ('blocked', now(), now() + interval '15 seconds', now() - interval '1 second'),
-            ('idle', now(), now() + interval '15 seconds', NULL), ('careless', now(), now() + interval '15 seconds', NULL),
-            ('future', now() + interval '1 minute', now() + interval '75 seconds', NULL);
+        INSERT INTO carillon.workers (name, heartbeat_at, lease_until, settles_by)
+        SELECT w.name, w.beat, w.beat + interval '10 minutes', w.settles_by FROM (VALUES
+            ('killed', now() - interval '320 seconds', now() + interval '10 minutes'),
+            ('slow', now() - interval '200 seconds', now() + interval '10 minutes'),
+            ('blocked', now(), now() - interval '1 second'), ('idle', now(), NULL), ('careless', now(), NULL),
+            ('future', now() + interval '20 minutes', NULL)) AS w(name, beat, settles_by);
         INSERT INTO carillon.inflight (worker_id, app_id, jobs, claimed_at)
-        SELECT w.id, 1, '{}', now() - interval '3 minutes' FROM carillon.workers w WHERE w.name = 'careless'
+        SELECT w.id, 1, '{}', now() - interval '30 minutes' FROM carillon.workers w WHERE w.name = 'careless'
         """
     private static let states = [
         "killed": "silent", "slow": "alive", "blocked": "stuck", "idle": "alive", "careless": "stuck",
