@@ -29,7 +29,11 @@ GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps T
 -- The columns of a message. Functions that run as their owner write the others.
 GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
-GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
+-- By column: whoever may UPDATE or DELETE any row of a whole table may also LOCK it, and stop everybody's broadcasts and feedback
+-- passes. Apps that share carillon_app trust each other, and may DELETE; tenants call unregister_token().
+GRANT SELECT, INSERT (app_id, token, last_update, owner, badge, kind, expires_at),
+    UPDATE (app_id, token, last_update, owner, badge, kind, expires_at) ON carillon.tokens TO carillon_app, carillon_tenant;
+GRANT DELETE ON carillon.tokens TO carillon_app;
 GRANT SELECT ON carillon.results, carillon.failures, carillon.channels TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
@@ -85,7 +89,8 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
-                register_token set_badge token invalid_token token_kinds check_kind usual_end is_usual token_text push_types
+                register_token unregister_token check_choice set_badge token invalid_token token_kinds check_kind usual_end is_usual
+                token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables place_fault'),
@@ -97,7 +102,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_actor
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person
                 queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace

@@ -266,7 +266,7 @@ struct WebFill {
             SELECT id, 'credential', 'APNs refuses its credential: InvalidProviderToken' FROM unnest('{\(apps[3]),\(apps[4])}'::int[]) id;
             INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state, created_at)
             SELECT \(installation.app), 'match ' || n, 1, md5(n::text), 'ready', now() FROM generate_series(1, 500) n;
-            INSERT INTO carillon.audit (actor, source, action, app, details, at)
+            INSERT INTO carillon.audit (on_behalf_of, source, action, app, details, at)
             SELECT 'anna', 'dashboard', 'set limits', 'bench ' || n % 100, '{"max_rate": 1000, "max_attempts": 10}', now() - n * interval '1 minute'
             FROM generate_series(1, 10000) n;
             ANALYZE carillon.push_counts; ANALYZE carillon.push_count_sums; ANALYZE carillon.inflight; ANALYZE carillon.apps; ANALYZE carillon.audit; ANALYZE carillon.workers

@@ -1,7 +1,7 @@
 -- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
 -- enqueue_with_token() for each request.
 
-CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, actor text DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -14,7 +14,7 @@ BEGIN
             'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
-    PERFORM carillon.act_as(actor);
+    PERFORM carillon.act_for(on_behalf_of);
     PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
     RETURN token;
 END

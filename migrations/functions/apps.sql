@@ -68,7 +68,7 @@ $$;
 COMMENT ON FUNCTION carillon.app_to_change IS
     'Internal: returns an app by name, locked until the transaction ends, or raises an error.';
 
-CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL, actor text DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
@@ -77,7 +77,7 @@ BEGIN
     IF target.paused THEN
         RETURN false;
     END IF;
-    PERFORM carillon.act_as(actor);
+    PERFORM carillon.act_for(on_behalf_of);
     UPDATE carillon.apps a SET paused = true, paused_reason = why WHERE a.id = target.id;
     RETURN true;
 END
@@ -85,7 +85,7 @@ $$;
 COMMENT ON FUNCTION carillon.pause_app IS
     'Pauses an app: its messages wait. Returns false if it was already paused. Recorded in audit.';
 
-CREATE OR REPLACE FUNCTION carillon.resume_app(app text, actor text DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.resume_app(app text, on_behalf_of text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
@@ -93,7 +93,7 @@ BEGIN
     IF NOT target.paused THEN
         RETURN false;
     END IF;
-    PERFORM carillon.act_as(actor);
+    PERFORM carillon.act_for(on_behalf_of);
     UPDATE carillon.apps a SET paused = false WHERE a.id = target.id;
     RETURN true;
 END
@@ -102,7 +102,7 @@ COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false 
 
 -- limit_app() changes limits only: only the owner of the schema can change where an app sends and which credential it uses.
 CREATE OR REPLACE FUNCTION carillon.limit_app(
-    app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, actor text DEFAULT NULL
+    app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, on_behalf_of text DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -123,7 +123,7 @@ BEGIN
     THEN
         RETURN false;
     END IF;
-    PERFORM carillon.act_as(actor);
+    PERFORM carillon.act_for(on_behalf_of);
     UPDATE carillon.apps a SET max_rate = limit_app.max_rate, max_attempts = limit_app.max_attempts,
         reap_bad_tokens = limit_app.reap_bad_tokens
     WHERE a.id = target.id;

@@ -1,13 +1,16 @@
 -- Records what people change: functions and triggers write to audit in the same transaction as the change. Operators' functions
--- call act_as() first, and record_change() last.
+-- call act_for() first, and record_change() last.
+--
+-- The actor is the login, which PostgreSQL has checked. Programs say on whose behalf they act, and what they are, in settings of
+-- the session, which every login can set to anything: these stand beside the actor, and nothing relies on them.
 
--- Without a name, act_as() keeps the one from SET carillon.actor, or else uses the login.
-CREATE OR REPLACE FUNCTION carillon.act_as(actor text) RETURNS void
+-- Without a name, act_for() keeps the one from SET carillon.on_behalf_of, or else uses the login.
+CREATE OR REPLACE FUNCTION carillon.act_for(person text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT set_config('carillon.actor', coalesce(nullif(left(btrim(actor), 60), ''),
-        nullif(current_setting('carillon.actor', true), ''), session_user), true)
+    SELECT set_config('carillon.on_behalf_of', coalesce(nullif(left(btrim(person), 60), ''),
+        nullif(current_setting('carillon.on_behalf_of', true), ''), session_user), true)
 $$;
-COMMENT ON FUNCTION carillon.act_as IS 'Internal: names the person who makes the changes in this transaction.';
+COMMENT ON FUNCTION carillon.act_for IS 'Internal: names the person on whose behalf this transaction makes changes.';
 
 -- changed_members() also records a null, for example of a limit that was null before.
 CREATE OR REPLACE FUNCTION carillon.changed_members(before jsonb, after jsonb) RETURNS jsonb
@@ -21,25 +24,26 @@ COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members w
 -- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    INSERT INTO carillon.audit (actor, source, action, app, details)
-    VALUES (coalesce(nullif(left(btrim(current_setting('carillon.actor', true)), 60), ''), session_user),
+    INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)
+    VALUES (nullif(nullif(left(btrim(current_setting('carillon.on_behalf_of', true)), 60), ''), session_user),
         coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
         jsonb_strip_nulls(details) || coalesce(changed, '{}'))
 $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
--- record_of_actor() is for actions that programs also take, and take often: it records them only if act_as() or SET carillon.actor
--- has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_actor(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+-- record_of_person() is for actions that programs also take, and take often: it records them only if act_for() or
+-- SET carillon.on_behalf_of has named a person.
+CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    IF current_setting('carillon.actor', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_actor.app_id), details,
+    IF current_setting('carillon.on_behalf_of', true) <> '' THEN
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
             changed);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.record_of_actor IS 'Internal: records a change that a person makes, and none of a program.';
+COMMENT ON FUNCTION carillon.record_of_person IS
+    'Internal: records a change that a person makes, and none of a program.';
 
 -- app_record() leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb

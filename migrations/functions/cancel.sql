@@ -244,7 +244,7 @@ BEGIN
             target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_actor('cancel', target.app_id, jsonb_build_object(
+        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
             'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;
@@ -268,10 +268,10 @@ LANGUAGE sql AS $$
 $$;
 COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Same as cancel.';
 
-CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, actor text DEFAULT NULL) RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, on_behalf_of text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    PERFORM carillon.act_as(actor);
+    PERFORM carillon.act_for(on_behalf_of);
     RETURN carillon.cancel(cancel_message.id, app => cancel_message.app);
 END
 $$;

@@ -193,7 +193,7 @@ $$;
 COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
 
 CREATE OR REPLACE FUNCTION carillon.send_test(
-    app text, message jsonb, actor text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
+    app text, message jsonb, on_behalf_of text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -209,7 +209,7 @@ BEGIN
     m.lane := coalesce(m.lane, 0);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
     IF is_new THEN
-        PERFORM carillon.act_as(actor);
+        PERFORM carillon.act_for(on_behalf_of);
         PERFORM carillon.record_change('send test', app,
             jsonb_build_object('message_id', id, 'tokens', cardinality(m.tokens), 'push_type', m.push_type));
     END IF;

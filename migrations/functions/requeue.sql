@@ -174,7 +174,8 @@ BEGIN
         refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
             'These pushes may have been delivered. A device that has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
-        AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
+        AND NOT EXISTS (SELECT FROM carillon.failures f
+            WHERE f.reason = requeue_failures.reason AND (chosen IS NULL OR f.app_id = ANY (chosen)))
     THEN
         refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
             'Reasons are those of APNs, such as BadDeviceToken, or of Carillon, such as OutcomeUnknown. '

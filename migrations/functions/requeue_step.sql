@@ -58,7 +58,7 @@ COMMENT ON FUNCTION carillon.count_failures IS
 
 CREATE OR REPLACE FUNCTION carillon.requeue_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
-    actor text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
+    on_behalf_of text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -69,7 +69,7 @@ BEGIN
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
-        PERFORM carillon.act_as(actor);
+        PERFORM carillon.act_for(on_behalf_of);
         PERFORM carillon.record_change('requeue', target.name, jsonb_build_object('reason', reason,
             'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until),
             'include_unknown', nullif(include_unknown, false)));
@@ -82,7 +82,7 @@ COMMENT ON FUNCTION carillon.requeue_step IS
 
 -- Dismissed failures are kept; they are only no longer shown as needing action.
 CREATE OR REPLACE FUNCTION carillon.dismiss_step(
-    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, actor text DEFAULT NULL,
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL,
     depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -96,7 +96,7 @@ BEGIN
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
     GET DIAGNOSTICS pushes = ROW_COUNT;
     IF pushes > 0 THEN
-        PERFORM carillon.act_as(actor);
+        PERFORM carillon.act_for(on_behalf_of);
         PERFORM carillon.record_change('dismiss', target.name, jsonb_build_object('reason', reason,
             'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until)));
     END IF;

@@ -136,6 +136,45 @@ $$;
 COMMENT ON FUNCTION carillon.with_badges IS
     'Internal: adds to the badges of tokens, and returns a payload with its own badge for each.';
 
+CREATE OR REPLACE FUNCTION carillon.check_choice(app text, chosen integer, token text, owner text) RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE
+        WHEN chosen IS NULL THEN carillon.unknown_app(app)
+        WHEN num_nonnulls(token, owner) <> 1 THEN carillon.refusal('token',
+            'a device token, or null if owner is given', CASE WHEN token IS NULL THEN 'neither' ELSE 'both' END,
+            'With an owner, all of its tokens are chosen.')
+        WHEN token IS NOT NULL AND carillon.token(token) IS NULL THEN carillon.refusal('token',
+            'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(token),
+            'Write each byte of the token as two hex digits, without spaces.') END
+$$;
+COMMENT ON FUNCTION carillon.check_choice IS
+    'Internal: returns the refusal of a token or an owner whose tokens are chosen; null if they are valid.';
+
+-- unregister_token() runs as its owner, and asks for the caller's apps: see rights.sql.
+CREATE OR REPLACE FUNCTION carillon.unregister_token(app text, token text DEFAULT NULL, owner text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    clean CONSTANT text := carillon.token(unregister_token.token);
+    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unregister_token.app AND carillon.may_use(a));
+    refusal CONSTANT carillon.refusal :=
+        carillon.check_choice(unregister_token.app, chosen, unregister_token.token, unregister_token.owner);
+    devices bigint;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    DELETE FROM carillon.tokens k WHERE k.app_id = chosen AND k.token = ANY (ARRAY(
+        SELECT l.token FROM carillon.tokens l
+        WHERE l.app_id = chosen AND (l.token = clean OR clean IS NULL AND l.owner = unregister_token.owner)
+        ORDER BY l.token FOR UPDATE));
+    GET DIAGNOSTICS devices = ROW_COUNT;
+    RETURN devices;
+END
+$$;
+COMMENT ON FUNCTION carillon.unregister_token IS
+    'Deletes a device token, or all tokens of an owner. Returns the number of tokens that were deleted.';
+
 CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -144,20 +183,13 @@ DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
     level CONSTANT bigint := coalesce(set_badge.badge, 0);
-    refusal carillon.refusal;
+    refusal carillon.refusal := carillon.check_choice(set_badge.app, chosen, set_badge.token, set_badge.owner);
     devices bigint;
 BEGIN
-    refusal := CASE
-        WHEN chosen IS NULL THEN carillon.unknown_app(set_badge.app)
-        WHEN num_nonnulls(set_badge.token, set_badge.owner) <> 1 THEN carillon.refusal('token',
-            'a device token, or null if owner is given', CASE WHEN set_badge.token IS NULL THEN 'neither' ELSE 'both' END,
-            'With an owner, all of its tokens are set.')
-        WHEN set_badge.token IS NOT NULL AND clean IS NULL THEN carillon.refusal('token',
-            'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(set_badge.token),
-            'Write each byte of the token as two hex digits, without spaces.')
-        WHEN level NOT BETWEEN 0 AND 2147483647 THEN
-            carillon.refusal('badge', 'a number from 0 to 2147483647', level::text,
-                'To add or subtract, enqueue a message with badge_add.') END;
+    IF refusal.message IS NULL AND level NOT BETWEEN 0 AND 2147483647 THEN
+        refusal := carillon.refusal('badge', 'a number from 0 to 2147483647', level::text,
+            'To add or subtract, enqueue a message with badge_add.');
+    END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;

@@ -67,7 +67,7 @@ enum DatabaseScope {
 
 /// The person who runs a command, for the record of changes.
 private enum Author {
-    static let settings: SessionSettings = ["carillon.source": "command line", "carillon.actor": name]
+    static let settings: SessionSettings = ["carillon.source": "command line", "carillon.on_behalf_of": name]
 
     /// For example anna@build-7.
     private static var name: String {

@@ -4,11 +4,11 @@ import CarillonWeb
 
 /// Pauses and resumes an app, and sets its limits. The functions record each change.
 struct AppAction {
-    private static let pause = Statement("web_pause", "SELECT carillon.pause_app($1, reason => $2, actor => $3)")
-    private static let resume = Statement("web_resume", "SELECT carillon.resume_app($1, actor => $2)")
+    private static let pause = Statement("web_pause", "SELECT carillon.pause_app($1, reason => $2, on_behalf_of => $3)")
+    private static let resume = Statement("web_resume", "SELECT carillon.resume_app($1, on_behalf_of => $2)")
     private static let limit = Statement(
         "web_limit",
-        "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, actor => $5)"
+        "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, on_behalf_of => $5)"
     )
 
     /// The function keeps at most this many characters.

@@ -5,7 +5,10 @@ import CarillonWeb
 
 /// Cancels the rest of a message or broadcast.
 struct CancelAction {
-    private static let cancel = Statement("web_cancel", "SELECT carillon.cancel_message($1, app => $2, actor => $3)")
+    private static let cancel = Statement(
+        "web_cancel",
+        "SELECT carillon.cancel_message($1, app => $2, on_behalf_of => $3)"
+    )
 
     let database: WebDatabase
 

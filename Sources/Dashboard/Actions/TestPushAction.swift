@@ -14,7 +14,7 @@ struct TestPushAction {
     )
     private static let send = Statement(
         "web_send_test",
-        "SELECT s.id, s.is_new FROM carillon.send_test($1, $2::jsonb, actor => $3, key => $4) AS s"
+        "SELECT s.id, s.is_new FROM carillon.send_test($1, $2::jsonb, on_behalf_of => $3, key => $4) AS s"
     )
 
     let database: WebDatabase

@@ -7,8 +7,10 @@ import CarillonWeb
 struct Change: Record {
     let id: Int64
     let at: Moment
+    /// The login of PostgreSQL.
     let actor: String
-    let login: String
+    /// What the login says, which nothing checks.
+    let onBehalfOf: String?
     let source: String
     let action: String
     let app: String?
@@ -19,7 +21,7 @@ struct Change: Record {
 
     var json: JSONValue {
         [
-            "id": id, "at": at, "actor": actor, "login": login, "source": source, "action": action,
+            "id": id, "at": at, "actor": actor, "on_behalf_of": onBehalfOf, "source": source, "action": action,
             "app": app, "details": JSONValue.json(details),
         ]
     }
@@ -38,7 +40,10 @@ struct Change: Record {
 
     static func table(_ caption: String, _ changes: [Change], withApp: Bool) -> HTML {
         let columns: [DataTable<Change>.Column] =
-            [.text("When") { $0.at.html }, .text("Who") { HTML($0.actor) }]
+            [
+                .text("When") { $0.at.html }, .text("Login") { HTML($0.actor) },
+                .text("On behalf of") { HTML($0.onBehalfOf ?? "–") },
+            ]
             + (withApp
                 ? [
                     .text("App") { change in
@@ -48,7 +53,7 @@ struct Change: Record {
             + [
                 .text("What") { HTML($0.action) },
                 .text("Details") { change in HTML(.code, .class("details")) { change.linkedDetails } },
-                .text("From") { HTML($0.source) }, .text("Login") { HTML($0.login) },
+                .text("From") { HTML($0.source) },
             ]
         return DataTable(caption, changes, columns).html
     }

@@ -11,7 +11,7 @@ struct ChangesQuery {
     private static let all = Statement(
         "web_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+        SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
             c.details ->> 'message_id' AS message_id
         FROM carillon.audit c
         WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2
@@ -20,7 +20,7 @@ struct ChangesQuery {
     private static let ofApp = Statement(
         "web_app_changes",
         """
-        SELECT c.id, c.at, c.actor, c.login, c.source, c.action, c.app, c.details::json AS details,
+        SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
             c.details ->> 'message_id' AS message_id
         FROM carillon.audit c
         WHERE c.app = $3 AND c.id < $1 ORDER BY c.id DESC LIMIT $2

@@ -9,7 +9,7 @@ import Testing
 @Suite struct ChangeRecordTests {
     private static func recorded(in shop: Shop) async throws -> [String] {
         try await shop.database.rows(
-            "SELECT action, app FROM carillon.audit WHERE source = 'command line' AND actor LIKE '_%@_%' ORDER BY id"
+            "SELECT action, app FROM carillon.audit WHERE source = 'command line' AND actor = session_user AND on_behalf_of LIKE '_%@_%' ORDER BY id"
         )
     }
 
@@ -74,7 +74,7 @@ import Testing
                 #expect(run.status == 0, "\(run.errors)")
                 #expect(
                     try await shop.database.rows(
-                        "SELECT login, action FROM carillon.audit WHERE source = 'command line'"
+                        "SELECT actor, action FROM carillon.audit WHERE source = 'command line'"
                     )
                         == ["(\(name),pause)"]
                 )

@@ -99,7 +99,7 @@ import Testing
                 #expect(await anna.post("/apps/shop/pause").status == "303")
                 #expect(
                     try await shop.database.rows(
-                        "SELECT actor, action, app FROM carillon.audit WHERE source = 'dashboard'"
+                        "SELECT on_behalf_of, action, app FROM carillon.audit WHERE source = 'dashboard'"
                     ) == [
                         "(anna,pause,shop)"
                     ]
@@ -132,7 +132,9 @@ import Testing
             #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "false")
             #expect(await anna.post("/apps/shop/pause", more: "Origin: https://localhost\r\n").status == "303")
             #expect(
-                try await shop.database.rows("SELECT actor, action FROM carillon.audit WHERE source = 'dashboard'")
+                try await shop.database.rows(
+                    "SELECT on_behalf_of, action FROM carillon.audit WHERE source = 'dashboard'"
+                )
                     == ["(anna,pause)"]
             )
         }

@@ -83,7 +83,7 @@ struct BrowserTests {
                 SELECT 9000 + n, 1, '{aa}', '{}', now() + interval '1 minute', 2, t, t FROM hostile;
                 INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
                 SELECT 1, t, 1, 'failed', t FROM hostile;
-                INSERT INTO carillon.audit (actor, source, action, app, details)
+                INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)
                 SELECT t, t, 'pause', t, jsonb_build_object('reason', t) FROM hostile;
                 INSERT INTO carillon.workers (name, host, lease_until) SELECT t, t, now() FROM hostile
                 """

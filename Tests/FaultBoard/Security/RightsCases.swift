@@ -85,13 +85,14 @@ import Testing
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
-            "register_token", "requeue_failures", "message_status", "message_jobs", "apps_of_caller",
+            "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs",
+            "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
             "apps_of_caller",
-            "request_channel", "record_channel", "channel", "remove_channel", "record_of_actor",
+            "request_channel", "record_channel", "channel", "remove_channel", "record_of_person",
         ],
     ]
 

@@ -5,7 +5,7 @@ import Testing
 /// What operators change by functions, and what is recorded of it.
 @Suite struct OperateTests {
     private static let changes =
-        "SELECT actor, login = session_user, action, app FROM carillon.audit WHERE at <= clock_timestamp() AND action NOT LIKE 'add %' ORDER BY id"
+        "SELECT on_behalf_of, actor = session_user, action, app FROM carillon.audit WHERE at <= clock_timestamp() AND action NOT LIKE 'add %' ORDER BY id"
 
     /// Failures of one app, a second apart, the newest last, each with content that can be sent again.
     private static func failures(_ count: Int, reason: String = "InternalServerError") -> String {
@@ -32,10 +32,9 @@ import Testing
             #expect(try await database.value("carillon.limit_app('demo', NULL, 3, true, 'anna')") == "true")
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
             #expect(try await database.value("carillon.cancel_message(\(id), 'demo', 'anna')") == "1")
-            let login = try #require(try await database.value("session_user"))
             #expect(
                 try await database.rows(Self.changes) == [
-                    "(anna,t,pause,demo)", "(bert,t,resume,demo)", "(\(login),t,\"set app\",demo)",
+                    "(anna,t,pause,demo)", "(bert,t,resume,demo)", "(,t,\"set app\",demo)",
                     "(anna,t,\"set app\",demo)", "(anna,t,cancel,demo)",
                 ]
             )
@@ -78,17 +77,16 @@ import Testing
 
     @Test func `what is changed by hand is recorded as well, and what a worker notes is not`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let login = try #require(try await database.value("session_user"))
             try await database.run(
                 """
                 UPDATE carillon.apps SET paused = true, paused_reason = 'by hand', max_rate = 7, gateway = 'localhost:1';
                 UPDATE carillon.apps SET feedback_error = 'none', updated_at = now();
                 UPDATE carillon.certificates SET status = 'ok', last_error = 'none';
-                SET carillon.actor = ' anna@desk ';
+                SET carillon.on_behalf_of = ' anna@desk ';
                 UPDATE carillon.certificates SET private_key = 'a secret', certificate = 'another';
                 SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x')), carillon.request_channel('demo', 0, 'match');
                 SELECT carillon.remove_channel('demo', 'match'), carillon.make_api_token('demo', 'shop');
-                RESET carillon.actor;
+                RESET carillon.on_behalf_of;
                 SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x')), carillon.request_channel('demo', 0, 'match');
                 SELECT carillon.remove_api_token('demo', 'shop');
                 DELETE FROM carillon.channels;
@@ -97,14 +95,14 @@ import Testing
             )
             #expect(
                 try await database.rows(
-                    "SELECT actor, source, action, app FROM carillon.audit WHERE action NOT LIKE 'add %' ORDER BY id"
+                    "SELECT on_behalf_of, source, action, app FROM carillon.audit WHERE action NOT LIKE 'add %' ORDER BY id"
                 )
                     == [
-                        "(\(login),SQL,pause,demo)", "(\(login),SQL,\"set app\",demo)",
+                        "(,SQL,pause,demo)", "(,SQL,\"set app\",demo)",
                         "(anna@desk,SQL,\"replace credential\",)", "(anna@desk,SQL,cancel,demo)",
                         "(anna@desk,SQL,\"request channel\",demo)", "(anna@desk,SQL,\"remove channel\",demo)",
-                        "(anna@desk,SQL,\"make token\",demo)", "(\(login),SQL,\"remove token\",demo)",
-                        "(\(login),SQL,\"remove app\",demo)",
+                        "(anna@desk,SQL,\"make token\",demo)", "(,SQL,\"remove token\",demo)",
+                        "(,SQL,\"remove app\",demo)",
                     ]
             )
             #expect(
@@ -128,6 +126,25 @@ import Testing
         }
     }
 
+    @Test func `the actor is the login, whatever its session says it is`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            let login = "login_\(database.connection.backendProcessID)"
+            try await database.run(
+                """
+                \(Self.failures(1)); CREATE ROLE \(login); SELECT carillon.isolate_app('demo', '\(login)');
+                SET SESSION AUTHORIZATION \(login);
+                SET carillon.on_behalf_of = 'postgres'; SET carillon.source = 'worker'; SELECT carillon.requeue_failures('demo');
+                SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x')); RESET SESSION AUTHORIZATION; DROP OWNED BY \(login); DROP ROLE \(login)
+                """
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT actor, on_behalf_of, source, action FROM carillon.audit WHERE action IN ('requeue', 'cancel')"
+                ) == ["(\(login),postgres,worker,requeue)", "(\(login),postgres,worker,cancel)"]
+            )
+        }
+    }
+
     @Test func `whatever replaces a value is recorded with the value before`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
@@ -140,7 +157,7 @@ import Testing
                 UPDATE carillon.apps SET name = 'shop', certificate_id = NULL;
                 UPDATE carillon.certificates SET key_id = 'K', team_id = 'T', private_key = 'a secret', certificate = NULL;
                 UPDATE carillon.certificates SET key_id = 'L';
-                SET carillon.actor = 'anna';
+                SET carillon.on_behalf_of = 'anna';
                 SELECT carillon.request_channel('shop', 0, 'match');
                 UPDATE carillon.channels SET state = 'missing', channel_id = 'AAAA';
                 SELECT carillon.request_channel('shop', 1, 'match'), carillon.remove_channel('shop', 'match')
@@ -185,7 +202,7 @@ import Testing
                 let step = try await database.rows(
                     """
                     SELECT s.pushes, s.next FROM far, carillon.requeue_step('demo', '\(after)', far.until, 'BadTopic',
-                        actor => 'anna', depth => 10) s
+                        on_behalf_of => 'anna', depth => 10) s
                     """
                 )
                 let parts = step[0].dropFirst().dropLast().split(
@@ -208,7 +225,7 @@ import Testing
             )
             #expect(
                 try await database.rows(
-                    "SELECT DISTINCT actor, action, details ->> 'reason' FROM carillon.audit WHERE action NOT LIKE 'add %'"
+                    "SELECT DISTINCT on_behalf_of, action, details ->> 'reason' FROM carillon.audit WHERE action NOT LIKE 'add %'"
                 ) == ["(anna,requeue,BadTopic)"]
             )
         }
@@ -254,7 +271,7 @@ import Testing
             )
             #expect(
                 try await database.rows(
-                    "SELECT actor, action, details ->> 'message_id' FROM carillon.audit WHERE action NOT LIKE 'add %'"
+                    "SELECT on_behalf_of, action, details ->> 'message_id' FROM carillon.audit WHERE action NOT LIKE 'add %'"
                 )
                     == ["(anna,\"send test\",\(id))"]
             )

@@ -10,11 +10,13 @@ import Testing
         INSERT INTO carillon.apps (name, topic) VALUES ('other', 'com.example.other');
         INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'a1'), (2, 'b1');
         INSERT INTO carillon.results (message_id, app_id, sent) VALUES (100, 1, 1), (101, 2, 1);
-        INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (102, 1, 'a2', 'x'), (103, 2, 'b2', 'x');
+        INSERT INTO carillon.failures (message_id, app_id, token, reason)
+        VALUES (102, 1, 'a2', 'x'), (103, 2, 'b2', 'x'), (104, 2, 'b2', 'OfOther');
         INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
         VALUES (102, 1, 1, '{}', 'alert', 'retry'), (103, 2, 1, '{}', 'alert', 'retry');
         INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (200, 1, '{a3}', '{}'), (200, 2, '{b3}', '{}');
-        INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (201, 2, '{b4}', '{}', 'infinity')
+        INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (201, 2, '{b4}', '{}', 'infinity');
+        INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state) VALUES (2, 'theirs', 0, 'AAAA', 'ready')
         """
 
     /// Continues the session as a role that may use the app "demo" and nothing else.
@@ -103,9 +105,22 @@ import Testing
                 ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
                 ("SELECT carillon.broadcast('other', 'x')", "42704"),
                 ("SELECT carillon.register_token('other', 'cc')", "42704"),
+                ("SELECT carillon.unregister_token('other', 'b1')", "42704"),
+                ("DELETE FROM carillon.tokens", "42501"),
+                // Only the other app has failures with this reason.
+                ("SELECT carillon.requeue_failures(reason => 'OfOther')", "22023"),
                 ("SELECT carillon.cancel(200, 'other')", "42704"),
                 ("SELECT carillon.requeue_failures('other')", "42704"),
                 ("SELECT carillon.message_status(101, app => 'other')", "42704"),
+                ("SELECT carillon.broadcast_progress(101, 'other')", "42704"),
+                ("SELECT carillon.update_activity('other', '{aa}', '{}')", "42704"),
+                ("SELECT carillon.publish('other', 'theirs', '{}')", "42704"),
+                ("SELECT carillon.publish('demo', 'theirs', '{}')", "42704"),
+                ("SELECT carillon.channel('theirs')", "42704"), ("SELECT carillon.channel('AAAA', 'other')", "42704"),
+                ("SELECT carillon.request_channel('other')", "42704"),
+                ("SELECT carillon.record_channel('other', 'BBBB', 0, 'mine')", "42704"),
+                ("SELECT carillon.remove_channel('other', 'theirs')", "42704"),
+                ("SELECT carillon.remove_channel('demo', 'AAAA')", "42704"),
                 ("SELECT * FROM carillon.broadcast_progress(101)", "P0002"),
                 ("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (2, '{aa}', '{}')", "42501"),
                 ("INSERT INTO carillon.tokens (app_id, token) VALUES (2, 'cc')", "42501"),
@@ -121,7 +136,9 @@ import Testing
                 #expect(error?.sqlState == state, "\(statement): \(error?.message ?? "")")
                 #expect(error?.hint?.contains("other") != true, "\(statement): \(error?.hint ?? "")")
             }
-            try await database.run("DELETE FROM carillon.tokens; UPDATE carillon.tokens SET owner = 'me'")
+            try await database.run(
+                "SELECT carillon.unregister_token('demo', 'A1'); UPDATE carillon.tokens SET owner = 'me'"
+            )
             #expect(try await database.value("carillon.cancel_messages('{200,201}')") == "1")
             #expect(try await database.value("carillon.cancel_broadcast(201)") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(101)") == "0")
@@ -136,6 +153,47 @@ import Testing
                 try await database.rows("SELECT app_id, id FROM carillon.pending ORDER BY 2") == ["(2,200)", "(2,201)"]
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.results WHERE app_id = 2") == "1")
+        }
+    }
+
+    @Test func `an isolated role can lock no table of Carillon against others`() async throws {
+        try await Self.isolated { database, _ async throws in
+            let relations = try await database.rows(
+                """
+                SELECT c.oid::regclass FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace
+                    AND c.relkind IN ('r', 'p', 'v')
+                """
+            )
+            #expect(relations.count > 40)
+            for relation in relations {
+                for mode in ["ROW EXCLUSIVE", "ACCESS EXCLUSIVE"] {
+                    let error = await #expect(throws: PostgresError.self, "\(relation) in \(mode)") {
+                        try await database.run(
+                            "BEGIN; LOCK TABLE \(relation.dropFirst().dropLast()) IN \(mode) MODE; COMMIT"
+                        )
+                    }
+                    try await database.run("ROLLBACK")
+                    #expect(error?.sqlState == "42501", "\(relation): \(error?.message ?? "")")
+                }
+            }
+        }
+    }
+
+    /// Each asks for the apps of its caller, as the other tests show. A new one needs its own test.
+    @Test func `these functions run with their owner's rights for isolated roles`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                        AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
+                    """
+                ) == [
+                    "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)", "(message_jobs)",
+                    "(message_status)", "(place_fault)", "(record_channel)", "(remove_channel)", "(request_channel)",
+                    "(requeue_failures)", "(submit)", "(submit_activity)", "(submit_publication)", "(unregister_token)",
+                ]
+            )
         }
     }
 

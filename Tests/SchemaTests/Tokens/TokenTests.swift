@@ -122,6 +122,31 @@ import Testing
         }
     }
 
+    @Test func `a token, or all tokens of an owner, are unregistered in one app`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.apps (name) VALUES ('other');
+                INSERT INTO carillon.tokens (app_id, token, owner) VALUES
+                    (1, 'aa', 'me'), (1, 'bb', 'me'), (1, 'cc', 'you'), (2, 'aa', 'me')
+                """
+            )
+            #expect(try await database.value("carillon.unregister_token('demo', 'CC')") == "1")
+            #expect(try await database.value("carillon.unregister_token('demo', 'cc')") == "0")
+            #expect(try await database.value("carillon.unregister_token('demo', owner => 'me')") == "2")
+            #expect(try await database.rows("SELECT app_id, token FROM carillon.tokens") == ["(2,aa)"])
+            for (arguments, state) in [
+                ("'nobody', 'aa'", "42704"), ("'demo'", "22023"), ("'demo', 'aa', 'me'", "22023"),
+                ("'demo', 'x'", "22023"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.run("SELECT carillon.unregister_token(\(arguments))")
+                }
+                #expect(error?.sqlState == state, "\(arguments): \(error?.message ?? "")")
+            }
+        }
+    }
+
     @Test func `a pass deletes a token only if its last registration is before the feedback`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
