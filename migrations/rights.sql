@@ -92,6 +92,7 @@ BEGIN
                 register_token unregister_token check_choice set_badge token invalid_token token_kinds check_kind usual_end is_usual
                 token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
+            ('carillon_app', 'check_place'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
@@ -102,7 +103,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person
+                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
                 queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace

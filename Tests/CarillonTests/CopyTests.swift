@@ -42,7 +42,10 @@ import Testing
                 """
             )
             try await Self.withCopy(of: shop) { copy in
-                for words in [["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"]] {
+                for words in [
+                    ["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"],
+                    ["channel", "sync", "--app", "shop"],
+                ] {
                     let run = try await copy.run(words)
                     #expect(
                         run.status == 78 && run.errors.contains("this database is a copy"),
@@ -115,6 +118,90 @@ import Testing
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
+        }
+    }
+
+    /// Behind a pooler, the server can be another one although no connection of the worker was lost.
+    @Test func `a worker notices with a heartbeat that its database is a copy`() async throws {
+        try await Shop.with { shop in
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker", "--lease", "2s")
+                _ = try await worker.line(containing: "The worker has started", on: loop)
+                try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+                _ = try await worker.line(containing: "this database is a copy", on: loop)
+                try await shop.enqueue(3)
+                #expect(try await shop.run("check").output.contains("this database is a copy"))
+                #expect(await shop.gateway.deliveries().isEmpty)
+                #expect(try await shop.run("adopt", "--yes").status == 0)
+                try await loop.eventually("the worker sends", within: .seconds(60)) {
+                    await shop.gateway.deliveries().count == 3
+                }
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+
+    /// Each piece of long work has a connection of its own. The database's address may have changed since the others were opened.
+    @Test func `a connection of its own that leads to a copy does no work there`() async throws {
+        try await Shop.with { shop in
+            try await Self.withCopy(of: shop) { copy in
+                try await copy.database.run(
+                    """
+                    INSERT INTO carillon.tokens (app_id, token, last_update) VALUES (1, repeat('ab', 32), '2026-01-01');
+                    INSERT INTO carillon.feedback (app_id, token, reason, unregistered_at, seen_at)
+                    VALUES (1, repeat('ab', 32), 'Unregistered', now(), now())
+                    """
+                )
+                try await TestLoop.with { loop in
+                    let file = try shop.folder.write("url", shop.database.url)
+                    let worker = try BackgroundProgram(
+                        ["worker", "--feedback-interval", "1s", "--database-file", file],
+                        in: shop.folder
+                    )
+                    _ = try await worker.line(containing: "The worker has started", on: loop)
+                    _ = try shop.folder.write("url", copy.database.url)
+                    _ = try await worker.line(containing: "this database is a copy", on: loop)
+                    #expect(try await copy.database.number("SELECT count(*) FROM carillon.tokens") == 1)
+                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                }
+            }
+        }
+    }
+
+    @Test func `a running pyapns enqueues nothing in a copy`() async throws {
+        try await Shop.with { shop in
+            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, loop in
+                let token = Shop.token("ab")
+                #expect(await client.call("notify", "shop", token, PyapnsClient.hello("one")).isNothing)
+                try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+                for answer in [
+                    await client.call("notify", "shop", token, PyapnsClient.hello("two")),
+                    await client.call("feedback", "shop"),
+                ] {
+                    #expect(answer.contains("The call had no effect"), "\(answer)")
+                }
+                _ = try await program.line(containing: "his database is a copy", on: loop)
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
+            }
+        }
+    }
+
+    /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
+    @Test func `what is older than a time expires in a restored database, also what workers held`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(5)
+            try await shop.database.run(
+                """
+                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
+                INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() - interval '1 hour')
+                """
+            )
+            let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
+            #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.deliveries().isEmpty)
         }
     }
 

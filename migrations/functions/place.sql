@@ -40,6 +40,24 @@ $$;
 COMMENT ON FUNCTION carillon.place_fault IS
     'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
 
+-- A worker asks with each heartbeat. If the log that is safe on disk has become shorter, the database went back to an older state,
+-- as after restoring a backup.
+CREATE OR REPLACE FUNCTION carillon.place_now(OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    fault := carillon.place_fault();
+    cluster := (carillon.place()).system_identifier;
+    BEGIN
+        flushed := pg_current_wal_flush_lsn() - '0/0'::pg_lsn;
+        timeline := ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer;
+    EXCEPTION WHEN OTHERS THEN
+        timeline := NULL;  -- some managed servers do not say
+    END;
+END
+$$;
+COMMENT ON FUNCTION carillon.place_now IS
+    'Internal: says why nothing may be sent from this database, and how long the write-ahead log of its cluster is.';
+
 CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -53,19 +71,21 @@ $$;
 COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
 
 -- Workers of the original are none of this one, so all claims are taken over. Jobs created before `expire_before` expire: the next
--- worker ends them without sending them.
+-- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
 CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     here CONSTANT record := carillon.place();
     home carillon.installation;
+    is_copy boolean;
     expired bigint := 0;
     changed bigint;
 BEGIN
     SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
-    IF (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN
-        DELETE FROM carillon.workers;
+    is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
+    IF is_copy OR expire_before IS NOT NULL THEN
+        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
         PERFORM carillon.take_over(0);
     END IF;
     UPDATE carillon.messages m SET expires_at = now()

@@ -4,11 +4,11 @@ import CarillonText
 /// The arguments of `notify`: pairs of a device token and a payload. Equal payloads become one message.
 struct NotifyCall {
     /// A single statement, and thus one transaction: either all messages are enqueued or none. An unknown app is an error even if
-    /// there are no messages.
+    /// there are no messages, and so is a copy of the database.
     static let statement = Statement(
         "pyapns_notify",
         """
-        WITH app AS MATERIALIZED (SELECT carillon.app_id($1)),
+        WITH app AS MATERIALIZED (SELECT carillon.app_id($1), carillon.check_place()),
         job AS MATERIALIZED (
             SELECT array_agg(t.token ORDER BY t.place) AS tokens, $4[t.payload]::json AS payload
             FROM unnest($2::text[], $3::int4[]) WITH ORDINALITY AS t(token, payload, place)

@@ -1,6 +1,5 @@
 import CarillonIO
 import CarillonPostgres
-import CarillonSchema
 
 /// The connections of a worker to PostgreSQL.
 ///
@@ -85,19 +84,11 @@ final class WorkerDatabase {
         )
     }
 
-    /// Connects again. Fails on a copy: the database behind a name may be replaced by a restored backup while the worker runs.
     private func reconnect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
         let connection = try await connect(settings)
         coming = connection
         defer { coming = nil }
-        do throws(PostgresError) {
-            let fault = try await connection.ask(PlaceCheck.fault, Parameters()) { try $0.stringIfPresent(0, 0) }
-            guard let fault else { return connection }
-            throw PostgresError(.unexpectedValue, fault, hint: "if pushes shall be sent from here, run: carillon adopt")
-        } catch {
-            await connection.close()
-            throw error
-        }
+        return try await checked(connection)
     }
 
     private func use(_ connection: PostgresConnection) {
@@ -157,8 +148,11 @@ final class WorkerDatabase {
         departures += 1
         context.options.database.silentHost?.note(place)
         context.log(.databaseSilent(place, for: limit))
-        let error = PostgresError.unanswered(for: limit)
-        for connection in inUse + own.values where connection.place == place {
+        await close(because: .unanswered(for: limit)) { $0.place == place }
+    }
+
+    func close(because error: PostgresError, where isMeant: (PostgresConnection) -> Bool = { _ in true }) async {
+        for connection in inUse + own.values where isMeant(connection) {
             await connection.close(because: error)
             failed(error, on: connection)
         }
@@ -286,7 +280,7 @@ final class WorkerDatabase {
         own[purpose] = connection
         // The worker may have ended meanwhile.
         if Task.isCancelled || context.state.phase == .over { await connection.close() }
-        return connection
+        return try await checked(connection)
     }
 
     private func close(for purpose: Purpose) async { await own.removeValue(forKey: purpose)?.close() }

@@ -26,6 +26,19 @@ extension WorkerEvent {
 
     static let databaseBack = Self(.databaseBack, .info, "The database is back.")
 
+    /// The log of another timeline may be longer by now, although it lacked the end of the earlier one.
+    static func databaseWentBack(from earlier: LogPosition, to log: LogPosition) -> Self {
+        let isCertain = log.isShorter(than: earlier)
+        let cause = "a backup was restored, or a standby was promoted"
+        let sentence =
+            isCertain
+            ? "The database is in an older state than before: \(cause) that lacked the last changes. What was sent since that state may be sent again; docs/backup.md says what to do."
+            : "The database is on another timeline: \(cause). If it lacked the last changes, what was sent since may be sent again."
+        return Self(.databaseWentBack, isCertain ? .error : .warning, sentence)
+            .with(["timeline": log.timeline, "lsn": log.text, "earlier_timeline": earlier.timeline])
+            .with(["earlier_lsn": earlier.text])
+    }
+
     static func databaseError(_ error: String, suppressed: Int) -> Self {
         let what = suppressed > 0 ? "Statements keep failing" : "A statement failed"
         return Self(.databaseError, .warning, "\(what) and will be tried again.")

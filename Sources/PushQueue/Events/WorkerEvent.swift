@@ -5,7 +5,8 @@ package import CarillonText
 package struct WorkerEvent: Sendable {
     package enum Kind: Sendable {
         case started, draining, gaveUp, ended, leaseLost, tookOver
-        case databaseLost, databaseSilent, databaseAway, databaseBack, databaseError, lockMet, maintained,
+        case databaseLost, databaseSilent, databaseAway, databaseBack, databaseWentBack, databaseError, lockMet,
+            maintained,
             maintenanceFailed
         case stale, unrecorded, cannotEnd, split, retrying, topicRefused
         case held, holdEnded, breakerOpened, tokenMinted, credentialExpires

@@ -1,6 +1,7 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
 /// Keeps this worker alive in the eyes of the others, watches them, and takes over the claims of dead ones.
 final class LeaseKeeper {
@@ -61,9 +62,11 @@ final class LeaseKeeper {
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
         let parameters = LeaseStatements.parameters(renewing: context.state.lease.id, for: context.options.lease)
         let askedAt = MonotonicInstant.now
-        let alive = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
-            rows.isEmpty ? nil : try rows.int64(0, "workers")
+        let known = context.state.log.last
+        let (alive, place) = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
+            (try rows.int64IfPresent(0, "workers"), try PlaceSighting(rows))
         }
+        try await database.saw(place, since: known)
         if let alive {
             context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
             let end = context.state.lease.end

@@ -25,8 +25,7 @@ enum LeaseStatements {
         )
     }
 
-    /// Extends the lease, and counts the workers. Dead ones count until their claims are taken over. No row: this worker was
-    /// declared dead.
+    /// Extends the lease and counts the workers, dead ones too until a take-over. Null: this worker was declared dead.
     static let heartbeat = Statement(
         "heartbeat",
         """
@@ -35,7 +34,9 @@ enum LeaseStatements {
             SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
             WHERE w.id = $1 RETURNING w.id
         )
-        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) AS workers FROM renewed
+        SELECT (SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed) AS workers,
+            p.fault, p.cluster, p.timeline, p.flushed
+        FROM carillon.place_now() AS p
         """
     )
 

@@ -33,6 +33,7 @@ struct WorkerState: Sendable {
     var tallies = Tallies()
     var reconnection = ReconnectionPace()
     var lockedApps = LockedApps()
+    var log = LogWatch()
     private var due = DueFloor()
     private var polling = PollingPace()
     private var backOffs: [Routine: BackOff] = [:]

@@ -192,7 +192,7 @@ struct Difference {
         _ = same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
         let parameters = LeaseStatements.parameters(renewing: worker, for: .seconds(600))
         let real = try await ask(LeaseStatements.heartbeat, parameters) { rows in
-            rows.isEmpty ? nil : try rows.int64(0, 0)
+            try rows.int64IfPresent(0, 0)
         }
         return same("heartbeat of \(worker)", real, model.heartbeat(worker, lease: 600_000_000).map(Int64.init))
     }

@@ -24,7 +24,9 @@ extension Command {
                 grace: invocation.settings.duration(.grace)
             )
             let (entries, removed, failure) = try await DatabaseScope.with(invocation) { connection, _ in
-                try await ChannelService.with(app, on: connection) { service in
+                // A copy does not know the channels that the original has made since.
+                try await PlaceCheck.run(on: connection)
+                return try await ChannelService.with(app, on: connection) { service in
                     let sync = ChannelSync(service.site, through: service.backend)
                     let entries: [ChannelSync.Entry]
                     switch try await sync.compare(on: connection) {

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 import CarillonText
 import FoundationEssentials
 import Glibc
@@ -54,6 +55,9 @@ import Testing
     ]
 
     @Test func `every event has its level, its sentence and its fields`() throws {
+        func log(_ timeline: Int32, _ flushed: Int64) -> LogPosition {
+            LogPosition(cluster: 1, timeline: timeline, flushed: flushed)
+        }
         var events: [WorkerEvent] = [
             .started(worker: 7, version: Program.version),
             .databaseLost("gone"),
@@ -94,6 +98,8 @@ import Testing
             .channelFailed(app: 1, reference: "r", error: "refused", isFinal: false),
             .channelsCompared(app: "shop", unknown: 1, missing: 2, removed: 3),
             .draining, .gaveUp, .ended,
+            .databaseWentBack(from: log(1, 0x16_B374_D848), to: log(1, 0x16_0300_0120)),
+            .databaseWentBack(from: log(1, 1), to: log(2, 2)),
         ]
         expect(try lines(.json, of: events), Self.json.replacing("VERSION", with: Program.version))
         let odd = [7, 17, 22, 31, 32].map { events[$0] }
@@ -153,6 +159,8 @@ import Testing
         "level":"info","message":"Stopping: waiting for the answers to what was sent."}
         "level":"warning","message":"Stopping at once: other workers can claim what is unsent."}
         "level":"info","message":"The worker has ended."}
+        "level":"error","message":"The database is in an older state than before: a backup was restored, or a standby was promoted that lacked the last changes. What was sent since that state may be sent again; docs/backup.md says what to do.","timeline":1,"lsn":"16/3000120","earlier_timeline":1,"earlier_lsn":"16/B374D848"}
+        "level":"warning","message":"The database is on another timeline: a backup was restored, or a standby was promoted. If it lacked the last changes, what was sent since may be sent again.","timeline":2,"lsn":"0/2","earlier_timeline":1,"earlier_lsn":"0/1"}
         """#
 
     private static let text = #"""

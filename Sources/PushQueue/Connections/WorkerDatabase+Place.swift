@@ -1,0 +1,32 @@
+import CarillonPostgres
+import CarillonSchema
+
+extension WorkerDatabase {
+    /// Closes a new connection to a copy: a restored backup may replace the database behind a name while the worker runs.
+    func checked(_ connection: PostgresConnection) async throws(PostgresError) -> PostgresConnection {
+        let known = context.state.log.last
+        do throws(PostgresError) {
+            try note(try await connection.ask(PlaceSighting.statement) { try PlaceSighting($0) }, since: known)
+            return connection
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// A heartbeat was answered. Behind a pooler, it may be the first statement that gets to a copy: all connections are closed.
+    func saw(_ place: PlaceSighting, since known: LogPosition?) async throws(PostgresError) {
+        do throws(PostgresError) {
+            try note(place, since: known)
+        } catch {
+            await close(because: error)
+            throw error
+        }
+    }
+
+    private func note(_ place: PlaceSighting, since known: LogPosition?) throws(PostgresError) {
+        if let error = place.error { throw error }
+        guard let log = place.log, let earlier = context.event({ $0.log.saw(log, since: known) }) else { return }
+        context.log(.databaseWentBack(from: earlier, to: log))
+    }
+}

@@ -1,0 +1,26 @@
+package import CarillonPostgres
+
+/// What a server says of itself: a row of `carillon.place_now()`.
+package struct PlaceSighting: Sendable {
+    package static let statement = Statement(
+        "place_now",
+        "SELECT p.fault, p.cluster, p.timeline, p.flushed FROM carillon.place_now() AS p"
+    )
+
+    /// Why nothing may be sent from there.
+    package let error: PostgresError?
+    /// Nil if the server does not say.
+    package let log: LogPosition?
+
+    package init(_ rows: borrowing Rows) throws(PostgresError) {
+        error = try rows.stringIfPresent(0, "fault").map { fault in
+            PostgresError(.closed, fault, hint: "if pushes shall be sent from here, run: carillon adopt")
+        }
+        guard let timeline = try rows.int32IfPresent(0, "timeline"), let flushed = try rows.int64IfPresent(0, "flushed")
+        else {
+            log = nil
+            return
+        }
+        log = LogPosition(cluster: try rows.int64(0, "cluster"), timeline: timeline, flushed: flushed)
+    }
+}
