@@ -92,7 +92,7 @@ BEGIN
                 register_token unregister_token check_choice set_badge token invalid_token token_kinds check_kind usual_end is_usual
                 token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app', 'check_place'),
+            ('carillon_app, carillon_worker', 'check_place'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
