@@ -2,8 +2,6 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import CarillonPushQueue
-
 @Suite struct TokenTests {
     @Test func `registering a token again renews it, and keeps the owner unless another is given`() async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -45,11 +43,8 @@ import Testing
         }
     }
 
-    @Test func `the table, the functions and the program know the same kinds`() async throws {
+    @Test func `the table knows the kinds that the functions know`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            #expect(
-                try await database.rows("SELECT unnest(carillon.token_kinds())") == TokenKind.names.map { "(\($0))" }
-            )
             try await database.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token, kind)

@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonPushQueue
 
 struct ImportTally: Sendable {
     var bytes = 0

@@ -1,5 +1,3 @@
-import CarillonPushQueue
-
 struct TokenFileError: Error, Equatable {
     /// Ends a sentence that begins with the name of the file.
     let reason: String

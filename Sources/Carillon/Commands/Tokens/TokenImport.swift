@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonPushQueue
 
 /// Writes the registrations of a file into the database. While one batch is written, the next one is read and sorted; memory never
 /// holds more than these two.

@@ -1,4 +1,3 @@
-import CarillonPushQueue
 import CarillonText
 
 /// Reads registrations from the bytes of a CSV file, with or without a header. A list of tokens, one a line, is a CSV

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import Carillon
-@testable import CarillonPushQueue
 
 @Suite struct TokenReaderTests {
     /// The rows that a text of a header and these lines would give.

@@ -1,5 +1,4 @@
 @testable import Carillon
-@testable import CarillonPushQueue
 
 /// All that a reader makes of a text.
 struct TokenReading: Equatable {

@@ -4,12 +4,12 @@ import CarillonPostgres
 /// and the newest kind that any line of the token has. Of lines with the same time, the last is the newest.
 ///
 /// It is sorted here and not by PostgreSQL, which has enough to do. Sort a batch while the one before is written.
-package struct SortedTokens: Sendable {
+struct SortedTokens: Sendable {
     private let texts: [UInt8]
     private let now: Int64
     private(set) var lines: [TokenBatch.Line] = []
 
-    package init(_ batch: TokenBatch) {
+    init(_ batch: TokenBatch) {
         texts = batch.texts
         now = batch.now
         let sorted = batch.lines.sorted(by: precedes)

@@ -1,5 +1,5 @@
 /// What a token is for. A broadcast reaches the tokens of one kind.
-package enum TokenKind: String, CaseIterable, Sendable {
+enum TokenKind: String, CaseIterable, Sendable {
     case device
     /// Updates and ends one Live Activity.
     case liveActivity = "live_activity"
@@ -14,5 +14,5 @@ package enum TokenKind: String, CaseIterable, Sendable {
     case pushToTalk = "push_to_talk"
     case mdm
 
-    package static let names = allCases.map(\.rawValue)
+    static let names = allCases.map(\.rawValue)
 }

@@ -1,5 +1,5 @@
 /// Registrations that are written together.
-package struct TokenBatch: Sendable, Equatable {
+struct TokenBatch: Sendable, Equatable {
     /// A registration, without its texts.
     struct Line: Equatable {
         /// The first bytes of the token, as a number that sorts as they do.
@@ -12,7 +12,7 @@ package struct TokenBatch: Sendable, Equatable {
     }
 
     /// Few enough for short locks, many enough that the cost of a transaction does not matter.
-    package static let usualSize = 50_000
+    static let usualSize = 50_000
 
     /// Tokens and owners, one after the other.
     private(set) var texts: [UInt8] = []
@@ -20,16 +20,16 @@ package struct TokenBatch: Sendable, Equatable {
     let now: Int64
 
     /// - Parameter now: microseconds since 1970. Lines without a time count as of then when two have the same token.
-    package init(now: Int64) { self.now = now }
+    init(now: Int64) { self.now = now }
 
-    package var count: Int { lines.count }
+    var count: Int { lines.count }
 
     /// - Parameters:
     ///   - token: hex digits in lower case.
     ///   - lastUpdate: microseconds since 1970; none means now.
     ///   - owner: UTF-8 without a NUL.
     ///   - kind: none keeps the present kind, and means a device if the token is new.
-    package mutating func append(
+    mutating func append(
         token: ArraySlice<UInt8>,
         lastUpdate: Int64?,
         owner: ArraySlice<UInt8>?,

@@ -1,12 +1,12 @@
-package import CarillonPostgres
+import CarillonPostgres
 
 /// Registers tokens of an app, many at a time.
-package struct TokenStore: Sendable {
-    package struct Change: Sendable {
+struct TokenStore: Sendable {
+    struct Change: Sendable {
         /// Tokens that were not there.
-        package let new: Int
+        let new: Int
         /// Tokens whose time or owner has changed.
-        package let changed: Int
+        let changed: Int
     }
 
     /// Rows that are copied at once. They are in memory twice meanwhile.
@@ -15,10 +15,10 @@ package struct TokenStore: Sendable {
     private let connection: PostgresConnection
 
     /// Nothing else may use the connection meanwhile.
-    package init(_ connection: PostgresConnection) { self.connection = connection }
+    init(_ connection: PostgresConnection) { self.connection = connection }
 
     /// Throws if there is no such app. PostgreSQL's error lists the apps.
-    package func check(app: String) async throws {
+    func check(app: String) async throws {
         _ = try await connection.query(TokenStatements.app, Parameters(app)) { rows in try rows.int32(0, 0) }
     }
 
@@ -26,7 +26,7 @@ package struct TokenStore: Sendable {
     ///
     /// The newest registration of a token wins, in the batch or in the database. One without an owner keeps the known
     /// owner.
-    package func write(_ tokens: SortedTokens, to app: String) async throws -> Change {
+    func write(_ tokens: SortedTokens, to app: String) async throws -> Change {
         let connection = self.connection
         let count = tokens.lines.count
         return try await connection.transaction {

@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@testable import CarillonPushQueue
+@testable import Carillon
 
 @Suite struct SortedTokensTests {
     private struct Line: Equatable {
