@@ -6,9 +6,17 @@ import Testing
 
 /// Channels and what is published to them, on their way from SQL to the gateway.
 @Suite struct ChannelTests {
-    /// Makes every channel that is asked for, with the same id.
     private struct ChannelBackend: RecordingBackend {
+        static let channel = ChannelID("QUJDREVGR0hJSktMTU5PUA==")
+
         let recorded = RecordedBackend()
+        let answer: @Sendable (ChannelRequest) async -> ChannelRequest.Answer
+
+        /// Without answers, it makes every channel that is asked for, with the same id.
+        init(_ answer: @escaping @Sendable (ChannelRequest) async -> ChannelRequest.Answer = { _ in .created(channel) })
+        {
+            self.answer = answer
+        }
 
         func deliver(
             _ batch: consuming PushBatch,
@@ -24,7 +32,7 @@ import Testing
             at gateway: Gateway,
             with credential: Credential
         ) async throws(ChannelError) -> ChannelRequest.Answer {
-            .created(ChannelID("QUJDREVGR0hJSktMTU5PUA=="))
+            await answer(request)
         }
 
         func shutdown() async { await recorded.shutdown() }
@@ -43,6 +51,65 @@ import Testing
             _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
             try await queue.drain(ChannelBackend())
             #expect(try await queue.database.value("carillon.channel('match')") == "QUJDREVGR0hJSktMTU5PUA==")
+        }
+    }
+
+    /// Two apps, of which the first one's channel is asked about first.
+    private static func withTwoApps(_ body: (Queue) async throws -> Void) async throws {
+        try await Queue.with { queue in
+            try await queue.addApp("other", topic: "com.example.acme")
+            try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
+            try await body(queue)
+        }
+    }
+
+    private static let states = "SELECT app_id, state FROM carillon.channels ORDER BY app_id"
+
+    @Test(arguments: ["an id", "a\0b", "é", String(repeating: "a", count: 256)])
+    func `an id of a channel that PostgreSQL refuses stops the channels of no other app`(id: String) async throws {
+        try await Self.withTwoApps { queue in
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            _ = try await queue.database.value("carillon.request_channel('other', 0, 'match')")
+            try await queue.drain(
+                ChannelBackend { .created($0.app == "org.example.app" ? ChannelID(id) : ChannelBackend.channel) }
+            )
+            #expect(try await queue.database.rows(Self.states) == ["(1,failed)", "(2,ready)"])
+            let error = try await queue.database.value("SELECT last_error FROM carillon.channels WHERE app_id = 1")
+            #expect(error?.contains("PostgreSQL refuses to record") == true, "\(error ?? "")")
+        }
+    }
+
+    @Test func `an app that is removed while Apple creates its channel stops the channels of no other app`()
+        async throws
+    {
+        try await Self.withTwoApps { queue in
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            _ = try await queue.database.value("carillon.request_channel('other', 0, 'match')")
+            let removal = "DELETE FROM carillon.channels WHERE app_id = 1; DELETE FROM carillon.apps WHERE id = 1"
+            try await queue.drain(
+                ChannelBackend { request in
+                    if request.app == "org.example.app" { try? await queue.database.run(removal) }
+                    return .created(ChannelBackend.channel)
+                }
+            )
+            #expect(try await queue.database.rows(Self.states) == ["(2,ready)"])
+        }
+    }
+
+    @Test func `a list of channels that PostgreSQL refuses stops the comparison of no other app`() async throws {
+        try await Self.withTwoApps { queue in
+            for app in ["app", "other"] {
+                _ = try await queue.database.value("carillon.record_channel('\(app)', 'QUJDRA==', 0, 'match')")
+            }
+            try await queue.database.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channels'")
+            let backend = ChannelBackend { .list($0.app == "org.example.app" ? [ChannelID("a\0b")] : []) }
+            let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
+            _ = try await queue.running(worker) {
+                try await queue.loop.eventually("the other app was compared") {
+                    try await queue.database.rows(Self.states) == ["(1,ready)", "(2,missing)"]
+                }
+                worker.drain()
+            }
         }
     }
 

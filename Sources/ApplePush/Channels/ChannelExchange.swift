@@ -21,6 +21,9 @@ struct ChannelExchange {
 
     private struct List: Decodable { let channels: [ChannelID] }
 
+    /// An app has 10,000 channels at most.
+    private static let mostListed = 10_000
+
     private let request: ChannelRequest
 
     init(_ request: ChannelRequest) { self.request = request }
@@ -70,14 +73,21 @@ struct ChannelExchange {
     ) throws(ChannelError) -> ChannelRequest.Answer {
         switch (request.action, status) {
         case (.create, 200...299):
-            guard !channelID.isEmpty else { throw malformed(status, "names no channel") }
-            return .created(ChannelID(channelID))
+            let channel = ChannelID(channelID)
+            guard channel.isPossible else { throw malformed(status, "names no channel") }
+            return .created(channel)
         case (.remove, 200...299): return .removed
         case (.read, 200):
             guard let settings = decode(Settings.self, body) else { throw malformed(status, "has no storage policy") }
             return .found(settings.policy)
         case (.list, 200):
             guard let list = decode(List.self, body) else { throw malformed(status, "has no list of channels") }
+            guard list.channels.count <= Self.mostListed else {
+                throw malformed(status, "lists more than \(Self.mostListed) channels")
+            }
+            guard list.channels.allSatisfy(\.isPossible) else {
+                throw malformed(status, "lists something that is not the ID of a channel")
+            }
             return .list(list.channels)
         default:
             var words = Outcomes(repeating: .pending, count: 0)

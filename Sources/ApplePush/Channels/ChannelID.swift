@@ -8,6 +8,12 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The channel of that name.
     public init(_ text: String) { description = text }
 
+    /// Whether a channel can have this ID, and the database can store it.
+    var isPossible: Bool {
+        let bytes = description.utf8
+        return 1...255 ~= bytes.count && bytes.allSatisfy { 0x21...0x7e ~= $0 }
+    }
+
     /// The text's bytes in hexadecimal digits, under which pushes to the channel are queued and sent. Any ID survives the
     /// conversion, whatever it looks like.
     package var hexadecimal: String { Array(description.utf8).hexadecimal }

@@ -2,6 +2,7 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonSchema
+import CarillonText
 
 /// Asks Apple to create and remove channels, records what became of it, and compares the channels with Apple's lists.
 final class ChannelKeeper {
@@ -27,7 +28,15 @@ final class ChannelKeeper {
             }
             if tasks.isEmpty { return }
             let sites = try await ChannelSite.read(Array(Set(tasks.map(\.appID))), on: connection)
-            for task in tasks { try await manage(task, at: sites[task.appID], on: connection) }
+            for task in tasks {
+                do throws(PostgresError) {
+                    try await manage(task, at: sites[task.appID], on: connection)
+                } catch {
+                    // The requests of others go on; this one is taken again in a minute.
+                    guard error.isRefusal else { throw error }
+                    log(error.description, about: task, isFinal: false)
+                }
+            }
         }
     }
 
@@ -63,26 +72,34 @@ final class ChannelKeeper {
         case .failed(let error, let again, let isUnknown):
             let parameters = Parameters(key.0, key.1, key.2, error, again?.seconds, isUnknown)
             try await connection.execute(ChannelStatements.failed, parameters)
-            context.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: again == nil))
+            log(error, about: task, isFinal: again == nil)
         }
+    }
+
+    private func log(_ error: String, about task: ChannelTask, isFinal: Bool) {
+        context.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: isFinal))
     }
 
     private func record(on connection: PostgresConnection) async throws(PostgresError) {
         while let next = unrecorded.first {
-            let parameters = Parameters(
-                next.task.appID,
-                next.task.reference,
-                next.task.attempt,
-                next.channel.description
-            )
-            let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
-            unrecorded.removeFirst()
             let (app, reference, channel) = (next.task.appID, next.task.reference, next.channel.description)
-            context.log(
-                isRecorded
-                    ? .channelMade(app: app, reference: reference, channel: channel)
-                    : .channelMadeTooLate(app: app, reference: reference, channel: channel)
-            )
+            do throws(PostgresError) {
+                let parameters = Parameters(app, reference, next.task.attempt, channel)
+                let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
+                unrecorded.removeFirst()
+                context.log(
+                    isRecorded
+                        ? .channelMade(app: app, reference: reference, channel: channel)
+                        : .channelMadeTooLate(app: app, reference: reference, channel: channel)
+                )
+            } catch {
+                // Others wait behind it. If it were requested again, Apple would create channels without end.
+                guard error.isRefusal else { throw error }
+                unrecorded.removeFirst()
+                let name = channel.visible
+                let sentence = "Apple has created the channel \(name), which PostgreSQL refuses to record: \(error)"
+                try await record(.failed(sentence, again: nil, isUnknown: true), of: next.task, on: connection)
+            }
         }
     }
 
@@ -93,32 +110,40 @@ final class ChannelKeeper {
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
         for app in apps where context.goesOn {
-            let site: ChannelSite
-            switch sites[app] {
-            case .success(let found): site = found
-            case .failure(let hold):
-                context.log(.channelsNotCompared(app: app, error: hold.message))
-                continue
-            case nil: continue  // removed meanwhile
-            }
-            let sync = ChannelSync(site, through: context.backend)
-            let entries: [ChannelSync.Entry]
-            switch try await sync.compare(on: connection) {
-            case .success(let found): entries = found
-            case .failure(let error):
-                context.log(.channelsNotCompared(app: app, error: error.message))
-                continue
-            }
-            let rule = ChannelSync.Removal(includesUnknown: site.removeUnknownChannels)
-            let (removed, failure) = try await sync.remove(entries, rule, on: connection)
-            if let failure { context.log(.channelsNotCompared(app: app, error: failure.message)) }
-            let unknown = entries.count { $0.state == .unknown } - removed.count
-            let missing = entries.count { $0.state == .missing }
-            if unknown + missing + removed.count > 0 {
-                context.log(
-                    .channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count)
-                )
+            guard let site = sites[app] else { continue }  // removed meanwhile
+            do throws(PostgresError) {
+                guard let failure = try await compare(site, on: connection) else { continue }
+                context.log(.channelsNotCompared(app: app, error: failure))
+            } catch {
+                guard error.isRefusal else { throw error }
+                context.log(.channelsNotCompared(app: app, error: error.description))
             }
         }
+    }
+
+    /// Returns why it could not be done, or not to its end.
+    private func compare(
+        _ found: Result<ChannelSite, Hold>,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> String? {
+        let site: ChannelSite
+        switch found {
+        case .success(let value): site = value
+        case .failure(let hold): return hold.message
+        }
+        let sync = ChannelSync(site, through: context.backend)
+        let entries: [ChannelSync.Entry]
+        switch try await sync.compare(on: connection) {
+        case .success(let found): entries = found
+        case .failure(let error): return error.message
+        }
+        let rule = ChannelSync.Removal(includesUnknown: site.removeUnknownChannels)
+        let (removed, failure) = try await sync.remove(entries, rule, on: connection)
+        let unknown = entries.count { $0.state == .unknown } - removed.count
+        let missing = entries.count { $0.state == .missing }
+        if unknown + missing + removed.count > 0 {
+            context.log(.channelsCompared(app: site.name, unknown: unknown, missing: missing, removed: removed.count))
+        }
+        return failure?.message
     }
 }
