@@ -3952,12 +3952,21 @@ END
 $$;
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
--- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner: PostgreSQL
+-- tells nobody the owner of the function that called. So while a role is isolated, a caller that may execute none of these functions
+-- by itself may use no app either. It could have been given the rights of an isolated role by that role's function.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
-            AND NOT pg_has_role(c.role, current_user, 'USAGE')
-        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    SELECT CASE
+        WHEN pg_has_role(c.role, 'carillon_app', 'USAGE') OR pg_has_role(c.role, current_user, 'USAGE') THEN NULL
+        WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') OR NOT (
+                pg_has_role(c.role, 'carillon_worker', 'USAGE') OR pg_has_role(c.role, 'carillon_operator', 'USAGE')
+                OR pg_has_role(c.role, 'carillon_reader', 'USAGE')
+                OR NOT EXISTS (SELECT FROM carillon.app_roles)
+                -- Rights that were granted by hand.
+                OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                    AND has_function_privilege(c.role, p.oid, 'EXECUTE')))
+            THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
     FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
 $$;
 
@@ -6382,11 +6391,15 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-            OPERATOR(pg_catalog.||) '.' FROM (
-                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
-                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
-        'There is no app yet. Add one with: carillon app add'), '42704')
+            (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+                OPERATOR(pg_catalog.||) '.' FROM (
+                    SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
+                    ORDER BY a.name LIMIT 10) few),
+            CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
+                ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
+                    'schema call carillon.isolate_app for it.' END),
+        '42704')
+    FROM carillon.apps_of_caller() AS o(mine)
 $$;
 
 -- app_id() is for callers that refuse no other argument at the same time.
@@ -9409,7 +9422,7 @@ UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb43
 UPDATE carillon.schema_routines SET checksum = '951bc348326a27c0625f517bef57b604866397f2293b4bc85f71d104bb674e8a' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c4202df3877819c6f59a565bb7967318c41afaf34392add4a537820f0f622938' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '71108ab83e08bdef5f965260c5b3cc9f4e47a275da9229dfb3068dc8ffd68d8e' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '01824bd9ca20d4e2c8c196170404da4207a28dd616cc3aae9cfa26b4a48cacf7' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'b5f6ce0c48dca1051f7ee9985b443a43299f9b04460f2eff1e0798ffcb6fb098' WHERE file = 'functions/maintain.sql';
@@ -9426,7 +9439,7 @@ UPDATE carillon.schema_routines SET checksum = 'd79c38fbb4c15be6bbae6c708bcf26f5
 UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '5a16b2384256d012550e3103bbf63fd00e74dfb96264330e4ed69153710363dc' WHERE file = 'functions/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '886be91323bb7172ae2ef7d1c8c861c2657fb199e0a04b3d8d512e52abe23a3f' WHERE file = 'functions/recorded_rights.sql';
-UPDATE carillon.schema_routines SET checksum = '573fe74a860c51f4cc97e5c2d9192273a73c3cbe97cf7278e4a23d8b8ee6bc73' WHERE file = 'functions/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '6b18aac7f943e4c6739573cf80790c78b7005d756833c801f8785a389de55775' WHERE file = 'functions/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abea8720b1be36f6231e83ef1e7c90a29c7' WHERE file = 'functions/release.sql';
 UPDATE carillon.schema_routines SET checksum = 'd21c04feddea262702d0512152e0c964c8a5013be0a853ab2a741f1efaf83465' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '34727bb5abc732af1d27b86636a338f967282148340eae24cc86d243ce630c7a' WHERE file = 'functions/requeue_step.sql';

@@ -32,12 +32,21 @@ $$;
 COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
--- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner: PostgreSQL
+-- tells nobody the owner of the function that called. So while a role is isolated, a caller that may execute none of these functions
+-- by itself may use no app either. It could have been given the rights of an isolated role by that role's function.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
-            AND NOT pg_has_role(c.role, current_user, 'USAGE')
-        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    SELECT CASE
+        WHEN pg_has_role(c.role, 'carillon_app', 'USAGE') OR pg_has_role(c.role, current_user, 'USAGE') THEN NULL
+        WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') OR NOT (
+                pg_has_role(c.role, 'carillon_worker', 'USAGE') OR pg_has_role(c.role, 'carillon_operator', 'USAGE')
+                OR pg_has_role(c.role, 'carillon_reader', 'USAGE')
+                OR NOT EXISTS (SELECT FROM carillon.app_roles)
+                -- Rights that were granted by hand.
+                OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                    AND has_function_privilege(c.role, p.oid, 'EXECUTE')))
+            THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
     FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
 $$;
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';

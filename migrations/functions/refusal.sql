@@ -41,11 +41,15 @@ COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is 
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-            OPERATOR(pg_catalog.||) '.' FROM (
-                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
-                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
-        'There is no app yet. Add one with: carillon app add'), '42704')
+            (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+                OPERATOR(pg_catalog.||) '.' FROM (
+                    SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
+                    ORDER BY a.name LIMIT 10) few),
+            CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
+                ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
+                    'schema call carillon.isolate_app for it.' END),
+        '42704')
+    FROM carillon.apps_of_caller() AS o(mine)
 $$;
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
 

@@ -4,11 +4,16 @@ import CarillonTLS
 /// A connection to a gateway of the legacy feedback service, for one list. The gateway sends the list without a request, and then
 /// closes.
 actor FeedbackConnection: FeedbackSource {
+    /// How many bytes of a list are read: some 1.7 million device tokens. A gateway could send for ever.
+    static let mostBytes = 64 << 20
+
     private let gateway: Gateway
     private let loop: EventLoop
     /// Keeps the loop running.
     private let owner: any AnyObject & Sendable
     private var allowance: SilenceAllowance
+    private let mostBytes: Int
+    private var received = 0
     private var stream: TLSStream?
     private var tuples = FeedbackTuples()
     private(set) var failure: PushError?
@@ -17,12 +22,14 @@ actor FeedbackConnection: FeedbackSource {
         _ stream: consuming TLSStream,
         to gateway: Gateway,
         longestSilence: Duration,
+        mostBytes: Int,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) {
         self.stream = consume stream
         self.gateway = gateway
         allowance = SilenceAllowance(each: longestSilence)
+        self.mostBytes = mostBytes
         self.loop = loop
         self.owner = owner
     }
@@ -33,6 +40,7 @@ actor FeedbackConnection: FeedbackSource {
         with credential: Credential,
         _ limits: ConnectionPool.Limits,
         longestSilence: Duration,
+        mostBytes: Int = mostBytes,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) async throws(PushError) -> FeedbackConnection {
@@ -61,7 +69,14 @@ actor FeedbackConnection: FeedbackSource {
                 stream.closeNotify()
                 throw LegacyProtocols.hasNoList(gateway)
             }
-            return FeedbackConnection(stream, to: gateway, longestSilence: longestSilence, on: loop, of: owner)
+            return FeedbackConnection(
+                stream,
+                to: gateway,
+                longestSilence: longestSilence,
+                mostBytes: mostBytes,
+                on: loop,
+                of: owner
+            )
         } catch {
             throw PushError(connectingTo: gateway, error)
         }
@@ -79,11 +94,21 @@ actor FeedbackConnection: FeedbackSource {
     /// Returns nil at the end, once the connection is closed.
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
+        guard received < mostBytes else {
+            stream.closeNotify()
+            failure = PushError(
+                .unreachable,
+                "The list of \(gateway) did not end after \(received) bytes. The device tokens up to there are kept, and the "
+                    + "rest comes with the next list."
+            )
+            return nil
+        }
         do {
             let start = MonotonicInstant.now
             let count = try await stream.receive(into: &bytes, until: allowance.deadline(from: start), on: loop)
             allowance.waited(from: start, to: .now)
             if count > 0 {
+                received += count
                 self.stream = consume stream
                 return count
             }

@@ -1,8 +1,10 @@
-import ApplePush
 import ApplePushSimulator
+import CarillonIO
 import CarillonTLS
 import TestSupport
 import Testing
+
+@testable import ApplePush
 
 /// Lists of the simulator's legacy feedback service.
 @Suite struct FeedbackListTests {
@@ -103,6 +105,36 @@ import Testing
             let list = try await apns(gateway, credential).feedback()
             #expect(await tokens(of: list).count == 20_000)
             #expect(await list.failure == nil)
+        }
+    }
+
+    @Test(arguments: [32, 0]) func `a list without an end is ended by the reader, who keeps what came before`(
+        tokenBytes: Int
+    ) async throws {
+        let tuple = FeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: tokenBytes))
+        let piece = [[UInt8]](repeating: tuple, count: 1000).flatMap { $0 }
+        try await RawGateway.with(alpn: []) { line in
+            // Ends when the reader closes.
+            while true { try await line.send(piece) }
+        } test: { server, port in
+            try await TestLoop.with { loop in
+                let source = try await FeedbackConnection.open(
+                    to: Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM)),
+                    with: try TestCredential.certificate(),
+                    BinaryConfiguration().pool,
+                    longestSilence: .seconds(30),
+                    mostBytes: 200_000,
+                    on: loop,
+                    of: loop
+                )
+                let list = FeedbackList(source)
+                let count = await tokens(of: list).count
+                // Up to one read more than the limit.
+                let most = (200_000 + 16_384) / tuple.count
+                #expect(tokenBytes == 0 ? count == 0 : (200_000 / tuple.count...most).contains(count), "\(count)")
+                #expect(await list.failure?.message.contains("did not end after") == true)
+                #expect(await source.nextPiece() == nil)
+            }
         }
     }
 

@@ -40,15 +40,17 @@ import Testing
             let topic = "com.example.other"
             try await scene.addApp("other", topic: topic, to: scene.simulator)
             let worker = try await scene.fleet.started(["--max-in-flight", "100"])
+            // The queue lasts for 20 seconds, so that the pause finds messages in it on any machine.
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = 100 WHERE name = 'board'")
             try await scene.enqueue(2000)
-            try await scene.requests(200)
+            try await scene.requests(100)
             try await scene.client.run("UPDATE carillon.apps SET paused = true WHERE name = 'board'")
             try await scene.quiet(worker)
             let sent = scene.record.requests
             #expect(sent < 2000)
             try await scene.otherAppSends(1)
             #expect(scene.record.requests == sent + 1)
-            try await scene.client.run("UPDATE carillon.apps SET paused = false")
+            try await scene.client.run("UPDATE carillon.apps SET paused = false, max_rate = NULL")
             try await scene.drained()
             #expect(scene.record.requests == 2001)
             #expect(try await scene.client.number("SELECT sum(r.sent) FROM carillon.results r") == 2001)
@@ -60,6 +62,7 @@ import Testing
     @Test func `P8: rows of an app that is deleted meanwhile fail, and pushes in flight are counted`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
             try await scene.fleet.started(["--max-in-flight", "100"])
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = 100")
             try await scene.enqueue(1000)
             try await scene.enqueue(3, tokens: 40)
             try await scene.requests(100)

@@ -52,8 +52,10 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(5) }) { scene in
             try await scene.fleet.started(2, ["--max-in-flight", "200"])
             let count = Board.sized(2000, full: 20_000)
+            // The queue lasts for 20 seconds, so that the cancels find messages in it on any machine.
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = \(count / 20)")
             try await scene.enqueue(count)
-            try await scene.requests(count / 10)
+            try await scene.requests(count / 20)
             // Every third of those that are left, one statement each, from two sessions at once.
             let work = """
                 DO $$ DECLARE id bigint; BEGIN
@@ -65,6 +67,7 @@ import Testing
             async let one: Void = scene.client.session { try await $0.script(work) }
             async let other: Void = scene.client.session { try await $0.script(work) }
             _ = try await (one, other)
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = NULL")
             let audit = try await scene.finish()
             let cancelled = audit.outcomes.results.values.joined().reduce(0) { $0 + $1.cancelled }
             #expect(cancelled > 0)
@@ -79,12 +82,14 @@ import Testing
             try await scene.client.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token)
-                SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, \(count)) n
+                SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, \(count)) n;
+                -- It lasts for ten seconds at least, so that there is something to cancel on any machine.
+                UPDATE carillon.apps SET max_rate = \(count / 10)
                 """
             )
             try await scene.fleet.started(2, ["--max-in-flight", "500"])
             let id = try await scene.client.number("carillon.broadcast('board', 'Board')")
-            try await scene.requests(min(count / 2, 50_000), within: .seconds(120))
+            try await scene.requests(min(count / 4, 50_000), within: .seconds(120))
             let jobs = try await scene.client.number("carillon.cancel_broadcast(\(id))")
             let end = try await scene.client.number("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
             #expect(jobs > 0)

@@ -20,7 +20,7 @@ import Testing
         """
 
     /// Continues the session as a role that may use the app "demo" and nothing else.
-    private static func isolated(_ body: (TestDatabase, _ role: String) async throws -> Void) async throws {
+    static func isolated(_ body: (TestDatabase, _ role: String) async throws -> Void) async throws {
         try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("\(Self.setUp); CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")

@@ -1,0 +1,95 @@
+import CarillonPostgres
+import TestSupport
+import Testing
+
+/// Functions that run with their owner's rights, and that someone with other rights calls. Carillon's functions do not see
+/// whose function called them.
+@Suite struct IsolationEscapeTests {
+    @Test(arguments: ["a new login", "pg_monitor"])
+    func `an isolated role reaches no other app with a function of its own that a role without rights calls`(
+        _ kind: String
+    ) async throws {
+        try await IsolationTests.isolated { database, role async throws in
+            // Another login, or a role that it has been granted and sets.
+            let caller = kind == "pg_monitor" ? kind : "stranger_\(database.connection.backendProcessID)"
+            if caller != kind {
+                try await database.run("RESET ROLE; CREATE ROLE \(caller); SET ROLE \(role)")
+            }
+            try await database.run(
+                """
+                CREATE FUNCTION pg_temp.run(command text) RETURNS SETOF text LANGUAGE plpgsql SECURITY DEFINER
+                AS $$ BEGIN RETURN QUERY EXECUTE command; END $$;
+                SET ROLE \(caller)
+                """
+            )
+            func run(_ call: String) async throws -> [String] {
+                try await database.rows("SELECT pg_temp.run('SELECT \(call.replacing("'", with: "''"))')")
+            }
+            for call in [
+                "carillon.enqueue('other', '{aa}', 'x')::text", "carillon.cancel(201, 'other')::text",
+                "carillon.register_token('other', 'cc')::text", "carillon.unregister_token('other', 'b1')::text",
+                "carillon.requeue_failures('other')::text", "carillon.requeue_failures(reason => 'OfOther')::text",
+                "carillon.broadcast_progress(101)::text", "carillon.channel('theirs')::text",
+                "carillon.publish('other', 'theirs', '{}')::text", "carillon.request_channel('other')::text",
+                "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
+                "carillon.remove_channel('other', 'theirs')::text",
+                "carillon.update_activity('other', '{aa}', '{}')::text",
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(call)") { try await run(call) }
+                #expect(["42704", "P0002", "22023"].contains(error?.sqlState), "\(call): \(error?.message ?? "")")
+                #expect(error?.hint?.contains("The apps are") != true, "\(call): \(error?.hint ?? "")")
+            }
+            #expect(try await run("carillon.cancel_messages('{200,201}')::text") == ["(0)"])
+            #expect(try await run("count(*)::text FROM carillon.message_status(101)") == ["(0)"])
+            #expect(try await run("count(*)::text FROM carillon.message_jobs(103)") == ["(0)"])
+            // Not even its own, as nothing tells whose function it is.
+            let refused = await #expect(throws: PostgresError.self) {
+                try await run("carillon.enqueue('demo', '{aa}', 'x')::text")
+            }
+            #expect(refused?.hint?.contains("GRANT carillon_app") == true, "\(refused?.hint ?? "")")
+            try await database.run("RESET ROLE")
+            #expect(
+                try await database.rows("SELECT app_id, id FROM carillon.pending ORDER BY 1, 2")
+                    == ["(1,200)", "(2,200)", "(2,201)"]
+            )
+            // Whoever may call the functions without that one keeps what they may do.
+            try await database.run("GRANT carillon_operator TO \(caller); SET ROLE \(caller)")
+            #expect(try await database.value("carillon.cancel_message(201, 'other')") == "1")
+            try await database.run("RESET ROLE; REVOKE carillon_operator FROM \(caller)")
+            if caller != kind {
+                try await database.run("DROP ROLE \(caller)")
+            }
+        }
+    }
+
+    @Test func `a function that runs with the rights of carillon_app serves all its callers while no role is isolated`()
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            let (role, caller) = (
+                "app_\(database.connection.backendProcessID)", "web_\(database.connection.backendProcessID)"
+            )
+            try await database.run(
+                """
+                CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(caller); SET ROLE \(role);
+                CREATE FUNCTION pg_temp.notify() RETURNS bigint LANGUAGE sql SECURITY DEFINER
+                AS $$ SELECT carillon.enqueue('demo', '{aa}', 'x') $$;
+                SET ROLE \(caller)
+                """
+            )
+            let enqueueing = "SELECT pg_temp.notify() IS NOT NULL"
+            #expect(try await database.value(enqueueing) == "true")
+            try await database.run(
+                "RESET ROLE; CREATE ROLE other_\(role); SELECT carillon.isolate_app('demo', 'other_\(role)'); SET ROLE \(caller)"
+            )
+            let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
+            #expect(refused?.hint?.contains("carillon.isolate_app") == true, "\(refused?.hint ?? "")")
+            try await database.run("RESET ROLE; SELECT carillon.isolate_app('demo', '\(caller)'); SET ROLE \(caller)")
+            #expect(try await database.value(enqueueing) == "true")
+            try await database.run("RESET ROLE")
+            for name in [role, caller, "other_\(role)"] {
+                try await database.run("DROP OWNED BY \(name); DROP ROLE \(name)")
+            }
+        }
+    }
+}
