@@ -19,7 +19,7 @@ struct HelpText {
         \(list(commands, title: "Usage: carillon COMMAND [OPTIONS]"))
         'carillon COMMAND --help' shows the options of a command. Each option can also be set by an environment
         variable: --max-in-flight by CARILLON_MAX_IN_FLIGHT. An argument overrides the variable.
-        Exit status: 0 done, 1 failed, 2 usage, 69 service unavailable, 75 try again, 78 configuration.
+        Exit status: \(ExitStatus.all.map { "\($0.code) \($0.meaning)" }.joined(separator: ", ")).
 
         """
     }

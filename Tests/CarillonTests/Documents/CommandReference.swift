@@ -17,13 +17,7 @@ struct CommandReference {
 
         | exit status | meaning |
         |---|---|
-        | 0 | done |
-        | 1 | failed |
-        | 2 | wrong usage |
-        | 69 | a service is unavailable |
-        | 75 | try again |
-        | 78 | wrong configuration |
-
+        \(ExitStatus.all.map { "| \($0.code) | \($0.meaning) |\n" }.joined())
         | command | what it does |
         |---|---|
         \(commands.map { "| [`\($0.title)`](#\(Self.anchor($0))) | \(Self.cell($0.summary)) |\n" }.joined())

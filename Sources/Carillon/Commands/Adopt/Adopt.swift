@@ -6,9 +6,10 @@ extension Command {
         "adopt",
         summary: "Send pushes from this database, which is a copy until now.",
         discussion:
-            "A restored backup, a copy made from a template and a cloned disk have the jobs of the original. Workers, feedback "
-            + "passes and enqueuing over HTTP refuse such a copy until the owner of the schema adopts it. Says where pushes are "
-            + "sent from until now and what waits here, and asks first; --yes agrees. A promoted standby needs no adoption.",
+            "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueuing "
+            + "over HTTP refuse such a copy until the owner of the schema adopts it. A cloned disk and a base backup are refused "
+            + "only if the original has a name (--installation). Says where pushes are sent from until now and what waits here, "
+            + "and asks first; --yes agrees. A promoted standby needs no adoption.",
         options: [.installation, .expireBefore, .yes, .database],
         examples: ["carillon adopt", "carillon adopt --expire-before now", "carillon adopt --installation production"],
         run: { invocation in
