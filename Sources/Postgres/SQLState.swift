@@ -23,6 +23,8 @@ package enum SQLState {
     package static let tooLarge = "54000"
     /// JSON that is nested more deeply than PostgreSQL's stack allows.
     package static let tooDeep = "54001"
+    /// Nothing may be sent from this database: it is a copy, or the connection has the wrong name.
+    package static let wrongPlace = "55000"
 
     /// A function of the schema rejected a value, or the value has the wrong type: the caller can fix it.
     package static let badArgument: Set<String> = [badValue, "22P02", "22003", tooLarge, tooDeep]

@@ -1,6 +1,5 @@
 import ApplePushSimulator
 import CarillonPostgres
-import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -8,9 +7,8 @@ import Testing
 @Suite struct BackupTests {
     private static var disarming: String {
         get throws {
-            let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
-            let page = try String(contentsOfFile: root + "/docs/backup.md", encoding: .utf8)
-            return String(try #require(page.firstMatch(of: /```sql\n([^`]*)```/)).output.1)
+            let page = try GeneratedPage("docs/backup.md").text
+            return String(try #require(page.firstMatch(of: /```sql\n(UPDATE [^`]*)```/)).output.1)
         }
     }
 

@@ -3952,9 +3952,9 @@ END
 $$;
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
--- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner: PostgreSQL
--- tells nobody the owner of the function that called. So while a role is isolated, a caller that may execute none of these functions
--- by itself may use no app either. It could have been given the rights of an isolated role by that role's function.
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
+-- PostgreSQL does not say who owns the function that called: it could be one of an isolated role. So while a role is isolated, a
+-- caller without rights on Carillon may use no app.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE
@@ -9422,7 +9422,7 @@ UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb43
 UPDATE carillon.schema_routines SET checksum = '951bc348326a27c0625f517bef57b604866397f2293b4bc85f71d104bb674e8a' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c4202df3877819c6f59a565bb7967318c41afaf34392add4a537820f0f622938' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '01824bd9ca20d4e2c8c196170404da4207a28dd616cc3aae9cfa26b4a48cacf7' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'eada699ff75b9b4c82f7011639d32d15a3c26a1fbba21fe98d32de6bbdf1f88d' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'b5f6ce0c48dca1051f7ee9985b443a43299f9b04460f2eff1e0798ffcb6fb098' WHERE file = 'functions/maintain.sql';

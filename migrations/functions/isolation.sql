@@ -32,9 +32,9 @@ $$;
 COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
--- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner: PostgreSQL
--- tells nobody the owner of the function that called. So while a role is isolated, a caller that may execute none of these functions
--- by itself may use no app either. It could have been given the rights of an isolated role by that role's function.
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
+-- PostgreSQL does not say who owns the function that called: it could be one of an isolated role. So while a role is isolated, a
+-- caller without rights on Carillon may use no app.
 CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE

@@ -126,13 +126,19 @@ struct MessagePost: Sendable {
         }
         let explanation = Explanation(error)
         observer(.postFailed(request, explanation))
+        let hint =
+            if explanation.lacksRights {
+                "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
+            } else if (error as? PostgresError)?.sqlState == SQLState.wrongPlace {
+                "Nothing is sent from this database. If it shall be, the owner of the schema must run: carillon adopt"
+            } else {
+                "Send the request again with the same Idempotency-Key."
+            }
         return Problem(
             status: 503,
             detail: "The database cannot take the message now. The log of carillon web says why, under the reference "
                 + "\(explanation.reference).",
-            hint: explanation.lacksRights
-                ? "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
-                : "Send the request again with the same Idempotency-Key."
+            hint: hint
         )
     }
 }

@@ -101,6 +101,18 @@ import Testing
         }
     }
 
+    @Test func `a copy of a database says that sending the request again does not help`() async throws {
+        try await Visitor.withOperator([]) { shop, client in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+            let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+            let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
+            #expect(answer.status == "503", "\(answer.head)")
+            let problem = try JSONDecoder().decode(Problem.self, from: Data(answer.body.utf8))
+            #expect(problem.hint?.hasSuffix("run: carillon adopt") == true, "\(problem)")
+        }
+    }
+
     @Test func `a member that enqueue does not take is named, with all that it takes`() async throws {
         for member in ["token", "app"] {
             try await refused(

@@ -1,0 +1,154 @@
+import ApplePushSimulator
+import CarillonIO
+import CarillonPostgres
+import TestSupport
+import Testing
+
+/// Runs every command of docs/backup.md, one after the other, from one server to another.
+@Suite struct BackupPageTests {
+    /// The page's commands as one script. Text of SQL goes through psql.
+    private static var commands: String {
+        get throws {
+            try GeneratedPage("docs/backup.md").text.matches(of: #/```(sh|sql)\n([^`]*)```/#).map { block in
+                let text = String(block.output.2).replacing(
+                    "'postgresql://db1/shop?options=-ccarillon.installation%3Dproduction'",
+                    with: "\"$DATABASE_COPY&options=-ccarillon.installation%3Dproduction\""
+                )
+                return block.output.1 == "sh"
+                    ? text : "psql --quiet --set ON_ERROR_STOP=1 \"$DATABASE_URL\" <<'SQL'\n\(text)SQL\n"
+            }.joined()
+        }
+    }
+
+    /// Where the page says that it is so, the owner of the schema gets an error, and may take no base backup.
+    private static let differencesForOwner = """
+        pg_restore() {
+            if command pg_restore "$@" 2> errors; then echo 'pg_restore had no error'; exit 1; fi
+            grep 'permission denied for schema carillon' errors && grep 'errors ignored on restore: 1$' errors
+        }
+        pg_basebackup() { echo 'needs the attribute REPLICATION'; }
+
+        """
+
+    /// The schema alone, restored into a database that has the watched table, watches it.
+    private static let schemaOnly = """
+        createdb --maintenance-db "$OTHER_SERVER" second
+        psql --quiet --command 'CREATE TABLE devices (token text, seen timestamptz)' "$SECOND_COPY"
+        pg_restore --dbname "$SECOND_COPY" carillon.dump
+        psql --quiet --tuples-only --no-align --command 'SELECT relation FROM carillon.watched_tables' "$SECOND_COPY"
+        """
+
+    @Test(arguments: ["postgres", "admin"])
+    func `every command of the page on backups does what the page says, with and without a superuser`(owner: String)
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let original = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+            let other = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+            try await attempt {
+                for cluster in [original, other] {
+                    try await Self.run("CREATE ROLE admin LOGIN CREATEROLE CREATEDB", on: cluster.url())
+                }
+                try await Self.run("CREATE DATABASE shop OWNER \(owner)", on: original.url())
+                func url(_ cluster: PrivateCluster, _ database: String) -> String {
+                    cluster.url(database: database).replacing("user=postgres", with: "user=\(owner)")
+                }
+                try await TestDatabase.migrate(url(original, "shop"))
+                try await Self.fill(url(original, "shop"))
+                _ = try folder.write("ca.pem", try ServerCertificate().rootPEM)
+                let said = try await Self.bash(
+                    (owner == "postgres" ? "" : Self.differencesForOwner) + (try Self.commands) + Self.schemaOnly,
+                    in: folder,
+                    [
+                        "DATABASE_URL": url(original, "shop"), "OTHER_SERVER": url(other, "postgres"),
+                        "DATABASE_COPY": url(other, "shop"), "SECOND_COPY": url(other, "second"),
+                    ]
+                )
+                #expect(said.hasSuffix("devices\n"), "\(said)")
+                #expect(said.contains("this database is a copy") && said.contains("Here wait 3 ready jobs"), "\(said)")
+                #expect(said.contains("as_reaper belongs to admin") == (owner == "admin"), "\(said)")
+                let named = url(other, "shop") + "&options=-ccarillon.installation%3Dproduction"
+                let check = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": named]).output
+                for line in ["place", "roles", "grants", "reaper", "isolation"] {
+                    #expect(check.contains("ok       \(line)"), "\(check)")
+                }
+                let connection = try await PostgresConnection.connect(named, on: TestLoop.shared, application: "test")
+                // What workers had claimed is among what expires.
+                let state = """
+                    SELECT (SELECT relation::text FROM carillon.watched_tables) || ' ' || a.gateway || ' ' || a.paused || ' '
+                        || (SELECT count(*) FROM carillon.inflight)
+                    FROM carillon.apps a WHERE a.name = 'acme'
+                    """
+                try await attempt {
+                    let text = try await connection.query(state, Parameters()) { try $0.string(0, 0) }
+                    #expect(text == "devices localhost:2197 false 0")
+                } finally: {
+                    await connection.close()
+                }
+            } finally: {
+                await original.stop()
+                await other.stop()
+            }
+        }
+    }
+
+    private static func fill(_ url: String) async throws {
+        let simulator = try APNsSimulator(SimulatorConfiguration())
+        try await simulator.start()
+        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        try await attempt {
+            for name in ["acme", "local"] {
+                try await connection.addApp(name, topic: "com.example.\(name)", to: simulator)
+            }
+            try await connection.script(
+                """
+                CREATE ROLE acme_web LOGIN;
+                SELECT carillon.isolate_app('acme', 'acme_web');
+                CREATE TABLE devices (token text, seen timestamptz);
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
+                SELECT carillon.watch_tokens('acme', 'devices', 'token', 'seen');
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"hi"}}' FROM generate_series(1, 5) n;
+                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g
+                """
+            )
+        } finally: {
+            await connection.close()
+            await simulator.stop()
+        }
+    }
+
+    private static func run(_ statement: String, on url: String) async throws {
+        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        try await attempt {
+            try await connection.script(statement)
+        } finally: {
+            await connection.close()
+        }
+    }
+
+    /// What the script printed, errors included.
+    private static func bash(_ script: String, in folder: TemporaryFolder, _ environment: [String: String])
+        async throws -> String
+    {
+        let programs = [try PrivateCluster.program("psql"), try ProgramRun.path].map { path in
+            path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+        }
+        var command = ChildProcess.Command("/bin/bash", ["-eu", "-o", "pipefail", "-c", "exec 2>&1\n" + script])
+        var all = ProgramRun.environment(environment)
+        all["PATH"] = (programs + [all["PATH"] ?? "/usr/bin:/bin"]).joined(separator: ":")
+        // `carillon adopt` asks.
+        all["CARILLON_YES"] = "true"
+        command.environment = all
+        command.directory = folder.path
+        command.output = .file(folder.file("said"))
+        let exit = try await TestLoop.with { loop in
+            try await ChildProcess(command).wait(on: loop, until: .now + .seconds(120))
+        }
+        let said = try folder.read("said")
+        #expect(exit == .status(0), "\(said)")
+        return said
+    }
+}
