@@ -7,7 +7,11 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     /// What names without a schema mean, whatever the role, the database or earlier users of a pooled session have set: nobody else
     /// may create objects in the first two schemas. Without its name in the list, the temporary schema would be searched first.
-    package static let safePath: SessionSettings = ["search_path": "pg_catalog, carillon, pg_temp"]
+    package static let safePath: SessionSettings = [
+        "search_path": "pg_catalog, carillon, pg_temp",
+        // If it were off, each statement on a table with policies would fail.
+        "row_security": "on",
+    ]
 
     /// Overrides the settings of the role and the database, whose time-outs could end a command half-way.
     package static let unhurried = Self.safePath.with([

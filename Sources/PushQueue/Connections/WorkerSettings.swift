@@ -6,7 +6,7 @@ package enum WorkerSettings {
     private static let common = SessionSettings.safePath.with([
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
         "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
-        "transaction_timeout": "0", "idle_session_timeout": "0",
+        "transaction_timeout": "0", "idle_session_timeout": "0", "idle_in_transaction_session_timeout": "1min",
     ])
 
     /// For the shared connection: a statement that waits for a lock holds up all behind it, so it soon fails and is tried again

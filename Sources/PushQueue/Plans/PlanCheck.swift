@@ -20,7 +20,7 @@ package enum PlanCheck {
 
     private static let count = Statement(
         "plan_parameters",
-        "SELECT cardinality(p.parameter_types) AS count FROM pg_prepared_statements p WHERE p.name = 'carillon_plan'"
+        "SELECT cardinality(p.parameter_types) AS count FROM pg_prepared_statements p WHERE p.name = $1"
     )
 
     /// Returns a sentence for each statement that does not use its index. No other task may use the connection meanwhile.
@@ -46,12 +46,14 @@ package enum PlanCheck {
     }
 
     private static func plan(of statement: Statement, on connection: PostgresConnection) async throws -> PlanNode {
-        try await connection.script("PREPARE carillon_plan AS \(statement.sql)")
-        let count = try await connection.query(Self.count) { rows in Int(try rows.int32(0, "count")) }
+        // Others may use the same session through a pooler: they must not be able to take the name.
+        let name = "carillon_plan_" + String(UInt64.random(in: .min ... .max), radix: 36)
+        try await connection.script("PREPARE \(name) AS \(statement.sql)")
+        let count = try await connection.query(Self.count, Parameters(name)) { rows in Int(try rows.int32(0, "count")) }
         let values = Array(repeating: "NULL", count: count).joined(separator: ", ")
-        let explain = Statement("plan_of_\(statement.name)", "EXPLAIN (FORMAT JSON) EXECUTE carillon_plan(\(values))")
+        let explain = Statement("explain_\(name)", "EXPLAIN (FORMAT JSON) EXECUTE \(name)(\(values))")
         let text = try await connection.query(explain) { rows in try rows.string(0, 0) }
-        try await connection.script("DEALLOCATE carillon_plan")
+        try await connection.script("DEALLOCATE \(name)")
         guard let root = try JSONDecoder().decode([PlanNode.Root].self, from: Data(text.utf8)).first else {
             throw PostgresError(.unexpectedValue, "EXPLAIN returned no plan")
         }

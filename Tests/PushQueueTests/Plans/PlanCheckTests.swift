@@ -20,6 +20,20 @@ import Testing
         }
     }
 
+    /// As behind a pooler, where another program has used the session.
+    @Test func `the check needs no name that others may have taken`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run("PREPARE carillon_plan AS SELECT 1")
+            #expect(try await PlanCheck.run(on: database.connection) == [])
+            #expect(
+                try await database.value(
+                    "SELECT string_agg(p.name, ' ') FROM pg_prepared_statements p WHERE p.from_sql"
+                )
+                    == "carillon_plan"
+            )
+        }
+    }
+
     @Test func `the check names the statements whose index is missing`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("DROP INDEX carillon.scheduled_by_time")

@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 enum CheckStatements {
-    static let user = Statement("check_user", "SELECT current_user::text")
+    static let user = Statement("check_user", "SELECT current_user::text, session_user::text")
     static let now = Statement("check_now", "SELECT clock_timestamp()")
 
     /// The rights that a worker needs and this user does not have.

@@ -80,11 +80,23 @@ struct DatabaseChecks {
 
     private func roles() async throws -> Finding {
         let missing: [String] = try await connection.values(of: CheckStatements.missingRights)
-        let user = try await connection.query(CheckStatements.user) { rows in try rows.string(0, 0) }
+        let (user, login) = try await connection.query(CheckStatements.user) { rows in
+            (try rows.string(0, 0), try rows.string(0, 1))
+        }
         guard missing.isEmpty else {
             let all =
                 missing.count > 3
                 ? missing.prefix(3).joined(separator: ", ") + " and more" : missing.joined(separator: ", ")
+            // A grant to that role would give the rights to all its members.
+            if user != login {
+                return .failed(
+                    "roles",
+                    "The user \(login) acts as the role \(user), which lacks rights of a worker: \(all).",
+                    remedy:
+                        "Find what sets the role: ALTER ROLE \(login) RESET role, or another program that runs SET ROLE in the "
+                        + "same session of a pooler."
+                )
+            }
             return .failed(
                 "roles",
                 "The user \(user) lacks rights of a worker: \(all).",
