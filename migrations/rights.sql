@@ -66,8 +66,8 @@ GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 -- carillon_reader is for dashboards.
 GRANT SELECT ON carillon.audit TO carillon_reader;
 GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
-GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, channel_gateway,
-    remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens,
+GRANT SELECT (id, name, topic, topics, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error,
+    channel_gateway, remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens,
     collapse_unknown, keep_unique_ids, created_at, updated_at)
     ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
@@ -103,7 +103,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
+                topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
                 queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace

@@ -21,6 +21,7 @@ import Testing
         expected: String
     ) async throws {
         try await Queue.with { queue in
+            try await queue.database.run("UPDATE carillon.apps SET topics = '{org.example.other}'")
             try await Self.enqueue(queue, ", push_type => '\(pushType)', topic => \(topic)")
             let backend = RecordedBackend()
             try await queue.drain(backend)

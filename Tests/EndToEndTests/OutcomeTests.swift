@@ -306,6 +306,7 @@ import Testing
         ("payload", #"('{"a":"' || repeat('x', 20000000) || '"}')::json"#, "PayloadTooLarge"),
         ("tokens", "ARRAY[repeat('a', 9000000)]", "MalformedToken"),
         ("topic", "'a b'", "MalformedTopic"),
+        ("topic", "'org.example.other'", "TopicNotAllowed"),
         ("collapse_id", "repeat('x', 65)", "MalformedCollapseId"),
         ("collapse_id", "E'a\\nb'", "MalformedCollapseId"),
         ("priority", "7", "UnknownPriority"),

@@ -65,11 +65,17 @@ BEGIN
         SELECT p.* INTO other FROM carillon.push_types() AS p
         WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
             -- A bundle ID may have the same ending.
-            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND a.topic = m.topic);
+            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND m.topic = ANY (a.topic || a.topics));
         IF FOUND THEN
             RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
                 push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
+    END IF;
+    IF m.topic IS NOT NULL
+        AND m.topic <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = m.app)::text[])
+    THEN
+        RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
+            'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
     END IF;
     -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
     IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN

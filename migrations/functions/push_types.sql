@@ -35,6 +35,21 @@ END
 $$;
 COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
 
+-- topics_of() alone decides which topics the messages of an app may name, because a signing key sends to all topics of its team.
+-- enqueue asks it, and so does each claim, for rows of a plain INSERT and for apps that have changed since. It returns null if the
+-- certificate decides: the app has no topic, and the certificate names none or was not read yet.
+CREATE OR REPLACE FUNCTION carillon.topics_of(app integer) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN a.topic IS NOT NULL OR c.key_id IS NOT NULL OR cardinality(c.topics) > 0 THEN ARRAY(
+        SELECT t.topic || s.suffix
+        FROM (SELECT DISTINCT p.topic_suffix AS suffix FROM carillon.push_types() AS p) s,
+            unnest(CASE WHEN a.topic IS NULL THEN c.topics ELSE ARRAY[a.topic] END || a.topics) AS t(topic)
+        ORDER BY s.suffix <> '', t.topic <> a.topic) END
+    FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id WHERE a.id = topics_of.app
+$$;
+COMMENT ON FUNCTION carillon.topics_of IS
+    'Internal: returns the topics that messages of an app may name; null if its certificate decides.';
+
 -- The binary protocol has its own limit.
 CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$

@@ -155,8 +155,8 @@ DECLARE
         'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
         'TopicMismatch',
         'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
-        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
-        'Unreadable', 'Unrecorded'];
+        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType',
+        'Unqueued', 'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
     horizon timestamptz;

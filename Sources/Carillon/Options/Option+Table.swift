@@ -88,6 +88,11 @@ extension Option {
 
     // app add
     static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle identifier.")
+    static let topics = Option("topics", .text("TOPIC,TOPIC"))
+        .help(
+            "Further topics that messages may name, which replace those that were given before. Apps that share a signing key can "
+                + "reach each other's devices only through them."
+        )
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
     static let environment = Option(
         "environment",
@@ -128,8 +133,10 @@ extension Option {
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option(
         "clear",
-        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate", "max-per-device"]
-        ),
+        .choice([
+            "topic", "topics", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate",
+            "max-per-device",
+        ]),
         repeatable: true
     )
     .help("Remove this setting; may be repeated.")

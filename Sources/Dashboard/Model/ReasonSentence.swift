@@ -58,6 +58,7 @@ enum ReasonSentence {
         "UnknownApp": "The message names an app that does not exist.",
         "MalformedToken": "The device token is not 1 to 256 bytes in hexadecimal.",
         "MalformedPayload": "The payload is not a JSON object.",
+        "TopicNotAllowed": "The topic is not one that messages of this app may name.",
         "MalformedTopic": "The topic is too long, or has characters that are not allowed.",
         "MalformedCollapseId": "The collapse id is too long, or has characters that are not allowed.",
         "UnknownPriority": "The priority is not one that the push type allows.",

@@ -6,6 +6,7 @@ import CarillonWeb
 /// One app: its state, what it sends, why its pushes fail, and its settings.
 struct AppPageView: PageView {
     struct Settings: Decodable, Sendable {
+        let topics: [String]?
         let gateway: String?
         let feedbackGateway: String?
         let feedbackError: String?
@@ -116,6 +117,7 @@ struct AppPageView: PageView {
     private var facts: HTML {
         FactList(
             ("Topic", app.topic.map { topic in HTML(.code) { topic } } ?? HTML("the certificate's")),
+            ("Further topics", settings.topics.map { HTML($0.joined(separator: ", ")) }),
             ("Environment", HTML(app.environment)),
             ("Protocol", HTML(app.protocol)),
             ("Gateway", HTML(settings.gateway ?? "Apple's")),

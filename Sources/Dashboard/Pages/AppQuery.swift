@@ -6,7 +6,7 @@ struct AppQuery {
     private static let settings = Statement(
         "web_app_settings",
         """
-        SELECT a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
+        SELECT a.topics, a.gateway, a.feedback_gateway, a.feedback_error, a.max_rate, a.max_per_device, a.max_attempts,
             a.reap_bad_tokens, a.created_at, a.updated_at
         FROM carillon.apps a WHERE a.name = $1
         """

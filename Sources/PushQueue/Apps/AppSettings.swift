@@ -16,6 +16,8 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var name: String
     /// Usually the bundle identifier. If nil, the topic of the certificate is used.
     package var topic: String?
+    /// Further topics that messages may name.
+    package var topics: [String]?
     package var credential: String?
     package var environment = Environment.production
     package var `protocol` = GatewayProtocol.http2
@@ -50,6 +52,7 @@ extension AppSetting {
     package static let all = [
         AppSetting("name") { $0.name },
         AppSetting("topic") { $0.topic },
+        AppSetting("topics", texts: { $0.topics }),
         AppSetting("environment") { $0.environment.rawValue },
         AppSetting("protocol") { $0.protocol.rawValue },
         AppSetting("gateway") { $0.gateway },

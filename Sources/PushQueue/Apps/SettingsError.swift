@@ -57,6 +57,9 @@ package struct SettingsError: CodedError {
         "apps_gateway_ca_is_256_kb_at_most":
             "The trust root of a gateway has 262,144 bytes at most: give the authority that has signed its certificate.",
         "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
+        "apps_topics_are_100_at_most": "An app may list 100 further topics at most.",
+        "apps_topics_are_visible_ascii":
+            "Each further topic has 1 to 255 visible ASCII characters, as in com.example.watch.",
         "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
         "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
         "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",

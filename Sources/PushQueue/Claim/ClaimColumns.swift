@@ -19,6 +19,8 @@ struct ClaimColumns {
     let expiresAt: Rows.Column
     let collapseID: Rows.Column
     let topic: Rows.Column
+    /// True, or null.
+    let topicNotAllowed: Rows.Column
     let reference: Rows.Column
     let onUnknown: Rows.Column
     let attempt: Rows.Column
@@ -42,6 +44,7 @@ struct ClaimColumns {
         expiresAt = try rows.position(of: "expires_at")
         collapseID = try rows.position(of: "collapse_id")
         topic = try rows.position(of: "topic")
+        topicNotAllowed = try rows.position(of: "topic_not_allowed")
         reference = try rows.position(of: "reference")
         onUnknown = try rows.position(of: "on_unknown")
         attempt = try rows.position(of: "attempt")

@@ -91,12 +91,14 @@ extension ClaimedJobs {
         waited(since: job.createdAt, attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, columns.priority)
         let pushType = try rows.stringIfPresent(row, columns.pushType).map { PushType(stored: $0) } ?? .alert
+        let topicIsAllowed = try rows.isNull(row, columns.topicNotAllowed)
         let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withText(row, columns.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
             try rows.withText(row, columns.collapseID, else: []) { collapseID in
                 begin(
                     job,
                     topic: topic,
+                    topicIsAllowed: topicIsAllowed,
                     collapseID: collapseID,
                     priority: priority,
                     pushType: pushType,

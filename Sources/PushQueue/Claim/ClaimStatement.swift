@@ -81,6 +81,12 @@ package enum ClaimStatement {
                 WHERE u.app_id = $1 AND u.message_id = coalesce(p.origin, p.id)) THEN true END
         """
 
+    /// The app's topics are looked up once, and only if a row names a topic. With an empty one, the certificate decides.
+    private static let topicNotAllowed = """
+        CASE WHEN p.topic IS NULL OR p.topic = '' THEN NULL
+            WHEN p.topic <> ALL ((SELECT carillon.topics_of($1))::text[]) THEN true END AS topic_not_allowed
+        """
+
     /// How often a push is sent again because the outcome was unknown.
     static let mostResends = 3
 
@@ -125,7 +131,7 @@ package enum ClaimStatement {
         SELECT c.id AS claim, c.claimed_at, c.quarantined, coalesce(p.id, n.id) AS id, p.tokens, p.payload, p.payloads,
             nullif(p.push_type, 'alert') AS push_type, p.priority, p.expires_at, p.collapse_id, p.topic, p.reference,
             \(onUnknown), nullif(p.attempt, 1) AS attempt, p.origin, p.broadcast_id,
-            p.created_at, \(mayHaveArrived) AS may_have_arrived, n.pushes AS unfit_pushes
+            p.created_at, \(topicNotAllowed), \(mayHaveArrived) AS may_have_arrived, n.pushes AS unfit_pushes
         FROM claim c FULL JOIN picked p ON false FULL JOIN next n ON false
         """
     )

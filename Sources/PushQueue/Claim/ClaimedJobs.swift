@@ -156,6 +156,7 @@ package struct ClaimedJobs: Sendable {
     mutating func begin(
         _ job: Job,
         topic: RawSpan,
+        topicIsAllowed: Bool,
         collapseID: RawSpan,
         priority: Int16?,
         pushType: PushType?,
@@ -166,6 +167,7 @@ package struct ClaimedJobs: Sendable {
             appIsKnown
             ? JobRules.refusal(
                 topic: topic,
+                topicIsAllowed: topicIsAllowed,
                 collapseID: collapseID,
                 priority: priority,
                 pushType: pushType,

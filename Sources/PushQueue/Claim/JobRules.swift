@@ -6,6 +6,7 @@ enum JobRules {
     /// Why nothing of the job can be sent, whatever its payload is.
     static func refusal(
         topic: RawSpan,
+        topicIsAllowed: Bool,
         collapseID: RawSpan,
         priority: Int16?,
         pushType: PushType?,
@@ -15,6 +16,7 @@ enum JobRules {
         // Null is the default, retry.
         guard onUnknown == nil || onUnknown == "fail" else { return .malformedOnUnknown }
         if !isTopic(topic) { return .malformedTopic }
+        if !topicIsAllowed { return .topicNotAllowed }
         if !isCollapseID(collapseID, of: pushType) { return .malformedCollapseID }
         if let priority, !pushType.allows(priority: priority) { return .unknownPriority }
         return nil

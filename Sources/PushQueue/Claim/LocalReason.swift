@@ -12,6 +12,8 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case mismatchedPayloads = "MismatchedPayloads"
     /// The topic has more than 255 bytes, or characters that are not visible ASCII.
     case malformedTopic = "MalformedTopic"
+    /// The message names a topic that is neither the app's own nor listed in `apps.topics`.
+    case topicNotAllowed = "TopicNotAllowed"
     /// The collapse id has more than 64 bytes, control characters, or a leading or trailing blank.
     case malformedCollapseID = "MalformedCollapseId"
     /// The priority is not one that the push type may have.

@@ -16,7 +16,9 @@ import Testing
             try await queue.database.run(
                 """
                 UPDATE carillon.certificates SET certificate = NULL, private_key = '\(try SigningKey.generate().pem)',
-                    key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ' WHERE name = 'acme'
+                    key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ' WHERE name = 'acme';
+                UPDATE carillon.apps SET topics = '{com.apple.mgmt.External.18a16429-886b-41f1-9c30-2bd04ae4fc37}'
+                WHERE name = 'acme'
                 """
             )
             var seen: Set<String> = ["(alert)", "(liveactivity)"]

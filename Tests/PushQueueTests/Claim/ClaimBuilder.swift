@@ -39,6 +39,7 @@ struct ClaimBuilder {
         jobs.begin(
             job,
             topic: topic.span.bytes,
+            topicIsAllowed: true,
             collapseID: RawSpan(),
             priority: priority,
             pushType: .alert,

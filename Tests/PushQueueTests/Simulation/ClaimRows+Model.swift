@@ -33,6 +33,7 @@ extension ClaimRows {
             jobs.begin(
                 job,
                 topic: RawSpan(),
+                topicIsAllowed: true,
                 collapseID: RawSpan(),
                 priority: nil,
                 pushType: row.isUpdate ? .liveActivity : row.isPaced ? .background : .alert,

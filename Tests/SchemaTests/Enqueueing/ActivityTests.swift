@@ -134,7 +134,7 @@ import Testing
             _ = try await database.value(
                 """
                 carillon.update_activity('demo', '{aa}', '{"a": 1}', reference => 'r', run_at => '2100-01-01Z', lane => 0,
-                    expires_at => '2100-01-02Z', dedupe_key => 'k', topic => 'x.push-type.liveactivity', on_unknown => 'fail')
+                    expires_at => '2100-01-02Z', dedupe_key => 'k', topic => 'com.example.demo.push-type.liveactivity', on_unknown => 'fail')
                 """
             )
             #expect(
@@ -143,7 +143,7 @@ import Testing
                     SELECT s.lane, s.reference, s.topic, s.on_unknown, s.expires_at = '2100-01-02Z', u.due_at = s.run_at
                     FROM carillon.scheduled s JOIN carillon.activity_updates u ON u.message_id = s.id
                     """
-                ) == ["(0,r,x.push-type.liveactivity,fail,t,t)"]
+                ) == ["(0,r,com.example.demo.push-type.liveactivity,fail,t,t)"]
             )
             let again = "carillon.update_activity('demo', '{aa}', '{}', dedupe_key => 'k')"
             #expect(try await database.value(again) == nil)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DoorTests {
     private static let certificate = """
         UPDATE carillon.certificates SET topics = '{com.example.demo,com.example.demo.voip}';
-        UPDATE carillon.apps SET topic = 'com.example.demo'
+        UPDATE carillon.apps SET topic = 'com.example.demo', topics = '{com.other}'
         """
 
     @Test func `a certificate sends to its own topics only`() async throws {

@@ -41,7 +41,7 @@ import Testing
             _ = try await database.value(
                 """
                 carillon.enqueue(app => 'demo', tokens => ARRAY['ab'], alert => 'x', push_type => 'liveactivity',
-                    priority => 5, expires_at => '2100-01-01Z', collapse_id => 'score', topic => 'other.push-type.liveactivity', lane => 0,
+                    priority => 5, expires_at => '2100-01-01Z', collapse_id => 'score', topic => 'com.example.demo.push-type.liveactivity', lane => 0,
                     reference => 'order 7', on_unknown => 'fail')
                 """
             )
@@ -51,7 +51,7 @@ import Testing
                     SELECT push_type, priority, expires_at = '2100-01-01Z', collapse_id, topic, lane, reference, on_unknown
                     FROM carillon.messages
                     """
-                ) == [#"(liveactivity,5,t,score,other.push-type.liveactivity,0,"order 7",fail)"#]
+                ) == [#"(liveactivity,5,t,score,com.example.demo.push-type.liveactivity,0,"order 7",fail)"#]
             )
         }
     }

@@ -123,7 +123,7 @@ import Testing
     @Test func `a topic has the ending of its push type and of no other`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.useSigningKey()
-            try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip'")
+            try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip', topics = '{a.b}'")
             for rules in PushTypeRules.all {
                 let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
                 func call(_ topic: String) -> String {

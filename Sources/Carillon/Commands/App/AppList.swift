@@ -16,7 +16,7 @@ extension Command {
             let table = TextTable(
                 apps,
                 .left("APP") { $0.name },
-                .left("TOPIC") { $0.topic ?? "-" },
+                .left("TOPIC") { ($0.topic ?? "-") + ($0.topics.map { " +\($0.count)" } ?? "") },
                 .left("CREDENTIAL") { $0.credential ?? "-" },
                 .left("GATEWAY") {
                     ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")

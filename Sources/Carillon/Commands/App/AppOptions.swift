@@ -5,14 +5,15 @@ import CarillonTLS
 /// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {
     static let all: [Option] = [
-        .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .removeUnknownChannels, .protocol,
+        .topics, .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .removeUnknownChannels,
+        .protocol,
         .maxRate,
         .maxPerDevice, .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
     ]
     static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
     private static let none = "none"
     static let clearable: [Option] = [
-        .topic, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate, .maxPerDevice,
+        .topic, .topics, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate, .maxPerDevice,
     ]
 
     private let settings: Settings
@@ -38,6 +39,7 @@ struct AppOptions {
         let cleared = settings.isChosen(.clear) ? settings.texts(.clear) : []
         func isCleared(_ option: Option) -> Bool { cleared.contains(option.flag) }
         if isCleared(.topic) { app.topic = nil }
+        if isCleared(.topics) { app.topics = nil }
         if isCleared(.gateway) { app.gateway = nil }
         if clearsFeedbackGateway || isCleared(.feedbackGateway) { app.feedbackGateway = nil }
         if isCleared(.channelGateway) { app.channelGateway = nil }
@@ -45,6 +47,7 @@ struct AppOptions {
         if isCleared(.maxPerDevice) { app.maxPerDevice = nil }
         if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
         app.topic = settings.text(.topic) ?? app.topic
+        app.topics = settings.text(.topics).map(Option.Separator.comma.split) ?? app.topics
         app.credential = settings.text(.credential) ?? app.credential
         if settings.isChosen(.environment) { app.environment = settings.choice(.environment) ?? app.environment }
         if settings.isChosen(.protocol) { app.protocol = settings.choice(.protocol) ?? app.protocol }
@@ -91,7 +94,9 @@ struct AppOptions {
 
     /// Warns if APNs will refuse what the app sends.
     static func warn(_ console: Console, of app: App, with credential: StoredCredential?) {
-        if let mismatch = credential?.mismatch(with: app.topic) { console.warn(mismatch) }
+        for topic in [app.topic] + (app.topics ?? []) {
+            if let mismatch = credential?.mismatch(with: topic) { console.warn(mismatch) }
+        }
         guard app.protocol == .binary, app.gateway == nil else { return }
         console.warn(
             "Apple has switched the binary protocol off, so the app \(app.name) sends nothing: give it a gateway that speaks "

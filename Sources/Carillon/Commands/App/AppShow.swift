@@ -75,6 +75,7 @@ private struct AppView: JSONConvertible {
             : status?.holdReason.map { "held: \($0)" } ?? "active"
         let rows: [(String, String?)] = [
             ("name", app.name), ("state", state), ("topic", app.topic ?? "the certificate's"),
+            ("topics", app.topics?.joined(separator: ", ") ?? "no others"),
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
             ("environment", app.environment.rawValue), ("protocol", app.protocol.rawValue),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),

@@ -6,7 +6,7 @@ import CarillonText
 enum MessageArguments {
     static let options: [Option] = [
         .alert, .title, .subtitle, .body, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn,
-        .topic.help("The topic to send to, instead of the app's."),
+        .topic.help("The topic to send to, instead of the app's; one that 'app set --topics' allows."),
     ]
 
     /// The arguments by name, numbered from `first`.

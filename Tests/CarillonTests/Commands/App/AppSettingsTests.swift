@@ -62,6 +62,33 @@ import Testing
         }
     }
 
+    @Test func `further topics are listed with a comma between them, replaced, and cleared`() async throws {
+        try await Shop.with { shop in
+            let list = "com.example.shop.watch,com.bank"
+            let set = try await shop.run("app", "set", "shop", "--topics", list)
+            #expect(set.status == 0 && set.errors.contains("not for com.bank: APNs will refuse"), "\(set.errors)")
+            let show = try await shop.run("app", "show", "shop").output
+            #expect(show.contains("topics                   com.example.shop.watch, com.bank\n"), "\(show)")
+            #expect(try await shop.run("app", "list").output.contains("com.example.shop +2"))
+            let json = try await shop.run("app", "list", "--json").output
+            #expect(json.contains(#""topics":["com.example.shop.watch","com.bank"]"#), "\(json)")
+            for bad in ["", "a b", "com.one, com.two", String(repeating: "x", count: 256)] {
+                let refused = try await shop.run("app", "set", "shop", "--topics", bad)
+                #expect(refused.status == 78 && refused.errors.contains("visible ASCII"), "\(bad): \(refused.errors)")
+            }
+            #expect(try await shop.run("app", "set", "shop", "--max-rate", "5").status == 0)
+            #expect(try await shop.run("app", "set", "shop", "--topics", "com.bank").status == 0)
+            #expect(try await shop.database.value("SELECT topics FROM carillon.apps") == "{com.bank}")
+            #expect(try await shop.run("app", "set", "shop", "--clear", "topics").status == 0)
+            #expect(try await shop.run("app", "show", "shop").output.contains("topics                   no others\n"))
+            let added = try await shop.run(
+                ["app", "add", "two", "--topic", "com.two", "--credential", "shop", "--topics", "com.three"]
+            )
+            #expect(added.status == 0, "\(added.errors)")
+            #expect(try await shop.run("app", "show", "two", "--json").output.contains(#""topics":["com.three"]"#))
+        }
+    }
+
     /// Its certificate is for its own gateway alone.
     @Test func `an app with a binary gateway of its own reads no feedback list, unless it names one`() async throws {
         try await Shop.with { shop in

@@ -62,6 +62,7 @@ import Testing
         try await Self.with { program, connection, loop in
             try await connection.script(
                 """
+                UPDATE carillon.apps SET topics = '{com.example.other}';
                 SELECT carillon.enqueue('try', ARRAY['\(Shop.token("aa"))'], content_available => true);
                 SELECT carillon.enqueue('try', ARRAY['\(Shop.token("ac"))'], 'x', push_type => 'voip');
                 SELECT carillon.enqueue('try', ARRAY['\(Shop.token("ab"))'], 'x', priority => 5, collapse_id => 'score',
