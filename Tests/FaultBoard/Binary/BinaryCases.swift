@@ -1,7 +1,10 @@
-import ApplePushSimulator
 import CarillonIO
+import CarillonText
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import ApplePushSimulator
 
 /// An app of the legacy binary protocol, whose gateway says nothing of what it accepts.
 @Suite struct BinaryCases {
@@ -91,5 +94,62 @@ import Testing
             #expect(after.threads < before.threads + 5)
             try await scene.finish(within: .seconds(60))
         }
+    }
+
+    /// It reads on after the barrier, and answers nothing.
+    @Test func `B6: a gateway that ignores a barrier gets no other, and its silence counts its pushes as sent`()
+        async throws
+    {
+        let barriers = Atomic<Int>(0)
+        try await Scene.with { scene in
+            try await RawGateway.with(alpn: []) { line in
+                while let next = try await line.nextNotification() {
+                    if next.token.isEmpty {
+                        barriers.wrappingAdd(1, ordering: .relaxed)
+                    } else {
+                        scene.record.note(.received(Delivery(next, on: line.number)))
+                    }
+                }
+            } test: { gateway, port in
+                try await scene.client.run("UPDATE carillon.apps SET protocol = 'binary'")
+                try await scene.lead(to: "127.0.0.1:\(port)", trusting: gateway.rootPEM)
+                // More than the first window holds, so that it ends with a barrier.
+                try await scene.enqueue(2000)
+                let worker = try await scene.fleet.started(lease: Fleet.calm)
+                try await scene.drained(within: .seconds(120))
+                let asked = barriers.load(ordering: .relaxed)
+                #expect(asked >= 1)
+                try await scene.enqueue(Board.sized(3000, full: 20_000))
+                try await scene.drained(within: .seconds(120))
+                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+                #expect(unknown == 0)
+                try await scene.finish()
+                #expect(barriers.load(ordering: .relaxed) == asked)
+            }
+        }
+    }
+}
+
+extension Delivery {
+    /// A notification that a gateway has accepted, which it does without an answer.
+    fileprivate init(_ notification: BinaryNotification, on connection: Int) {
+        self.init(
+            time: WallClock.milliseconds,
+            connection: connection,
+            stream: 0,
+            apnsID: "\(notification.identifier ?? 0)",
+            token: notification.token.hexadecimal,
+            topic: Scene.topic,
+            pushType: nil,
+            priority: nil,
+            expiration: nil,
+            collapseID: nil,
+            authorization: nil,
+            channelAction: nil,
+            channel: nil,
+            payload: Array(notification.payload.utf8),
+            status: 200,
+            reason: nil
+        )
     }
 }

@@ -68,6 +68,27 @@ import Testing
         }
     }
 
+    @Test func `H26: a push whose answer begins with 200 is sent once, however its stream ends`() async throws {
+        let odd = Atomic<Int>(0)
+        try await Scene.send { frame in
+            guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
+            odd.wrappingAdd(1, ordering: .relaxed)
+            let stream = frame.frame.stream
+            let head = RelayAct.say(Frames.headers(stream, [(":status", "200")]))
+            switch frame.answers / 10 % 4 {
+            case 0: return [head, .say(Frames.reset(stream, 0))]
+            case 1: return [head, .say(Frames.reset(stream, 2))]
+            case 2: return [head, .say(Frames.data(stream, [120]))]
+            default: return [head]
+            }
+        } then: { scene, worker, _ in
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            #expect(scene.record.requests == 2000)
+            #expect(odd.load(ordering: .relaxed) >= 100)
+        }
+    }
+
     @Test func `A7: the status of an answer decides, whatever its body`() async throws {
         let body = Mutex<Body?>(nil)
         // The answers under a rule have a body, which is replaced; all others have none.

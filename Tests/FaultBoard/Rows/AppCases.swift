@@ -35,6 +35,24 @@ import Testing
         }
     }
 
+    @Test func `P19: rows of unknown apps at both ends of the ranges fail, and no row behind them waits`() async throws
+    {
+        let rows = ["2147483647", "-2147483648"].flatMap { app in
+            ["32767", "-32768"].map { lane in OddRow([("app_id", app), ("lane", lane)], .refused("UnknownApp")) }
+        }
+        try await Scene.with { scene in
+            try await scene.fleet.started()
+            for row in rows { try await scene.insert(row) }
+            try await scene.drained()
+            // The same with two workers, among rows of an app that exists.
+            try await scene.digest(rows)
+            #expect(
+                try await scene.client.number("SELECT count(*) FROM carillon.failures WHERE reason = 'UnknownApp'")
+                    == 2 * rows.count
+            )
+        }
+    }
+
     @Test func `P8: rows of a paused app wait, others go on, and a resumed app goes on`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let topic = "com.example.other"

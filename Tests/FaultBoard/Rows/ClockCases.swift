@@ -1,5 +1,6 @@
 import ApplePushSimulator
 import CarillonIO
+import TestSupport
 import Testing
 
 /// Times of messages, and wrong clocks. The database's clock decides.
@@ -91,6 +92,42 @@ import Testing
             for delivery in scene.record.deliveries where delivery.token == refused.tokens[0] {
                 #expect(delivery.time <= Int64(end))
             }
+        }
+    }
+
+    @Test func `P20: retries that a clock ahead has timed wait after it went back, and check says so and mends it`()
+        async throws
+    {
+        let rule = try AnswerRule(parsing: "ee=429:TooManyRequests+600*1")
+        try await Scene.with({ $0.answers = [rule] }) { scene in
+            try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(20, prefix: "ee")
+            try await scene.eventually("the retries wait, and are counted") {
+                try await scene.client.text(
+                    """
+                    SELECT ((SELECT count(*) FROM carillon.scheduled), (SELECT sum(c.retried) FROM carillon.push_counts c))
+                    """
+                ) == "(20,20)"
+            }
+            let check = { try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url]).output }
+            #expect(try await check().contains("ok       clock"))
+            // The clock is set back: what it has timed is an hour later.
+            try await scene.client.run(
+                """
+                UPDATE carillon.scheduled SET run_at = run_at + interval '1 hour';
+                UPDATE carillon.push_counts SET minute = minute + interval '1 hour'
+                """
+            )
+            let output = try await check()
+            let line = output.split(separator: "\n").first { $0.hasPrefix("warning  clock") } ?? ""
+            #expect(line.contains("went back by at least 5") && line.contains("20 retries wait"), "\(output)")
+            let remedy = try #require(output.firstRange(of: "UPDATE carillon.scheduled"), "\(output)")
+            let statement = output[remedy.lowerBound...].prefix { $0 != "\n" }
+            #expect(scene.record.requests == 20)
+            try await scene.client.run(String(statement))
+            try await scene.finish()
+            #expect(scene.record.requests == 40)
+            #expect(try await check().contains("ok       clock"))
         }
     }
 

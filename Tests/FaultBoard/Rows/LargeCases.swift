@@ -44,6 +44,8 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene async throws in
             let count = Board.sized(10_000, full: 100_000)
             try await scene.fleet.started(["--max-in-flight", "1000"])
+            // The message lasts for ten seconds, so that the push finds most of it waiting on any machine.
+            try await scene.client.run("UPDATE carillon.apps SET max_rate = \(count / 10)")
             let list = try await scene.client.number(
                 """
                 carillon.enqueue('board', ARRAY(SELECT 'd' || lpad(to_hex(t), 63, '0') FROM generate_series(1, \(count)) t), 'Sale')
@@ -54,7 +56,7 @@ import Testing
                 "carillon.enqueue('board', '{\(Scene.token("cc", 1))}', 'Your code is 4711')"
             )
             try await scene.eventually("the code was sent") { scene.record.requests(to: "cc") > 0 }
-            let before = scene.record.requests
+            let before = try #require(scene.record.deliveries.firstIndex { $0.token.hasPrefix("cc") })
             #expect(before < count / 2, "\(before) of \(count) went out before it")
             try await scene.drained()
             #expect(

@@ -1,5 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
+import CarillonPostgres
+import TestSupport
 import Testing
 
 /// Workers that die.
@@ -53,6 +55,42 @@ import Testing
                 }
             }
             try await scene.finish(duplicates: most * kills, within: Board.sized(.seconds(40), full: .seconds(12)))
+        }
+    }
+
+    /// Each kill is measured: what the victim had in flight may be sent twice, and nothing else.
+    @Test
+    func `W25: of thirty workers with a hundred kills nothing is lost, and only what was in flight is sent twice`()
+        async throws
+    {
+        let ground: Scene.Ground = Board.sized(.shared, full: .own(.fast))
+        try await Scene.with(on: ground, { $0.delay = .seconds(2) }) { scene in
+            let most = 100
+            let flags = Fleet.patient + ["--max-in-flight", "\(most)"]
+            let lease = Duration.seconds(15)
+            var random = SeededGenerator(seed: Board.seed)
+            var inFlight = 0
+            try await scene.fleet.started(Board.sized(5, full: 30), flags, lease: lease)
+            try await scene.underLoad {
+                for _ in 0..<Board.sized(6, full: 100) {
+                    try await scene.goesOn(100)
+                    let victim = try #require(scene.fleet.running.randomElement(using: &random))
+                    victim.freeze()
+                    inFlight += try await scene.client.number(
+                        """
+                        SELECT coalesce(sum(cardinality(j.tokens)), 0) FROM carillon.workers w
+                        JOIN carillon.inflight f ON f.worker_id = w.id, unnest(f.jobs) AS j WHERE w.pid = \(victim.processID)
+                        """
+                    )
+                    victim.kill()
+                    try await victim.end()
+                    try await scene.fleet.started(flags, lease: lease)
+                }
+            }
+            try await scene.drained(within: .seconds(120))
+            // A worker that did not run for a whole lease, on a busy machine, rightly counts as dead.
+            let late = scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "considered this worker dead").count }
+            try await scene.finish(duplicates: inFlight + late * most)
         }
     }
 

@@ -4,6 +4,23 @@ enum CheckStatements {
     static let user = Statement("check_user", "SELECT current_user::text, session_user::text")
     static let now = Statement("check_now", "SELECT clock_timestamp()")
 
+    /// The last minute in which pushes were counted, if by the clock it is still to come; the seconds until then, and how many
+    /// retries, of a thousand at most, are due later than that.
+    static let setBack = Statement(
+        "check_set_back",
+        """
+        SELECT l.minute::text, ceil(extract(epoch FROM l.minute - clock_timestamp()))::int8, (
+            SELECT count(*) FROM (
+                SELECT FROM carillon.scheduled s WHERE s.attempt > 1 AND s.run_at >= l.minute LIMIT 1000
+            ) AS r
+        ) FROM (
+            SELECT max(c.minute) AS minute FROM carillon.apps a, LATERAL (
+                SELECT p.minute FROM carillon.push_counts p WHERE p.app_id = a.id ORDER BY p.minute DESC LIMIT 1
+            ) AS c
+        ) AS l WHERE l.minute > clock_timestamp() + interval '5 s'
+        """
+    )
+
     /// The rights that a worker needs and this user does not have.
     static let missingRights = Statement(
         "check_rights",

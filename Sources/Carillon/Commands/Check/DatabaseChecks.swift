@@ -177,6 +177,7 @@ struct DatabaseChecks {
     }
 
     private func clock() async throws -> Finding {
+        if let finding = try await setBack() { return finding }
         // The first answer may include the time to prepare the statement.
         _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
         let before = Date().timeIntervalSince1970
@@ -194,6 +195,23 @@ struct DatabaseChecks {
             remedy:
                 "Carillon uses the database's clock, but Apple checks provider tokens and certificates against real time: run "
                 + "a time service on both machines."
+        )
+    }
+
+    /// Retries that were timed while the database's clock was ahead.
+    private func setBack() async throws -> Finding? {
+        let found = try await connection.query(CheckStatements.setBack) { rows in
+            try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
+        }
+        guard let (minute, seconds, count) = found.first, count > 0 else { return nil }
+        let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
+        return .warning(
+            "clock",
+            "The database's clock went back by at least \(DurationText.write(.seconds(seconds))), and \(retries) "
+                + "\(count == 1 ? "waits" : "wait") until it is there again.",
+            remedy:
+                "To have them sent now, run as the schema's owner UPDATE carillon.scheduled SET run_at = now() "
+                + "WHERE attempt > 1 AND run_at >= '\(minute)'"
         )
     }
 
