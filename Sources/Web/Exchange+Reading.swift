@@ -60,12 +60,14 @@ extension Exchange {
             && fields.allSatisfy { $0.name.isCheapToCompare && $0.value.isCheapToCompare }
     }
 
-    /// False if more than one header determines where the body ends.
+    /// False if a proxy may believe that the body ends elsewhere: more than one header determines its end, or the name of a header
+    /// has a blank, as in `Transfer-Encoding : chunked`.
     static func hasOneLength(_ connection: OpaquePointer) -> Bool {
-        let lengths = fields(of: connection, .HEADER_KIND).count { name, _ in
+        let headers = fields(of: connection, .HEADER_KIND)
+        let lengths = headers.count { name, _ in
             ["content-length", "transfer-encoding"].contains(name.lowercased())
         }
-        return lengths <= 1
+        return lengths <= 1 && headers.allSatisfy { name, _ in name.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
     }
 
     private static func peer(of connection: OpaquePointer) -> String? {

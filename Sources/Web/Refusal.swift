@@ -42,7 +42,7 @@ package struct Refusal: Sendable {
     static let uncertainLength = Refusal(
         .malformed,
         400,
-        "The request gives the length of its body more than once.",
+        "The length of the body is uncertain: two headers determine it, or the name of a header has a blank.",
         headers: [("Connection", "close")]
     )
     static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")

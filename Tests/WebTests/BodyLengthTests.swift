@@ -12,6 +12,7 @@ import Testing
     @Test(arguments: [
         "Content-Length: 2\r\nContent-Length: 60\r\n", "Content-Length: 2\r\nContent-Length: 2\r\n",
         "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        "Content-Length: 2\r\nTransfer-Encoding : chunked\r\n", "Content-Length: 2\r\nTransfer-Encoding\t: chunked\r\n",
     ])
     func `a request with two lengths is refused, and nothing after it is read`(headers: String) async throws {
         let server = WebServer(host: "127.0.0.1", port: 0, routes: Self.routes)

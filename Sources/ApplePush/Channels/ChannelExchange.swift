@@ -91,7 +91,9 @@ struct ChannelExchange {
             return .list(list.channels)
         default:
             var words = Outcomes(repeating: .pending, count: 0)
-            let reason = words.text(of: Reply(body).reason(in: body, keeping: &words))
+            // In two steps: in one, the text would be looked up in the outcomes before the reason was added.
+            let named = Reply(body).reason(in: body, keeping: &words)
+            let reason = words.text(of: named)
             throw ChannelError(
                 status: Int(status),
                 reason: reason.isEmpty ? nil : reason,

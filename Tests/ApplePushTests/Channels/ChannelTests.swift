@@ -85,6 +85,13 @@ import Testing
         }
     }
 
+    @Test func `a refusal for a reason that is in no table is told with its words`() async throws {
+        try await with({ $0.answers = [try AnswerRule(parsing: "create=400:SomethingNew")] }) { _, channels, _ in
+            let create = await error { () throws(ChannelError) in _ = try await channels.create(.nothing) }
+            #expect(create?.code == .refused && create?.reason == "SomethingNew" && create?.isRetryable == false)
+        }
+    }
+
     @Test func `refusals are told with their reason, and say what to do`() async throws {
         let rule = try AnswerRule(parsing: "create=400:BroadcastFeatureNotEnabled")
         try await with({ $0.answers = [rule, try AnswerRule(parsing: "list=503+9")] }) { simulator, channels, apns in

@@ -123,4 +123,20 @@ import Testing
             #expect(try await worker.end() == .status(0))
         }
     }
+
+    @Test func `C4: a channel service that answers with a reason nobody knows ends no worker`() async throws {
+        try await with({ $0.answers = [try AnswerRule(parsing: "create=400:SomethingNew")] }) { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.client.run(Self.request)
+            try await scene.eventually("the refusal is recorded") {
+                try await scene.client.text("SELECT coalesce(max(c.last_error), '') FROM carillon.channels c")
+                    .contains("SomethingNew")
+            }
+            try await scene.enqueue(10)
+            try await scene.drained()
+            #expect(try await scene.client.number("SELECT sum(r.sent) FROM carillon.results r") == 10)
+            worker.terminate()
+            #expect(try await worker.end() == .status(0))
+        }
+    }
 }
