@@ -62,7 +62,7 @@ extension Scene {
             CREATE INDEX ON devices (push_token);
             CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
-                PERFORM count(*) FROM generate_series(1, 10000);
+                PERFORM count(*) FROM generate_series(1, 20000);
                 RETURN OLD;
             END $$;
             CREATE TRIGGER dawdle BEFORE DELETE ON devices FOR EACH ROW EXECUTE FUNCTION dawdle();

@@ -95,6 +95,18 @@ import Testing
         return "SELECT setseed(\(Double.random(in: -1...1, using: &random)))"
     }
 
+    /// Runs the body with a session of its own. Only the server's log says which statements were in a deadlock.
+    private static func explained(in database: TestDatabase, _ body: (TestDatabase) async throws -> Void) async throws {
+        do {
+            try await database.session { try await body($0) }
+        } catch let error as PostgresError where error.sqlState == "40P01" {
+            let log = try String(contentsOfFile: try await TestCluster.shared.folder + "/server.log", encoding: .utf8)
+            let deadlock = log.ranges(of: "deadlock detected").last.map { log[$0.lowerBound...].prefix(4000) }
+            Issue.record("\(deadlock ?? "")")
+            throw error
+        }
+    }
+
     @Test(.timeLimit(.minutes(5)), arguments: [Self.seed])
     func `workers and apps that lock the same messages never deadlock`(seed: UInt64) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -102,7 +114,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<8 {
                     group.addTask {
-                        try await database.session { session in
+                        try await Self.explained(in: database) { session in
                             try await session.run(Self.setSeed(seed, worker: worker))
                             for round in 0..<Self.rounds {
                                 switch worker {
