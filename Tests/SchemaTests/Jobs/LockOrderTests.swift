@@ -14,8 +14,10 @@ import Testing
     private static let rounds = 15
     private static let jobs = 40
 
-    /// Broadcasts whose jobs wait, are scheduled and are in flight with dead workers.
+    /// Broadcasts whose jobs wait, are scheduled and are in flight with dead workers. As anywhere, new jobs get ids that none of
+    /// them has: a cancel would otherwise remove jobs of broadcasts that it has not locked.
     private static let setUp = """
+        SELECT setval('carillon.messages_id_seq', 1000000);
         INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens)
         SELECT b * 1000, b * 1000 + 999, 1, 1, \(jobs), 1000000 FROM generate_series(1, 4) b;
         INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
