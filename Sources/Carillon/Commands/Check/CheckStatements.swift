@@ -1,7 +1,8 @@
 import CarillonPostgres
 
 enum CheckStatements {
-    static let user = Statement("check_user", "SELECT current_user::text, session_user::text")
+    /// The role and the login, as a remedy names them.
+    static let user = Statement("check_user", "SELECT quote_ident(current_user), quote_ident(session_user)")
     static let now = Statement("check_now", "SELECT clock_timestamp()")
 
     /// The last minute in which pushes were counted, if by the clock it is still to come; the seconds until then, and how many
