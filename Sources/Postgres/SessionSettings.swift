@@ -5,16 +5,17 @@
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
-    /// What names without a schema mean, whatever the role, the database or earlier users of a pooled session have set: nobody else
-    /// may create objects in the first two schemas. Without its name in the list, the temporary schema would be searched first.
-    package static let safePath: SessionSettings = [
+    /// What every session needs, whatever the role, the database or earlier users of a pooled session have set.
+    package static let safe: SessionSettings = [
+        // What names without a schema mean: nobody else may create objects in the first two schemas. Without its name in the list,
+        // the temporary schema would be searched first.
         "search_path": "pg_catalog, carillon, pg_temp",
         // If it were off, each statement on a table with policies would fail.
         "row_security": "on",
     ]
 
     /// Overrides the settings of the role and the database, whose time-outs could end a command half-way.
-    package static let unhurried = Self.safePath.with([
+    package static let unhurried = Self.safe.with([
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
         // JIT compilation would cost more than the statements themselves.

@@ -3,7 +3,7 @@ package import CarillonPostgres
 /// The settings of a worker's connections, whatever their role or database has set.
 package enum WorkerSettings {
     /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
-    private static let common = SessionSettings.safePath.with([
+    private static let common = SessionSettings.safe.with([
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
         "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
         "transaction_timeout": "0", "idle_session_timeout": "0", "idle_in_transaction_session_timeout": "1min",
