@@ -14,10 +14,10 @@ struct Program {
     static func main() async {
         openStandardStreams()
         dumpNothing()
-        MemoryLimit.explainShortages()
+        ResourceLimits.explainShortages()
         signal(SIGPIPE, SIG_IGN)  // a reader that goes away ends a write, not the program
         let program = Program(environment: ProcessInfo.processInfo.environment)
-        if let complaint = MemoryLimit.complaint {
+        if let complaint = ResourceLimits.complaint {
             TextStream(descriptor: 2, environment: program.environment).complain(complaint)
             exit(ExitStatus.exhausted.code)
         }

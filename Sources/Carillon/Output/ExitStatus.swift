@@ -9,8 +9,8 @@ struct ExitStatus: Equatable, Sendable {
     static let usage = ExitStatus(code: 2, meaning: "usage")
     /// Something that is needed, such as the database, cannot be reached.
     static let unavailable = ExitStatus(code: 69, meaning: "service unavailable")
-    /// There is not enough memory, or address space.
-    static let exhausted = ExitStatus(code: 70, meaning: "out of memory")
+    /// There is not enough memory or address space, or there are too few descriptors or threads.
+    static let exhausted = ExitStatus(code: 70, meaning: "out of resources")
     /// It may succeed when it is run again.
     static let tryAgain = ExitStatus(code: 75, meaning: "try again")
     /// It will fail until somebody changes a setting, a credential or the schema.

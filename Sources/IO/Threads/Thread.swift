@@ -41,6 +41,25 @@ package final class Thread: Sendable {
         }
     }
 
+    /// Advice where no thread can be started.
+    package static let advice =
+        "this process or its user may have no more threads; raise 'ulimit -u', or TasksMax= in its systemd unit"
+
+    /// Whether so many more threads can run at the same time. pthread_create(3).
+    package static func canRun(_ count: Int) -> Bool {
+        let gate = Guarded(())
+        var threads: [Thread] = []
+        let areStarted = gate.withLock { _ in
+            for _ in 0..<count {
+                guard let thread = try? Thread(name: "trial", { gate.withLock { _ in } }) else { return false }
+                threads.append(thread)
+            }
+            return true
+        }
+        for thread in threads { thread.join() }
+        return areStarted
+    }
+
     /// Starts a thread that is not joined, because it may be stuck in a call that cannot be interrupted.
     package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
         _ = try start(Start(name: name, body: body), detached: true)
@@ -74,6 +93,7 @@ package final class Thread: Sendable {
         )
         guard result == 0 else {
             argument.release()
+            if result == EAGAIN { throw IOError(.exhausted, "no thread can be started: \(advice)", errno: result) }
             throw IOError(errno: result, doing: "starting the thread \(start.name)")
         }
         return thread

@@ -33,6 +33,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 4, 8, 20])
+    func `W22: a worker that may have too few threads says so and ends with status 70`(threads: Int) async throws {
+        try await Scene.with { scene in
+            // The kernel limits no thread of root's. The user of this number has no other processes.
+            let user = 200_000 + Int(getpid())
+            let stranger =
+                "setpriv --reuid=\(user) --regid=\(user) --clear-groups --inh-caps=+dac_read_search "
+                + "--ambient-caps=+dac_read_search -- "
+            let become = "exec \(getuid() == 0 ? stranger : "")prlimit --nproc=\(threads) -- \"$0\" \"$@\""
+            let worker = try scene.fleet.start(shell: become)
+            #expect(try await worker.end(within: .seconds(10)) == .status(70))
+            #expect(worker.said.contains("threads") && worker.said.contains("ulimit -u"), "\(worker.said)")
+        }
+    }
+
     @Test func `W23: a worker that is short of descriptors while it starts says so, and crashes at no limit`()
         async throws
     {

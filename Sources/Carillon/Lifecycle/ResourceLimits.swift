@@ -1,16 +1,27 @@
+import CarillonIO
 import Glibc
 
-/// What the program does where memory or address space is limited: it ends with a sentence, instead of waiting for a thread that
-/// cannot be started, or ending by a signal.
-enum MemoryLimit {
+/// What the program does where memory, address space or threads are limited: it ends with a sentence, instead of waiting for a
+/// thread that cannot be started, or ending by a signal.
+enum ResourceLimits {
     /// Threads reserve most of it, for stacks and for the C library, and use little.
     private static let needed = 768 << 20
+    /// More than any command has when it starts. Swift's runtime waits without end for a thread that it cannot start.
+    private static let threads = 24
     /// If so much is not left when the program fails, it has failed for lack of memory.
     private static let reserve = 64 << 20
 
     /// Why the program cannot start; nil if it can.
     static var complaint: String? {
-        if has(Self.needed) { return nil }
+        has(Self.needed) ? complaintOfThreads : complaintOfMemory
+    }
+
+    private static var complaintOfThreads: String? {
+        if Thread.canRun(threads) { return nil }
+        return "This program cannot start \(threads) threads: \(Thread.advice)."
+    }
+
+    private static var complaintOfMemory: String {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
         let needed = "\(Self.needed >> 20) MB of address space, most of which stays unused"
@@ -36,13 +47,13 @@ enum MemoryLimit {
             action.__sigaction_handler.sa_handler = { number in
                 let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
                 if descriptor < 0, errno == EMFILE || errno == ENFILE {
-                    MemoryLimit.end(
+                    ResourceLimits.end(
                         "carillon: there are too few file descriptors: raise 'ulimit -n', or LimitNOFILE=\n"
                     )
                 }
                 close(descriptor)
-                if !MemoryLimit.has(MemoryLimit.reserve) {
-                    MemoryLimit.end("carillon: there is not enough memory within the limits of this process\n")
+                if !ResourceLimits.has(ResourceLimits.reserve) {
+                    ResourceLimits.end("carillon: there is not enough memory within the limits of this process\n")
                 }
                 // Without a shortage, the signal ends the program as usual.
                 Glibc.signal(number, SIG_DFL)
