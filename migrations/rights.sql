@@ -96,7 +96,7 @@ BEGIN
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
-                queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                validity queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
@@ -104,7 +104,7 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
-                queue_depth depth_is scheduled_depth
+                validity queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages

@@ -8371,6 +8371,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 
+-- functions/validity.sql
+CREATE OR REPLACE FUNCTION carillon.validity(not_after timestamptz) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN not_after <= now() THEN 'expired' WHEN not_after <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+$$;
+
+
 -- functions/watch_tokens.sql
 -- The application's tables from which feedback passes also delete. The owner of the schema calls watch_tokens() and
 -- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
@@ -8979,6 +8986,8 @@ COMMENT ON FUNCTION carillon.set_badge IS
     'number of registered tokens that were set.';
 COMMENT ON FUNCTION carillon.token_text IS
     'Returns a token in readable form: the channel id if it stands for a channel, otherwise the token itself.';
+COMMENT ON FUNCTION carillon.validity IS
+    'Returns the status of a usable credential: expired, expiring within 30 days, or ok. A signing key has no end.';
 COMMENT ON FUNCTION carillon.unfit_to_watch IS
     'Internal: returns why the feedback pass cannot delete from a table, as a refusal of an argument of watch_tokens; null if '
     'it can.';
@@ -9059,9 +9068,8 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
     coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
     c.name AS credential,
-    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired'
-        WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
-        AS credential_status,
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.status = 'ok' OR carillon.validity(c.not_after) = 'expired'
+        THEN carillon.validity(c.not_after) ELSE c.status END AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
@@ -9277,7 +9285,7 @@ BEGIN
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables place_fault'),
             ('carillon_reader', '
-                queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                validity queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
@@ -9285,7 +9293,7 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
-                queue_depth depth_is scheduled_depth
+                validity queue_depth depth_is scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
@@ -9416,6 +9424,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/take_over.sql', '0.1.0'),
     ('functions/take_rate_turn.sql', '0.1.0'),
     ('functions/tokens.sql', '0.1.0'),
+    ('functions/validity.sql', '0.1.0'),
     ('functions/watch_tokens.sql', '0.1.0'),
     ('functions/withdraw.sql', '0.1.0'),
     ('views/pending.sql', '0.1.0'),
@@ -9482,10 +9491,11 @@ UPDATE carillon.schema_routines SET checksum = '87e45797dae1eeae12ce579929121f27
 UPDATE carillon.schema_routines SET checksum = 'eefa9b29e94bc97322f25aa3ed6043ac4f8a7e9df1228e9fa5594984e351ca3c' WHERE file = 'functions/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f540315495348448cc3e8f3e639f979b9eebb4ab' WHERE file = 'functions/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb3624110b0f2a8509b7723e30efcd30bdc1eb6d97fcfa18f242b4fb592a1cef' WHERE file = 'functions/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '765da0892ddeab33450a2bddfa6af85fc8898d1ee619e16c67f4975cf0152e7e' WHERE file = 'functions/validity.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '3f9a5fb15db79b00097255347f56d8ff169ee8f3f17cecc681c7b5ceb6f52fe6' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = '2f0f065af5643229faedcf600de98df43fd807c168ffa15809d3d159eebdc802' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '23af32df1781817d9dfdaf490ef8ddd9ca0d1d831580ddf4a5fc86ffa0ab5331' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'c03450e97c75bc51943d3ff47aab8be63e4a2a585bd035470b017cd98a921dc1' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = '360107ad58f14f78eac5c19136eac02fbaa77e79a6c45d596995d10ff1a772bd' WHERE file = 'views/worker_status.sql';

@@ -9,9 +9,8 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
     coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
     c.name AS credential,
-    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired'
-        WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
-        AS credential_status,
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.status = 'ok' OR carillon.validity(c.not_after) = 'expired'
+        THEN carillon.validity(c.not_after) ELSE c.status END AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,

@@ -70,9 +70,7 @@ enum CredentialStatements {
         """
         UPDATE carillon.certificates c SET status = n.status, last_error = $3
         FROM (
-            SELECT o.id, CASE WHEN $2 = 'ok' AND o.not_after <= now() THEN 'expired'
-                WHEN $2 = 'ok' AND o.not_after < now() + interval '30 days' THEN 'expiring'
-                ELSE coalesce($2, o.status) END AS status
+            SELECT o.id, CASE $2 WHEN 'ok' THEN carillon.validity(o.not_after) ELSE coalesce($2, o.status) END AS status
             FROM carillon.certificates o WHERE o.id = $1
         ) AS n
         WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
@@ -87,9 +85,8 @@ enum CredentialStatements {
     static let record = Statement(
         "record_credential",
         """
-        UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5, status = CASE
-            WHEN $5 IS NOT NULL THEN 'invalid' WHEN $3 <= now() THEN 'expired'
-            WHEN $3 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5,
+            status = CASE WHEN $5 IS NULL THEN carillon.validity($3) ELSE 'invalid' END
         WHERE c.id = $1 AND c.updated_at = $2 AND c.status IS NULL
         """
     )
@@ -106,13 +103,13 @@ enum CredentialStatements {
         )
     }
 
-    /// Certificates in use that expire within thirty days.
+    /// Certificates in use that expire soon.
     static let expiring = Statement(
         "expiring",
         """
         SELECT c.id, c.name, floor(extract(epoch FROM greatest(c.not_after, '2000-01-01 00:00+00') - now()) / 86400)::bigint AS days
         FROM carillon.certificates c
-        WHERE c.not_after <= now() + interval '30 days'
+        WHERE carillon.validity(c.not_after) <> 'ok'
             AND EXISTS (SELECT FROM carillon.apps a WHERE a.certificate_id = c.id)
         ORDER BY c.id
         """
@@ -123,11 +120,10 @@ enum CredentialStatements {
         "age_credentials",
         """
         UPDATE carillon.certificates c
-        SET status = CASE WHEN c.not_after <= now() THEN 'expired' ELSE 'expiring' END
+        SET status = carillon.validity(c.not_after)
         WHERE c.id = ANY (ARRAY(
             SELECT o.id FROM carillon.certificates o
-            WHERE o.status = 'ok' AND o.not_after <= now() + interval '30 days'
-                OR o.status = 'expiring' AND o.not_after <= now()
+            WHERE o.status IN ('ok', 'expiring') AND o.status <> carillon.validity(o.not_after)
             FOR NO KEY UPDATE SKIP LOCKED))
         """
     )

@@ -118,16 +118,13 @@ package struct CredentialStore: Sendable {
 
     private static let validity = Statement(
         "credential_validity",
-        """
-        SELECT CASE WHEN $1 <= now() THEN 'expired' WHEN $1 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
-        """
+        "SELECT carillon.validity($1)"
     )
 
     private static let record = Statement(
         "credential_record",
         """
-        UPDATE carillon.certificates SET not_after = $2, topics = $3, last_error = NULL, status = CASE
-            WHEN $2 <= now() THEN 'expired' WHEN $2 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        UPDATE carillon.certificates SET not_after = $2, topics = $3, last_error = NULL, status = carillon.validity($2)
         WHERE name = $1
         """
     )

@@ -54,6 +54,7 @@ extension Routines {
             File("functions/take_over.sql", Files.take_over_sql),
             File("functions/take_rate_turn.sql", Files.take_rate_turn_sql),
             File("functions/tokens.sql", Files.tokens_sql),
+            File("functions/validity.sql", Files.validity_sql),
             File("functions/watch_tokens.sql", Files.watch_tokens_sql),
             File("functions/withdraw.sql", Files.withdraw_sql),
         ],
