@@ -59,7 +59,7 @@ BEGIN
     END IF;
     IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
         RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
-            quote_literal(m.topic), 'Leave it out to use the topic of the app with this ending.');
+            quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
     END IF;
     IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p

@@ -103,4 +103,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.adopt IS
-    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire as older.';
+    'Lets workers send from this copy of a database. Returns how many jobs expire because they are older than expire_before.';

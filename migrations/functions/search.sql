@@ -29,8 +29,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth; with_history: '
-    'or more failures or feedback.';
+    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth. If with_history '
+    'is true, also those with more rows of failures or feedback.';
 
 -- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
 -- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
@@ -69,7 +69,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 $$;
 COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
-    'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
+    'app, a third of them for each lane. With many apps, fewer rows of each are read: 4,000 in all.';
 
 -- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
 -- read, as in search_reference.

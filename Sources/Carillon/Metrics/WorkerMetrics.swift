@@ -29,7 +29,7 @@ struct WorkerMetrics {
         let apps = counters.apps.sorted { $0.key < $1.key }
         metrics.begin(
             "carillon_pushes_total",
-            "Pushes that ended, by status and reason; status 0 without an answer, and for OtherReasons, those beyond 64 of an app."
+            "Pushes that ended, by status and reason. The status is 0 without an answer. An app's reasons beyond 64 count as OtherReasons, with status 0."
         )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
@@ -43,7 +43,7 @@ struct WorkerMetrics {
         addReasons(counters.failures, to: &metrics)
         metrics.begin(
             "carillon_retries_total",
-            "Attempts that led to a retry, by status and reason; status 0 without an answer, and for OtherReasons, those beyond 64 of an app."
+            "Attempts that led to a retry, by status and reason, as in carillon_pushes_total."
         )
         addReasons(counters.retries, to: &metrics)
         metrics.begin("carillon_returned_total", "Pushes returned to the queue without counting as an attempt.")

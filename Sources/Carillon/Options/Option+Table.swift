@@ -223,7 +223,7 @@ extension Option {
     // adopt
     static let installation = Option("installation", .text("NAME"))
         .help(
-            "Give the installation this name; '' takes it away. Its programs must then have the name in the options of their "
+            "Give the installation this name; '' removes it. Its programs must then have the name in the options of their "
                 + "connections (carillon.installation), so that a clone of the disk is not taken for the original."
         )
     static let expireBefore = Option("expire-before", .text("TIME"))

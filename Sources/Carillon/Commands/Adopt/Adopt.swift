@@ -4,12 +4,12 @@ import CarillonText
 extension Command {
     static let adopt = Command(
         "adopt",
-        summary: "Send pushes from this database, which is a copy until now.",
+        summary: "Let workers send from this copy of a database.",
         discussion:
             "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueuing "
             + "over HTTP refuse such a copy until the owner of the schema adopts it. A cloned disk and a base backup are refused "
-            + "only if the original has a name (--installation). Says where pushes are sent from until now and what waits here, "
-            + "and asks first; --yes agrees. A promoted standby needs no adoption.",
+            + "only if the original has a name (--installation). Shows both places and what waits here, and asks first, unless "
+            + "--yes is given. A promoted standby needs no adoption.",
         options: [.installation, .expireBefore, .yes, .database],
         examples: ["carillon adopt", "carillon adopt --expire-before now", "carillon adopt --installation production"],
         run: { invocation in

@@ -12,7 +12,7 @@ extension Command {
         discussion:
             "Reads the files once; workers read only the database. Importing under an existing name replaces that "
             + "credential, and running workers use the new one within seconds. If apps use the credential and the "
-            + "new certificate does not cover their topics, the command asks first; --yes agrees.",
+            + "new certificate does not cover their topics, the command asks first, unless --yes is given.",
         arguments: [Argument("NAME", "The name to give to 'app add --credential'.")],
         required: [.file],
         options: [.key, .keyID, .teamID, .passphrase, .yes, .database],

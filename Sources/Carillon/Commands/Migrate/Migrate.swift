@@ -44,7 +44,7 @@ extension Command {
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
             "Also drops all functions and views: afterwards, run 'carillon migrate up' of the version that is to continue. "
-            + "Says which rows are deleted, and asks first; --yes agrees. Refuses while workers are alive.",
+            + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
             var isDone = false
