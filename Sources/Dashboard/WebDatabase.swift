@@ -7,18 +7,16 @@ struct WebDatabase: StatementRunner {
         name: "reading",
         connections: 3,
         server: .any,
-        settings: SessionSettings.unhurried.with([
-            "lock_timeout": "1s", "statement_timeout": "5s", "default_transaction_read_only": "on",
-        ]),
+        statementTimeout: .seconds(5),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "1s", "default_transaction_read_only": "on"]),
         isReading: true,
         longestWait: .seconds(5)
     )
     private static let changing = ServiceDatabase.Group(
         name: "changing",
         connections: 2,
-        settings: SessionSettings.unhurried.with([
-            "lock_timeout": "3s", "statement_timeout": "20s", "carillon.source": "dashboard",
-        ]),
+        statementTimeout: .seconds(20),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "dashboard"]),
         longestWait: .seconds(10)
     )
 

@@ -6,7 +6,7 @@ import CarillonText
 /// Statements are pipelined and answered in the order of the calls. Each runs in its own implicit transaction, so a failure affects
 /// no other statement. The actor runs on an event loop, and nothing here blocks.
 package actor PostgresConnection {
-    private let loop: EventLoop
+    let loop: EventLoop
     private var wire: LibpqSession?
     private var watch: WatchToken?
     private var wantsToWrite = false
@@ -31,8 +31,12 @@ package actor PostgresConnection {
     package nonisolated let backendProcessID: Int32
     /// Where the server, or a pooler, is.
     package nonisolated let place: ServerPlace
+    /// The same, by its address.
+    nonisolated let host: HostList
     /// Grows whenever something comes from the server.
     package private(set) var arrivals = 0
+    /// Nil if the session waits for answers however long they take.
+    var silence: SilenceGuard?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -44,6 +48,7 @@ package actor PostgresConnection {
         serverVersion = wire.serverVersion
         backendProcessID = wire.backendProcessID
         place = wire.place
+        host = wire.host
     }
 
     /// Not isolated, because the loop may have ended already. No task is waiting for an answer, because it would hold a reference.
@@ -104,6 +109,7 @@ package actor PostgresConnection {
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
             pipeline.enqueue(kind, PostgresRequest(work, continuation))
             send()
+            watchSilence()
         }
         return try answer.get()
     }
@@ -123,7 +129,8 @@ package actor PostgresConnection {
     }
 
     /// Determines whether the server process is the one connected to or a pooler is in between.
-    func greet(within limit: Duration) async throws(PostgresError) {
+    /// - Parameter silence: what watches over the server from then on.
+    func greet(within limit: Duration, then silence: SilenceGuard?) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
         }
@@ -139,6 +146,7 @@ package actor PostgresConnection {
             throw PostgresError(.unexpectedValue, "the server did not return its process ID")
         }
         if isPooled { pipeline.limit = Self.limitWhenPooled }
+        self.silence = silence
     }
 
     private func send() {
@@ -254,6 +262,7 @@ package actor PostgresConnection {
     private func ready(_ interest: Interest) {
         guard let wire else { return }
         if interest.contains(.read) { arrivals += 1 }
+        if interest.contains(.write) { silence?.signs += 1 }
         let isAlive = wire.read()
         receive()
         if !isAlive { return endAsLost() }
@@ -349,6 +358,7 @@ package actor PostgresConnection {
     private static func neverSent(_ work: PostgresRequest.Work, _ reason: PostgresError) -> PostgresError {
         var loss = PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
         loss.isOwnFault = reason.isOwnFault
+        loss.isSilence = reason.isSilence
         return loss
     }
 }

@@ -51,7 +51,7 @@ package struct PostgresError: CodedError {
     /// Whether a trigger that a user has added caused the error. Known only of errors of schema and rights.
     package var isOfTrigger = false
     package var statement: String?
-    /// Whether this program closed the connection because the server did not answer.
+    /// Whether this program gave the connection up because the server did not answer.
     package var isSilence = false
     /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
     package var isOwnFault = false
@@ -92,9 +92,15 @@ extension PostgresError {
         return error
     }
 
-    /// The error for statements of a session that has stopped answering.
-    package static func unanswered(for limit: Duration) -> PostgresError {
-        PostgresError(.closed, "PostgreSQL answered nothing for \(limit), so its connections were closed")
+    /// The error for statements of a server that has stopped answering.
+    package static func unanswered(by place: ServerPlace, for limit: Duration) -> PostgresError {
+        var error = PostgresError(
+            .closed,
+            "PostgreSQL at \(place) answered nothing for \(limit), so the connection was closed",
+            hint: "the server, or a proxy or pooler before it, hangs: see what it does, or restart it, and try again"
+        )
+        error.isSilence = true
+        return error
     }
 
     /// A private cluster did not start.

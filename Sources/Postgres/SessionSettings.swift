@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// Settings for every statement of a session, directly or through a pooler.
 ///
 /// A pooler may run each transaction in a different server process. Behind one, the settings are therefore sent with every
@@ -38,6 +40,11 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package func with(_ others: SessionSettings) -> SessionSettings {
         let names = Set(others.pairs.map(\.name))
         return SessionSettings(pairs.filter { !names.contains($0.name) } + others.pairs)
+    }
+
+    /// These settings, and how long the server lets a statement run.
+    package func limited(to statementTimeout: Duration) -> SessionSettings {
+        with(["statement_timeout": "\(statementTimeout.nanoseconds / 1_000_000)ms"])
     }
 
     var isEmpty: Bool { pairs.isEmpty }

@@ -77,6 +77,7 @@ final class TestClient {
             case .settingsChanged: settingsChanges += 1
             case .settingsAcknowledged: acknowledgements += 1
             case .written(let tag): written.append(tag)
+            case .begun: break
             case .answered(let tag, let answer):
                 ended.append(tag)
                 answers[tag] = answer

@@ -36,7 +36,8 @@ CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
 $$;
-COMMENT ON FUNCTION carillon.depth_is IS 'Says whether a depth from queue_depth is exact, a lower bound (at least) or an estimate (about).';
+COMMENT ON FUNCTION carillon.depth_is IS
+    'Says whether a depth from queue_depth is exact, a lower bound (at least) or an estimate (about).';
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint

@@ -12,6 +12,7 @@ extension HTTP2Conversation {
                 life.opened()
             case .settingsAcknowledged: deadlines.acknowledged()
             case .written(let tag): inFlight.restart(tag, at: now)
+            case .begun(let submission): unfinished.append((submission, now))
             case .answered(let tag, let answer):
                 let written = inFlight.since(tag)
                 guard let push = inFlight.remove(tag) else { break }

@@ -7,6 +7,8 @@ final class HTTP2Conversation: Conversation {
     private static let first = 64
     /// How many pushes may always be in flight. Otherwise a push that is never answered would hold up all others.
     private static let few = 8
+    /// How long the end of a 200 may take after its header. It has no body.
+    private static let longestEnd = Duration.seconds(2)
 
     var life: ConnectionLife
     var deadlines: HTTP2Deadlines
@@ -22,6 +24,8 @@ final class HTTP2Conversation: Conversation {
     var inFlight = InFlightTable()
     /// The session's handles for the pushes in flight, by tag.
     private var submissions: [ClientSession.Submission] = []
+    /// Answers with the status 200 whose end had not arrived with the header.
+    var unfinished = Fifo<(submission: ClientSession.Submission, since: MonotonicInstant)>()
     private var lastStream: Int32 = 0
     private var outgoing: Outgoing
     var answers = AnswerTally()
@@ -118,7 +122,8 @@ final class HTTP2Conversation: Conversation {
     }
 
     var due: MonotonicInstant {
-        let due = min(life.due, deadlines.due(life, inFlight: inFlight.count))
+        var due = min(life.due, deadlines.due(life, inFlight: inFlight.count))
+        if let since = unfinished.first?.since { due = min(due, since + Self.longestEnd) }
         return inFlight.oldest.map { min(due, $0.since + requestTimeout) } ?? due
     }
 
@@ -247,6 +252,7 @@ final class HTTP2Conversation: Conversation {
     // MARK: Time and the end
 
     func passed(to now: MonotonicInstant) {
+        endUnfinished(at: now)
         while let (tag, since) = inFlight.oldest, now - since >= requestTimeout {
             wasLate(tag, at: now)
             readEvents(at: now)
@@ -256,6 +262,17 @@ final class HTTP2Conversation: Conversation {
         life.passed(to: now)
         if deadlines.passed(to: now, &life, inFlight: inFlight.count) { ping() }
         if wasReady, life.end == .windowClosed { giveBackUnwritten(at: now) }
+    }
+
+    /// The gateway has accepted these pushes. Only the ends of their streams are missing.
+    private func endUnfinished(at now: MonotonicInstant) {
+        while let (submission, since) = unfinished.first,
+            now - since >= Self.longestEnd || !session.hasStatus(submission)
+        {
+            _ = unfinished.popFirst()
+            session.reset(submission, bytesWritten: bytesSent)
+        }
+        readEvents(at: now)
     }
 
     /// A push was not answered in time. If its request was not written in full, that is not the gateway's fault: the push gets more

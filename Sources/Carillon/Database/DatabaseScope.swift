@@ -59,7 +59,8 @@ enum DatabaseScope {
             on: loop,
             application: application,
             to: kind,
-            settings: settings
+            settings: settings,
+            silence: .endWithHost
         )
         return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
     }

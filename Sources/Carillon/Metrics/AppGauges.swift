@@ -12,8 +12,12 @@ actor AppGauges {
     }
 
     private static let lifetime = Duration.seconds(5)
+    /// Prometheus gives up after ten seconds.
+    private static let statementTimeout = Duration.seconds(6)
     /// If a table is locked, metrics are served without these gauges.
-    private static let settings = SessionSettings.unhurried.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
+    private static let settings = SessionSettings.unhurried.with(["lock_timeout": "500ms"]).limited(
+        to: statementTimeout
+    )
 
     private let database: DatabaseSource
     private let loop: EventLoop
@@ -33,13 +37,15 @@ actor AppGauges {
         let look = self.look ?? Task { try await ask() }
         self.look = look
         let result = await look.result
-        self.look = nil
+        // Of the requests that share it, the first one to get here ends it.
+        let isFirst = self.look == look
+        if isFirst { self.look = nil }
         switch result {
         case .success(let reading):
-            latest = (reading, .now)
+            if isFirst { latest = (reading, .now) }
             return reading
         case .failure:
-            await disconnect()
+            if isFirst { await disconnect() }
             return Reading()
         }
     }
@@ -75,7 +81,8 @@ actor AppGauges {
             application: "carillon metrics",
             to: .writable,
             settings: Self.settings,
-            timeout: .seconds(2)
+            timeout: .seconds(2),
+            silence: .beyond(Self.statementTimeout)
         )
         self.connection = connection
         return connection

@@ -71,14 +71,19 @@ struct PyapnsService: Sendable {
 }
 
 extension ServiceDatabase.Group {
-    /// Clients wait 20 seconds.
-    private static let settings = SessionSettings.unhurried.with([
-        "lock_timeout": "5s", "statement_timeout": "15s", "carillon.source": "pyapns",
-    ])
-
-    fileprivate static let small = ServiceDatabase.Group(name: "small", connections: 4, settings: settings)
+    fileprivate static let small = group("small", connections: 4)
     /// Large calls may take seconds, and small calls do not wait for them.
-    fileprivate static let large = ServiceDatabase.Group(name: "large", connections: 2, settings: settings)
+    fileprivate static let large = group("large", connections: 2)
+
+    private static func group(_ name: String, connections: Int) -> Self {
+        Self(
+            name: name,
+            connections: connections,
+            // Clients wait 20 seconds.
+            statementTimeout: .seconds(15),
+            settings: SessionSettings.unhurried.with(["lock_timeout": "5s", "carillon.source": "pyapns"])
+        )
+    }
 }
 
 extension ServiceDatabase {

@@ -46,6 +46,7 @@ extension ClientStreams {
             return .reset(.protocolError)
         } else {
             slots[slot].flags.insert(.hasStatus)
+            if slots[slot].status == 200, !endsStream { begun(index) }
         }
         return endsStream ? answerEnded(index) : .fine
     }

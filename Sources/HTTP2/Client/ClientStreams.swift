@@ -14,6 +14,7 @@ struct ClientStreams: EngineState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
         case written(tag: UInt32)
+        case begun(slot: UInt32)
         case answered(slot: UInt32)
         case ended(slot: UInt32, ErrorCode, Ending.Origin, isSurelyUnprocessed: Bool)
         case settingsChanged
@@ -189,7 +190,9 @@ struct ClientStreams: EngineState, ~Copyable {
         report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 
-    /// Queues the slot's only event.
+    mutating func begun(_ index: UInt32) { events.append(.begun(slot: index)) }
+
+    /// Queues the event that ends the slot.
     mutating func report(_ index: UInt32, _ event: Queued) {
         slots[Int(index)].flags.insert(.reported)
         events.append(event)
@@ -239,6 +242,8 @@ struct ClientStreams: EngineState, ~Copyable {
         guard let queued = events.next() else { return nil }
         switch queued {
         case .written(let tag): return .written(tag: tag)
+        case .begun(let index):
+            return .begun(ClientSession.Submission(stream: slots[Int(index)].stream, slot: index))
         case .answered(let index):
             let tag = slots[Int(index)].tag
             let answer = self.answer(index)

@@ -31,6 +31,11 @@ final class LibpqSession: @unchecked Sendable {
     /// The host that it is connected to, or that libpq is trying.
     var place: ServerPlace { Self.place(of: session) }
 
+    /// That host alone, by its address, so that nobody has to look up its name.
+    var host: HostList {
+        HostList(host: place.host, address: PQhostaddr(session).map { String(cString: $0) } ?? "", port: place.port)
+    }
+
     static func place(of session: OpaquePointer) -> ServerPlace {
         ServerPlace(
             host: PQhost(session).map { String(cString: $0) } ?? "",

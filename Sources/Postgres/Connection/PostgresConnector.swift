@@ -21,6 +21,8 @@ final class PostgresConnector: Sendable {
     /// The time limit for a host after which there are others: those are tried first, and then it again.
     let brief: Duration
     private let silentHost: SilentHost
+    /// The only host to connect to, if it is not for the string to say.
+    private let only: HostList?
     /// The deadline for all hosts together.
     private let deadline: MonotonicInstant
     private let state = Guarded(State.new)
@@ -39,7 +41,24 @@ final class PostgresConnector: Sendable {
         allowed = timeout
         brief = string.timeout ?? min(timeout, Self.soon)
         self.silentHost = silentHost
+        only = nil
         deadline = .now + timeout * string.hostCount + brief * (string.hostCount - 1)
+    }
+
+    /// For one host, whatever the string names.
+    init(_ string: ConnectionString, application: String, at host: HostList, _ timeout: Duration) {
+        self.string = string
+        self.application = application
+        kind = .any
+        (allowed, brief) = (timeout, timeout)
+        silentHost = SilentHost()
+        only = host
+        deadline = .now + timeout
+    }
+
+    /// Whether something answers, if only to refuse. Blocks the thread.
+    func isAnswered() -> Bool {
+        if case .failure(let error) = run() { !error.isSilence } else { true }
     }
 
     func connect(on loop: EventLoop) async throws(PostgresError) -> LibpqSession {
@@ -81,11 +100,13 @@ final class PostgresConnector: Sendable {
     private static let cancelled = PostgresError(.cancelled, "connecting to PostgreSQL was cancelled")
 
     private var tookTooLong: PostgresError {
-        PostgresError(
+        var error = PostgresError(
             .unreachable,
             "PostgreSQL did not answer within \(allowed)",
             hint: "check the address, and whether a firewall drops the connection"
         )
+        error.isSilence = true
+        return error
     }
 
     /// Only the first answer counts. A connection made too late is closed when its last reference is dropped.
@@ -110,7 +131,7 @@ final class PostgresConnector: Sendable {
 
     private func run() -> Opening {
         let all = string.hosts
-        var hosts = silentHost.place.flatMap { all.withLast($0) }
+        var hosts = only ?? silentHost.place.flatMap { all.withLast($0) }
         // Those that did not answer soon, until they are tried again.
         var late: [Int]? = []
         var reports = ""

@@ -69,6 +69,7 @@ struct PostgresRequest {
                 cause + "; whether the statement was carried out is unknown",
                 effect: .unknown,
                 sqlState: self.error?.sqlState,
+                hint: self.error?.hint ?? reason.hint,
                 statement: work.name
             )
         }

@@ -1,7 +1,7 @@
 package import CarillonIO
 
 /// The database of a service: a few connections, opened when needed and reopened when lost. A call fails if its connection cannot
-/// be opened.
+/// be opened. A host that leaves a statement unanswered is left: further connections try it last.
 package actor ServiceDatabase {
     /// Connections reserved for one kind of statement, so that no other kind waits for it.
     package struct Group: Sendable {
@@ -9,16 +9,19 @@ package actor ServiceDatabase {
         let connections: Int
         let server: ServerKind
         let settings: SessionSettings
+        let silence: SilencePolicy
         /// Whether its statements only read, so that one whose answer was lost can be sent again.
         let isReading: Bool
         /// If set, each connection sends one call at a time, and a call that has waited this long fails. If nil, a call is sent at
         /// once, and PostgreSQL runs it after the earlier ones.
         let longestWait: Duration?
 
+        /// - Parameter statementTimeout: how long the server lets a statement run.
         package init(
             name: String,
             connections: Int,
             server: ServerKind = .writable,
+            statementTimeout: Duration,
             settings: SessionSettings,
             isReading: Bool = false,
             longestWait: Duration? = nil
@@ -26,7 +29,8 @@ package actor ServiceDatabase {
             self.name = name
             self.connections = connections
             self.server = server
-            self.settings = settings
+            self.settings = settings.limited(to: statementTimeout)
+            silence = .beyond(statementTimeout)
             self.isReading = isReading
             self.longestWait = longestWait
         }
@@ -34,7 +38,7 @@ package actor ServiceDatabase {
 
     /// For logs.
     package enum Event: Sendable {
-        /// No connection can be opened. Reported once, however many calls fail.
+        /// No connection can be opened, or the server has stopped answering. Reported once, however many calls fail.
         case lost(any Error)
         case back
     }
@@ -92,7 +96,7 @@ package actor ServiceDatabase {
                 defer { freeConnection(place) }
                 return try await connection.query(statement, parameters, decode)
             } catch let error as PostgresError where Self.isLoss(error) {
-                if lines[place].connection === connection { lines[place].connection = nil }
+                if lines[place].connection === connection { await lost(place, error) }
                 guard group.isReading || error.effect == .nothingDone, !isRepeated, !isClosed else { throw error }
                 isRepeated = true
             }
@@ -102,6 +106,16 @@ package actor ServiceDatabase {
     /// Whether the connection was lost or the server is ending it.
     private static func isLoss(_ error: PostgresError) -> Bool {
         error.code == .closed || error.sqlState.map(SQLState.unavailable.contains) ?? false
+    }
+
+    /// If a server is silent, its other connections are closed too: each would have to find out for itself.
+    private func lost(_ place: Int, _ error: PostgresError) async {
+        let server = lines[place].connection.take()?.place
+        guard error.isSilence else { return }
+        report(error)
+        let others = lines.indices.filter { lines[$0].connection?.place == server }
+            .compactMap { lines[$0].connection.take() }
+        for connection in others { await connection.close(because: error) }
     }
 
     /// Lends a dedicated connection, for transactions.
@@ -116,6 +130,7 @@ package actor ServiceDatabase {
             return result
         } catch {
             await connection.close()
+            if (error as? PostgresError)?.isSilence ?? false { report(error) }
             throw error
         }
     }
@@ -184,15 +199,20 @@ package actor ServiceDatabase {
                 application: application,
                 to: group.server,
                 settings: group.settings,
-                timeout: Self.connectionTimeout
+                timeout: Self.connectionTimeout,
+                silence: group.silence
             )
             if isAway { observer(.back) }
             isAway = false
             return connection
         } catch {
-            if !isAway { observer(.lost(error)) }
-            isAway = true
+            report(error)
             throw error
         }
+    }
+
+    private func report(_ error: any Error) {
+        if !isAway { observer(.lost(error)) }
+        isAway = true
     }
 }

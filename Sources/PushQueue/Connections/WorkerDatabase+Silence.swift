@@ -1,6 +1,13 @@
 import CarillonIO
 import CarillonPostgres
 
+extension SilenceWatch {
+    /// After how long a server is left while the worker works: about one lease.
+    static func limit(lease: Duration) -> Duration { min(max(lease, .seconds(5)), .seconds(15)) }
+    /// The same for a worker that has not begun, if it can try another host.
+    static let limitAtStart = Duration.seconds(3)
+}
+
 extension WorkerDatabase {
     private static let probe = Statement("probe", "SELECT 1")
 

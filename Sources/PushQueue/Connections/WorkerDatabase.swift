@@ -47,7 +47,7 @@ final class WorkerDatabase {
             let departures = self.departures
             do {
                 let connection = try await connectBoth()
-                guard let lifeline else { throw PostgresError.unanswered(for: silenceLimit) }
+                guard let lifeline else { throw PostgresError.unanswered(by: connection.place, for: silenceLimit) }
                 try await register(lifeline)
                 hasBegun = true
                 return use(connection)
@@ -148,7 +148,7 @@ final class WorkerDatabase {
         departures += 1
         context.options.database.silentHost?.note(place)
         context.log(.databaseSilent(place, for: limit))
-        await close(because: .unanswered(for: limit)) { $0.place == place }
+        await close(because: .unanswered(by: place, for: limit)) { $0.place == place }
     }
 
     func close(because error: PostgresError, where isMeant: (PostgresConnection) -> Bool = { _ in true }) async {

@@ -178,6 +178,28 @@ import Testing
         }
     }
 
+    @Test func `a 200 whose stream does not end counts soon, and its stream is reset`() async throws {
+        let resets = Mutex(0)
+        try await RawGateway.withBackend {
+            $0.requestTimeout = .seconds(60)
+        } _: { line in
+            try await line.greet()
+            while let frame = try await line.nextFrame() {
+                if frame.type == 3 { resets.withLock { $0 += 1 } }
+                guard frame.endsStream else { continue }
+                let end = frame.stream % 4 == 1
+                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: end))
+            }
+        } test: { server, gateway, backend in
+            let start = MonotonicInstant.now
+            let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .accepted })
+            #expect(MonotonicInstant.now - start < .seconds(30))
+            try await eventually { resets.withLock { $0 } == 25 }
+            #expect(server.connections == 1 && backend.traffic.lateAnswers == 0)
+        }
+    }
+
     @Test func `a window that becomes negative, and opens again`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1), (4, 20)])

@@ -20,6 +20,7 @@ import Testing
                 let group = ServiceDatabase.Group(
                     name: "one",
                     connections: 1,
+                    statementTimeout: .seconds(60),
                     settings: ["lock_timeout": "3s"],
                     longestWait: longestWait
                 )
@@ -62,6 +63,83 @@ import Testing
         try await call(behindSlow: longestWait) { database, second async throws in
             try second.get()
             #expect(try await database.number("SELECT count(*) FROM done") == 1)
+        }
+    }
+
+    // MARK: Silence
+
+    private static let one = Statement("test_one", "SELECT 1")
+    private static let shared = Statement("test_shared", "SELECT pg_advisory_xact_lock_shared(4713)")
+
+    /// A service whose first host is a proxy and whose second is the database, each of its connections open to the first.
+    private func service(
+        isReading: Bool,
+        _ body: (Proxy, _ ask: @escaping @Sendable () async throws -> Void, _ events: () -> [String]) async throws ->
+            Void
+    ) async throws {
+        let events = Guarded<[String]>([])
+        let group = ServiceDatabase.Group(
+            name: "three",
+            connections: 3,
+            statementTimeout: .seconds(3),
+            settings: [:],
+            isReading: isReading
+        )
+        try await TestDatabase.with(.nothing) { database in
+            try await TestLoop.with { loop in
+                try await database.withProxy(hasSecond: true, on: loop) { proxy, url in
+                    let service = ServiceDatabase(DatabaseSource(url), application: "test", groups: [group], loop: loop)
+                    {
+                        event in
+                        events.withLock { $0.append("\(event)") }
+                    }
+                    try await attempt {
+                        try await database.run("SELECT pg_advisory_lock(4713)")
+                        async let calls: [Void] = withThrowingTaskGroup { tasks in
+                            for _ in 0..<3 {
+                                tasks.addTask { try await service.query(Self.shared, Parameters(), group) { _ in } }
+                            }
+                            return try await tasks.reduce(into: []) { $0.append($1) }
+                        }
+                        try await loop.eventually("each connection is open") { await proxy.connections == 3 }
+                        try await database.run("SELECT pg_advisory_unlock(4713)")
+                        _ = try await calls
+                        try await body(
+                            proxy,
+                            { try await service.query(Self.one, Parameters(), group) { _ in } },
+                            { events.withLock { $0 } }
+                        )
+                    } finally: {
+                        await service.close()
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a silent server is left at once by all connections, and a question is asked again elsewhere`()
+        async throws
+    {
+        try await service(isReading: true) { proxy, ask, events in
+            await proxy.freeze()
+            try await ask()
+            #expect(events().count == 2 && events().first?.contains("answered nothing for 5") == true, "\(events())")
+            #expect(events().last == "back")
+            for _ in 0..<6 { try await ask() }
+            #expect(events().count == 2, "\(events())")
+            #expect(await proxy.connections == 3)
+        }
+    }
+
+    @Test func `a statement that may have been carried out is not repeated, and the next goes to another host`()
+        async throws
+    {
+        try await service(isReading: false) { proxy, ask, events in
+            await proxy.freeze()
+            let error = await #expect(throws: PostgresError.self) { try await ask() }
+            #expect(error?.effect == .unknown && error?.isSilence == true)
+            try await ask()
+            #expect(events().count == 2, "\(events())")
         }
     }
 }

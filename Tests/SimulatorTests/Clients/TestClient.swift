@@ -187,7 +187,7 @@ actor TestClient {
                 )
             case .ended(let tag, let ending):
                 replies[tag] = Reply(ending: ending.errorCode, isSurelyUnprocessed: ending.isSurelyUnprocessed)
-            case .settingsAcknowledged, .written, .pong: break
+            case .settingsAcknowledged, .written, .begun, .pong: break
             }
         }
     }

@@ -5,8 +5,8 @@ import CarillonPushQueue
 
 /// Reads legacy feedback lists for a command, and writes their entries into the table.
 struct FeedbackListReader: Sendable {
-    private static let waitForDatabase = Duration.seconds(1)
-    private static let triesForDatabase = 60
+    private static let pause = Duration.seconds(1)
+    private static let waitForDatabase = Duration.seconds(60)
 
     let log: Log
     let database: DatabaseSource
@@ -51,8 +51,9 @@ struct FeedbackListReader: Sendable {
 
     private func finish(_ begun: FeedbackLists, by backend: HTTP2Backend, _ loop: EventLoop) async -> FeedbackLists {
         var lists = begun
-        for _ in 0..<Self.triesForDatabase where lists.isUnderWay {
-            try? await loop.sleep(for: Self.waitForDatabase)
+        let deadline = MonotonicInstant.now + Self.waitForDatabase
+        while lists.isUnderWay, .now < deadline {
+            try? await loop.sleep(for: Self.pause)
             do {
                 try await DatabaseScope.with(database, on: loop, application: "carillon feedback") { connection in
                     // If it fails again, the next try writes what is left.

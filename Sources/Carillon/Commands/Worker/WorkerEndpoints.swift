@@ -47,8 +47,10 @@ struct WorkerEndpoints: Sendable {
     private func metrics() async -> MetricsText {
         let program = ProgramMetrics(traffic: traffic(), logLinesLost: log.linesLost, version: Program.version)
         var all = program.measurements
-        for database in databases {
-            let reading = await database.gauges.read()
+        // At once, so that databases that do not answer delay the response only once.
+        let readings = databases.map { database in Task { await database.gauges.read() } }
+        for (database, reading) in zip(databases, readings) {
+            let reading = await reading.value
             let metrics = WorkerMetrics(
                 counters: database.counters,
                 apps: reading.apps,

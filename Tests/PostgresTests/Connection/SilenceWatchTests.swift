@@ -1,6 +1,5 @@
+import CarillonPostgres
 import Testing
-
-@testable import CarillonPushQueue
 
 @Suite struct SilenceWatchTests {
     private func steps(_ watch: inout SilenceWatch, _ looks: Int, arrivals: Int) -> [SilenceWatch.Step] {
@@ -23,11 +22,5 @@ import Testing
         #expect(!steps(&watch, SilenceWatch.looks - 1, arrivals: 8).contains(.leave))
         #expect(watch.looked(arrivals: 8, isWaiting: false) == .wait)
         #expect(!steps(&watch, SilenceWatch.looks - 1, arrivals: 8).contains(.leave))
-    }
-
-    @Test func `the time is about a lease, from 5 to 15 seconds`() {
-        #expect(SilenceWatch.limit(lease: .seconds(2)) == .seconds(5))
-        #expect(SilenceWatch.limit(lease: .seconds(9)) == .seconds(9))
-        #expect(SilenceWatch.limit(lease: .seconds(600)) == .seconds(15))
     }
 }

@@ -1,0 +1,40 @@
+import CarillonIO
+
+extension PostgresConnection {
+    /// Looks again and again, as long as statements wait.
+    func watchSilence() {
+        guard let silence, !silence.isLooking, isWaiting else { return }
+        self.silence?.isLooking = true
+        _ = loop.schedule(at: .now + silence.interval) { [weak self] in self?.assumeIsolated { $0.look() } }
+    }
+
+    private func look() {
+        silence?.isLooking = false
+        switch silence?.looked(arrivals: arrivals, isWaiting: isWaiting) {
+        case .wait, nil: break
+        case .probe: probe()
+        case .leave: leave()
+        }
+        watchSilence()
+    }
+
+    private func probe() {
+        guard let silence, let probe = silence.probe, !silence.isProbing else { return }
+        self.silence?.isProbing = true
+        let loop = self.loop
+        probe.start { [weak self] isAlive in
+            loop.submit { self?.assumeIsolated { $0.probed(isAlive) } }
+        }
+    }
+
+    private func probed(_ isAlive: Bool) {
+        silence?.isProbing = false
+        if isAlive { silence?.signs += 1 }
+    }
+
+    private func leave() {
+        guard let silence else { return }
+        silence.silentHost.note(place)
+        close(because: .unanswered(by: place, for: silence.limit))
+    }
+}
