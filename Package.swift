@@ -162,7 +162,7 @@ let package = Package(
             name: "SchemaTests",
             dependencies: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules",
-                "CarillonSchema",
+                "CarillonSchema", "CarillonTLS",
                 "TestSupport",
             ],
             swiftSettings: settings

@@ -33,6 +33,13 @@ static inline void cmicrohttp_shut_down(struct MHD_Connection *connection) {
     if (info) shutdown(info->connect_fd, SHUT_RDWR);
 }
 
+// The bytes of the request line and the headers, with their line ends. Known from the first call of the handler on.
+static inline size_t cmicrohttp_head_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
 // What a content reader returns at the end of the stream.
 static inline ssize_t cmicrohttp_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
 

@@ -23,6 +23,8 @@ package enum SQLState {
     package static let tooLarge = "54000"
     /// JSON that is nested more deeply than PostgreSQL's stack allows.
     package static let tooDeep = "54001"
+    /// In a notice: devices do nothing with the push.
+    package static let ignoredByDevices = "01IGN"
     /// Nothing may be sent from this database: it is a copy, or the connection has the wrong name.
     package static let wrongPlace = "55000"
 

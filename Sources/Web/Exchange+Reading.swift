@@ -2,7 +2,7 @@ import CarillonCMicroHTTP
 import CarillonText
 
 extension Exchange {
-    private typealias Fields = [(name: String, value: String)]
+    typealias Fields = [(name: String, value: String)]
 
     /// Reads the request from libmicrohttpd, on its thread. Nil if the query is not valid. libmicrohttpd decodes nothing (see
     /// `WebServer`), except that it turns each plus sign into a space.
@@ -60,23 +60,13 @@ extension Exchange {
             && fields.allSatisfy { $0.name.isCheapToCompare && $0.value.isCheapToCompare }
     }
 
-    /// False if a proxy may believe that the body ends elsewhere: more than one header determines its end, or the name of a header
-    /// has a blank, as in `Transfer-Encoding : chunked`.
-    static func hasOneLength(_ connection: OpaquePointer) -> Bool {
-        let headers = fields(of: connection, .HEADER_KIND)
-        let lengths = headers.count { name, _ in
-            ["content-length", "transfer-encoding"].contains(name.lowercased())
-        }
-        return lengths <= 1 && headers.allSatisfy { name, _ in name.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
-    }
-
     private static func peer(of connection: OpaquePointer) -> String? {
         var text = [CChar](repeating: 0, count: 64)
         guard cmicrohttp_peer(connection, &text, text.count) else { return nil }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    private static func fields(of connection: OpaquePointer, _ kind: MHD_ValueKind) -> Fields {
+    static func fields(of connection: OpaquePointer, _ kind: MHD_ValueKind) -> Fields {
         var fields: Fields = []
         withUnsafeMutablePointer(to: &fields) { pointer in
             _ = MHD_get_connection_values(
@@ -116,6 +106,9 @@ extension Response {
             MHD_add_response_header(response, "Cache-Control", "no-store")
         }
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff")
+        if Exchange.endsConnection(connection), !headers.contains(where: { $0.name == "Connection" }) {
+            MHD_add_response_header(response, "Connection", "close")
+        }
         return MHD_queue_response(connection, CUnsignedInt(status), response)
     }
 }

@@ -43,11 +43,12 @@ final class ExchangeTable: Sendable {
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
         _ path: UnsafePointer<CChar>,
+        _ version: UnsafePointer<CChar>,
         _ uploaded: UnsafeRawBufferPointer,
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
         guard touch(connection) else { return .NO }
-        guard let known = slot.pointee else { return begin(connection, method, path, slot) }
+        guard let known = slot.pointee else { return begin(connection, method, path, version, slot) }
         // Not yet freed: the slot keeps a reference until the request ends.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
@@ -86,13 +87,14 @@ final class ExchangeTable: Sendable {
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
         _ path: UnsafePointer<CChar>,
+        _ version: UnsafePointer<CChar>,
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
         guard Exchange.isCheapToCompare(connection, method, path) else {
             return Refusal.costly.response.queue(on: connection)
         }
-        guard Exchange.hasOneLength(connection) else {
-            return refuse(.uncertainLength, connection, method, path).queue(on: connection)
+        guard Exchange.isUnambiguous(connection, method, version) else {
+            return refuse(.ambiguous, connection, method, path).queue(on: connection)
         }
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
         var refusal = refusal(of: connection, method, path)

@@ -1,7 +1,7 @@
 /// A request that reaches no handler, and why.
 package struct Refusal: Sendable {
     package enum Cause: Sendable {
-        /// Its address is not valid percent-encoded UTF-8, the end of its body is ambiguous, or its head is costly to compare.
+        /// Its address is not valid percent-encoded UTF-8, it can be read in two ways, or its head is costly to compare.
         case malformed
         case unknownPath
         case wrongMethod
@@ -38,11 +38,13 @@ package struct Refusal: Sendable {
         "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
     )
     static let costly = Refusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
-    /// A proxy may use one length and this server the other, so the rest could smuggle in a request that no proxy has seen.
-    static let uncertainLength = Refusal(
+    /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
+    /// seen.
+    static let ambiguous = Refusal(
         .malformed,
         400,
-        "The length of the body is uncertain: two headers determine it, or the name of a header has a blank.",
+        "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
+            + "end, another encoding than chunked, or a header with a blank in its name or a control character in its value.",
         headers: [("Connection", "close")]
     )
     static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")

@@ -63,6 +63,20 @@ package struct Request: Sendable {
         return nil
     }
 
+    /// Whether the request names this machine as a browser on it would. A browser always says which name it asks.
+    ///
+    /// Prevents DNS rebinding. A page of another site can make a browser send requests to a server that only this machine reaches,
+    /// under a host name that the site's owner has pointed at a loopback address. Such a request carries that name, and any headers
+    /// that the page chooses.
+    package var namesThisMachine: Bool { header("Host").map { HostName.isLocal(HostName.of($0)) } ?? true }
+
+    /// The refusal by a server that asks for no password; nil on addresses that other machines reach, because only their network
+    /// knows by which names.
+    package func refusalOfName(at address: Address) -> Response? {
+        guard Address.isLoopback(address.host), !namesThisMachine else { return nil }
+        return Response(text: "Only requests to localhost or 127.0.0.1 are answered.\n", status: 403)
+    }
+
     /// Whether the client prefers JSON to a page.
     package var wantsJSON: Bool {
         let types = header("Accept")?.lowercased().split(separator: ",").map { range in

@@ -70,17 +70,20 @@ package final class WebServer: Sendable {
             MHD_OptionItem(option: .PER_IP_CONNECTION_LIMIT, value: limits.connectionsPerAddress, ptr_value: nil),
             MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: limits.idleSeconds, ptr_value: nil),
             MHD_OptionItem(option: .CONNECTION_MEMORY_LIMIT, value: limits.memoryPerConnection, ptr_value: nil),
+            MHD_OptionItem(option: .STRICT_FOR_CLIENT, value: 1, ptr_value: nil),
             MHD_OptionItem(option: .END, value: 0, ptr_value: nil),
         ]
         let daemon = cmicrohttp_start(
             flags,
-            { context, connection, path, method, _, upload, size, slot in
-                guard let context, let connection, let path, let method, let size, let slot else { return .NO }
+            { context, connection, path, method, version, upload, size, slot in
+                guard let context, let connection, let path, let method, let version, let size, let slot else {
+                    return .NO
+                }
                 // Still alive: this thread ends before `exchanges` is freed.
                 let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
                 let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
                 size.pointee = 0
-                return exchanges.called(connection, method, path, uploaded, slot)
+                return exchanges.called(connection, method, path, version, uploaded, slot)
             },
             { context, connection, slot, _ in
                 guard let context, let connection, let slot else { return }

@@ -49,7 +49,9 @@ struct Queue: Sendable {
         ]
         return try CertificateAuthority(name: "Test authority").issue(
             commonName: "Push",
-            topics: ["org.example.app", "com.example.acme"].flatMap { app in endings.map { app + $0 } }
+            topics: ["org.example.app", "org.example.other", "com.example.acme"].flatMap { app in
+                endings.map { app + $0 }
+            }
         )
     }
 

@@ -24,7 +24,7 @@ package enum TestClient {
 
     /// One request on a connection of its own, and all of its response.
     package static func ask(_ port: UInt16, _ line: String, headers: String = "", body: String = "") async -> String {
-        await exchange(port, "\(line) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(headers)\r\n\(body)")
+        await exchange(port, "\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(headers)\r\n\(body)")
     }
 
     /// Sends a request, and closes the connection when something of the response has arrived.

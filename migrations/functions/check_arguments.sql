@@ -30,6 +30,31 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 
+-- Looks for the bytes of the topic in the first certificate of a PEM text. The bytes of a longer topic that contains it may be
+-- found instead, so true means no more than that the push may be tried.
+CREATE OR REPLACE FUNCTION carillon.names_topic(certificate text, topic text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    pem CONSTANT text := regexp_replace(
+        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '\s', '', 'g');
+    der bytea;
+BEGIN
+    IF pem !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(pem) % 4 <> 0 THEN
+        RETURN NULL;
+    END IF;
+    der := decode(pem, 'base64');
+    -- The user ID of the subject, and the present and the former extension of Apple: 1.2.840.113635.100.6.3.6 and .4.
+    IF position('\x0992268993f22c640101'::bytea IN der) + position('\x2a864886f76364060306'::bytea IN der)
+        + position('\x2a864886f76364060304'::bytea IN der) > 0
+    THEN
+        RETURN position(convert_to(topic, 'UTF8') IN der) > 0;
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.names_topic IS
+    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none, or is none.';
+
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -77,10 +102,11 @@ BEGIN
         RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
             'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
     END IF;
-    -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
+    -- A signing key sends to all topics of its team.
     IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
-        SELECT c.name, c.topics, coalesce(m.topic, CASE WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix
-            THEN t.topic ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
+        SELECT c.name, c.certificate, c.topics, coalesce(m.topic, CASE
+            WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix THEN t.topic
+            ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
         FROM carillon.apps a JOIN carillon.certificates c ON c.id = a.certificate_id
         CROSS JOIN LATERAL (SELECT coalesce(a.topic, c.topics[1]) AS topic) t
         WHERE a.name = m.app AND c.key_id IS NULL AND a.protocol = 'http2';
@@ -88,12 +114,15 @@ BEGIN
             RETURN carillon.refusal('app', 'an app with a signing key for push type ' || push_type,
                 format('%L, which has the certificate %s', m.app, credential.name),
                 'Import a key with ''carillon credential import''; it sends to all topics of its team.');
-        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics) THEN
+        -- The topics are null until a worker or a command has read the certificate.
+        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics)
+            OR credential.topics IS NULL AND NOT carillon.names_topic(credential.certificate, credential.topic)
+        THEN
             RETURN carillon.refusal(CASE WHEN m.topic IS NULL THEN 'app' ELSE 'topic' END,
                 CASE WHEN m.topic IS NULL THEN format('an app that may send to the topic %s', credential.topic)
                     ELSE 'a topic that the app''s certificate is for' END,
                 format('%L, and the certificate %s is for %s', coalesce(m.topic, m.app), credential.name,
-                    array_to_string(credential.topics, ', ')),
+                    coalesce(array_to_string(credential.topics, ', '), 'other topics')),
                 'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
         END IF;
     END IF;

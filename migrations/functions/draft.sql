@@ -124,8 +124,8 @@ BEGIN
     IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
         AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
     THEN
-        RAISE NOTICE USING MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
-                'content-available or key of your own',
+        RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
+                'badge, sound, content-available or key of your own',
             DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN

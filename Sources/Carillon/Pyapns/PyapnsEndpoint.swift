@@ -81,6 +81,10 @@ struct PyapnsEndpoint: Sendable {
             )
             return (response, request.header("Authorization") == nil ? "no access token" : "another access token")
         }
+        // Without a token, only this machine can reach the server.
+        guard token != nil || request.namesThisMachine else {
+            return Self.refused(403, "Without an access token, only requests to localhost or 127.0.0.1 are answered.")
+        }
         // A page in a browser on this machine can reach a server that listens only locally, but only with this header, or with a
         // content type that forms can have.
         if request.header("Origin") != nil { return Self.refused(403, "Browsers are not served.") }

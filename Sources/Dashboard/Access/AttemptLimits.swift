@@ -54,17 +54,14 @@ struct AttemptLimits: Sendable {
 
     /// - Parameters:
     ///   - known: The browser, if it has logged in before.
-    ///   - isProxied: Whether it comes from a proxy that is trusted to name its clients.
-    static func source(of request: Request, known: (id: String, mayChange: Bool)?, isProxied: Bool) -> Source {
+    ///   - proxy: The proxy that is trusted to name its clients.
+    static func source(of request: Request, known: (id: String, mayChange: Bool)?, proxy: ProxyTrust?) -> Source {
         if let known { return .known(id: known.id, mayChange: known.mayChange) }
         guard let peer = request.peer else { return .machine }
-        let isLocal = Address.isLoopback(peer)
-        guard isLocal || isProxied else { return .address(network(of: peer)) }
-        // A proxy adds the address of its client at the end, of the header or as another one. What stands before, the client wrote.
-        let forwarded = request.headers.filter { $0.name.lowercased() == "x-forwarded-for" }
-        guard let last = forwarded.last else { return isLocal ? .machine : .address(network(of: peer)) }
-        let address = last.value.split(separator: ",", omittingEmptySubsequences: false).last ?? ""
-        return .address(network(of: String(address.drop { $0 == " " })))
+        if let proxy, proxy.isProxy(request) { return .address(network(of: proxy.client(of: request) ?? peer)) }
+        // All clients of a proxy that nobody has named count as one, but not as this machine.
+        let isOfMachine = Address.isLoopback(peer) && request.header(ProxyTrust.clientHeader) == nil
+        return isOfMachine ? .machine : .address(network(of: peer))
     }
 
     private static func network(of address: String) -> String {

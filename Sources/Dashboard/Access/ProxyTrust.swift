@@ -1,3 +1,4 @@
+import CarillonText
 import CarillonWeb
 import Glibc
 
@@ -5,6 +6,8 @@ import Glibc
 package struct ProxyTrust: Sendable {
     /// Stands for every user.
     static let anybody = "*"
+
+    static let clientHeader = "X-Forwarded-For"
 
     /// The addresses that the proxy's requests come from.
     let addresses: Set<String>
@@ -36,6 +39,16 @@ package struct ProxyTrust: Sendable {
     }
 
     func isProxy(_ request: Request) -> Bool { request.peer.map(addresses.contains) ?? false }
+
+    /// The address of the client for which the proxy asks; nil if it names none. Each proxy adds its own client at the end, of the
+    /// header or as another one. What stands before the last address that is not a trusted proxy's, that client wrote.
+    func client(of request: Request) -> String? {
+        let name = Self.clientHeader.lowercased()
+        let hops = request.headers.filter { $0.name.lowercased() == name }
+            .flatMap { $0.value.split(separator: ",", omittingEmptySubsequences: false) }
+            .map { Self.address(String($0).trimmed) }
+        return hops.last { $0.map { !addresses.contains($0) } ?? true } ?? nil
+    }
 
     func isAddressed(_ host: String?) -> Bool {
         hosts.isEmpty || host.map { hosts.contains(HostName.of($0)) } ?? false

@@ -70,8 +70,7 @@ package final class WebAccess: Sendable {
         reason(against: request).map { ProblemDocument.refusal(of: request, 403, $0) }
     }
 
-    /// Prevents DNS rebinding. A page of another site can make a browser send requests to this server under a host name that the
-    /// site's owner has pointed at its address. Such a request carries that name, and any headers that the page chooses.
+    /// Prevents DNS rebinding (see `Request`), and forms of other sites.
     private func reason(against request: Request) -> String? {
         let proxy = rules.proxy.flatMap { $0.isProxy(request) ? $0 : nil }
         let host = request.header("Host")
@@ -82,7 +81,7 @@ package final class WebAccess: Sendable {
                     + "for, in the header Host, and --public-host must give that name."
             }
         } else if !rules.needsSession {
-            guard host.map({ HostName.isLocal(HostName.of($0)) }) ?? true else {
+            guard request.namesThisMachine else {
                 return rules.proxy != nil
                     ? "Only requests from the trusted proxy, and requests to localhost or 127.0.0.1, are answered. "
                         + "This one comes from \(request.peer ?? "an unknown address"), which --trusted-proxy does not name."
@@ -170,8 +169,7 @@ package final class WebAccess: Sendable {
         name: String? = nil,
         at now: MonotonicInstant = .now
     ) -> LogIn {
-        let isProxied = rules.proxy?.isProxy(request) ?? false
-        let source = AttemptLimits.source(of: request, known: knownBrowser(request), isProxied: isProxied)
+        let source = AttemptLimits.source(of: request, known: knownBrowser(request), proxy: rules.proxy)
         guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
             return .tooMany
         }
@@ -227,10 +225,8 @@ package final class WebAccess: Sendable {
     }
 
     private static func attributes(for request: Request, seconds: Int64) -> String {
-        // TLS ends in a proxy. Some proxies say so; the browser's own word for where its form comes from reaches us through all.
-        let isSecure =
-            request.header("X-Forwarded-Proto")?.lowercased() == "https"
-            || request.header("Origin")?.lowercased().hasPrefix("https://") ?? false
+        // TLS ends in a proxy, which may not say so. The browser says where its form comes from.
+        let isSecure = request.header("Origin")?.lowercased().hasPrefix("https://") ?? false
         return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 

@@ -79,7 +79,10 @@ struct MessagePost: Sendable {
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
             let isNew = try rows.bool(0, "is_new")
             let link = Link("messages", String(id), query: ["app": app])
-            let answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
+            var answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
+            // Others may be of triggers, and not for programs without access to the database.
+            let notices = rows.notices.filter { $0.sqlState == SQLState.ignoredByDevices }.map(\.sentence)
+            if !notices.isEmpty { answer = .joined(answer, ["notices": notices]) }
             return Response(json: answer.text + "\n", status: isNew ? 201 : 200).adding("Location", link.text)
         }
     }

@@ -14,12 +14,28 @@ final class LibpqSession: @unchecked Sendable {
         case incomplete
     }
 
+    /// Enough of the notices of one result. A trigger may send one for each row.
+    private static let mostNotices = 10
+
     private let session: OpaquePointer
+    /// What the server has sent since the last result. It sends the notices of a statement before its result.
+    private var notices: [ServerNotice] = []
 
     init(owning session: OpaquePointer) {
         self.session = session
-        // Otherwise libpq prints the server's notices to standard error.
-        PQsetNoticeProcessor(session, { _, _ in }, nil)
+        // Otherwise libpq prints the server's notices to standard error. It calls this only from functions that are called here.
+        PQsetNoticeReceiver(
+            session,
+            { context, notice in
+                guard let context, let notice = notice.flatMap(ServerNotice.init) else { return }
+                Unmanaged<LibpqSession>.fromOpaque(context).takeUnretainedValue().keep(notice)
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    private func keep(_ notice: ServerNotice) {
+        if notices.count < Self.mostNotices { notices.append(notice) }
     }
 
     deinit { PQfinish(session) }
@@ -139,6 +155,7 @@ final class LibpqSession: @unchecked Sendable {
     func next() -> Arrival {
         if PQisBusy(session) != 0 { return .incomplete }
         guard let result = PQgetResult(session) else { return .end }
-        return .result(ServerResult(owning: result))
+        defer { notices = [] }
+        return .result(ServerResult(owning: result, notices: notices))
     }
 }

@@ -7,8 +7,12 @@ import CarillonText
 /// `PQsetvalue`, would break that.
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
+    let notices: [ServerNotice]
 
-    init(owning pointer: OpaquePointer) { self.pointer = pointer }
+    init(owning pointer: OpaquePointer, notices: [ServerNotice] = []) {
+        self.pointer = pointer
+        self.notices = notices
+    }
 
     deinit { PQclear(pointer) }
 

@@ -17,6 +17,9 @@ package struct Rows: ~Copyable {
         types = (0..<result.columnCount).map { result.columnType($0) }
     }
 
+    /// The first notices of the statement.
+    package var notices: [ServerNotice] { result.notices }
+
     package var columnCount: Int { types.count }
 
     package func name(of column: Int) -> String { result.columnName(column) }

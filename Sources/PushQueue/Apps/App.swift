@@ -21,6 +21,9 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
     package internal(set) var createdAt: Int64 = 0
     package internal(set) var updatedAt: Int64 = 0
 
+    /// The topics that its messages may have.
+    package var allTopics: [String] { (settings.topic.map { [$0] } ?? []) + (settings.topics ?? []) }
+
     package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
     func gateway() throws(Hold) -> Gateway {

@@ -50,6 +50,33 @@ import Testing
         }
     }
 
+    @Test func `a program is told that devices do nothing with its push`() async throws {
+        try await Visitor.withOperator([]) { shop, client in
+            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            // What a trigger says is not for programs without access to the database.
+            try await shop.database.run(
+                """
+                CREATE FUNCTION public.tell() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE WARNING 'internal'; RETURN NEW; END $$;
+                CREATE TRIGGER tell BEFORE INSERT ON carillon.messages FOR EACH ROW EXECUTE FUNCTION public.tell()
+                """
+            )
+            func post(_ payload: String) async -> Client.Answer {
+                let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+                return await client.post("/messages", #"{"tokens": ["aa"], "payload": \#(payload)}"#, headers: headers)
+            }
+            let ignored = await post(#"{"aps": {}}"#)
+            #expect(
+                ignored.status == "201" && ignored.body.contains(#""notices":["A device does nothing with"#),
+                "\(ignored)"
+            )
+            #expect(ignored.body.contains("Apple accepts it, and it counts as sent.\"]}"), "\(ignored.body)")
+            let shown = await post(#"{"aps": {"alert": "hi"}}"#)
+            #expect(shown.status == "201" && !shown.body.contains("notices"), "\(shown.body)")
+            #expect(!(ignored.body + shown.body).contains("nternal"))
+        }
+    }
+
     @Test func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
         try await Shop.with { shop in
             let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))

@@ -94,7 +94,7 @@ struct Audit {
 
     private func wasAccepted(_ token: String, of message: Ledger.Message) -> Bool {
         guard let sightings = self.sightings[token], sightings.accepted > 0 else { return false }
-        return sightings.first.topic == Scene.topic && sightings.first.payload.elementsEqual(message.payload.utf8)
+        return sightings.first.topic == message.topic && sightings.first.payload.elementsEqual(message.payload.utf8)
     }
 
     private mutating func check(_ failure: Outcomes.Failure, of message: Ledger.Message) {

@@ -10,6 +10,7 @@ final class Ledger: Sendable {
         let payload: String
         /// `on_unknown = 'retry'`.
         let mayRepeat: Bool
+        var topic = Scene.topic
     }
 
     private struct State {

@@ -29,6 +29,40 @@ import Testing
         }
     }
 
+    @Test func `the notices of a statement come with its rows, and with no others`() async throws {
+        try await TestDatabase.connected(.nothing) { connection, _ in
+            try await connection.script(
+                """
+                CREATE FUNCTION public.tell(count int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+                    FOR n IN 1..count LOOP
+                        RAISE NOTICE USING MESSAGE = 'notice ' || n || ' of ' || count, HINT = 'a hint', ERRCODE = '01IGN';
+                        RAISE INFO 'of no concern';
+                    END LOOP;
+                    RETURN count;
+                END $$;
+                DO $$ BEGIN RAISE WARNING 'of a script'; END $$
+                """
+            )
+            let tell = Statement("tell", "SELECT public.tell($1::int4)")
+            func notices(_ count: Int32) async throws -> [ServerNotice] {
+                try await connection.query(tell, Parameters(count)) { $0.notices }
+            }
+            let counts = (0..<60).map { Int32($0 % 4) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for count in counts {
+                    group.addTask {
+                        let found = try await notices(count).map(\.sentence)
+                        #expect(found == (0..<count).map { "Notice \($0 + 1) of \(count). A hint." })
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await notices(1).map(\.sqlState) == ["01IGN"])
+            // A trigger may send one for each row.
+            #expect(try await notices(1_000).count == 10)
+        }
+    }
+
     @Test func `an error in one statement harms no other in flight`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let answers = await withTaskGroup(of: (Int32, Int?, String?).self) { group in

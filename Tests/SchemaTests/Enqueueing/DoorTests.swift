@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonTLS
 import TestSupport
 import Testing
 
@@ -35,6 +36,53 @@ import Testing
             // A signing key sends to all topics of its team.
             try await database.useSigningKey()
             for (call, _) in refused { #expect(try await database.value("carillon.\(call)") != nil, "\(call)") }
+        }
+    }
+
+    @Test func `a certificate that no program has read yet sends to its own topics only`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            func enqueue(_ type: String, as text: String, topic: String? = nil) async throws -> String? {
+                try await database.run("UPDATE carillon.certificates SET certificate = '\(text)'")
+                #expect(try await database.value("(SELECT c.topics FROM carillon.certificates c)") == nil)
+                let topic = topic.map { ", topic => '\($0)'" } ?? ""
+                do {
+                    _ = try await database.value(
+                        "carillon.enqueue('demo', '{ab}', 'x', push_type => '\(type)'\(topic))"
+                    )
+                    return nil
+                } catch let error as PostgresError {
+                    return error.message
+                }
+            }
+            let authority = try CertificateAuthority(name: "Test")
+            let own = try authority.issue(commonName: "Test", topics: ["com.example.demo", "com.example.demo.voip"])
+            let all = own.certificatePEM + own.privateKeyPEM
+            for text in [own.certificatePEM, own.privateKeyPEM + all, all.replacing("\n", with: "\r\n")] {
+                for type in ["alert", "voip"] { #expect(try await enqueue(type, as: text) == nil) }
+                for type in ["liveactivity", "widgets"] {
+                    let refusal = try await enqueue(type, as: text)
+                    #expect(
+                        refusal?.hasPrefix("argument \"app\" takes an app that may send to the topic") == true,
+                        "\(type)"
+                    )
+                    #expect(refusal?.hasSuffix("the certificate main is for other topics") == true, "\(refusal ?? "")")
+                }
+                try await database.run("UPDATE carillon.apps SET topics = '{com.other}'")
+                #expect(
+                    try await enqueue("alert", as: text, topic: "com.other")?.hasPrefix("argument \"topic\" takes")
+                        == true
+                )
+            }
+            // Of these nothing is known.
+            let any = try authority.issue(commonName: "Test", topics: [])
+            let cut = own.certificatePEM.replacing(own.certificatePEM.split(separator: "\n")[3].dropFirst(9), with: "")
+            for text in [
+                "", any.certificatePEM, cut, cut.replacing("MII", with: "=!-"), "-----BEGIN CERTIFICATE-----",
+                all + all,
+            ] {
+                let refusal = try await enqueue("liveactivity", as: text)
+                #expect((refusal == nil) == (text != all + all), "\(text): \(refusal ?? "")")
+            }
         }
     }
 

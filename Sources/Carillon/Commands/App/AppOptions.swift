@@ -94,9 +94,7 @@ struct AppOptions {
 
     /// Warns if APNs will refuse what the app sends.
     static func warn(_ console: Console, of app: App, with credential: StoredCredential?) {
-        for topic in [app.topic] + (app.topics ?? []) {
-            if let mismatch = credential?.mismatch(with: topic) { console.warn(mismatch) }
-        }
+        for mismatch in credential?.mismatches(with: app) ?? [] { console.warn(mismatch) }
         guard app.protocol == .binary, app.gateway == nil else { return }
         console.warn(
             "Apple has switched the binary protocol off, so the app \(app.name) sends nothing: give it a gateway that speaks "

@@ -19,7 +19,7 @@ extension Command {
             } else {
                 for line in view.lines { invocation.console.print(line) }
             }
-            if let mismatch = view.credential?.mismatch(with: view.app.topic) { invocation.console.warn(mismatch) }
+            for mismatch in view.credential?.mismatches(with: view.app) ?? [] { invocation.console.warn(mismatch) }
             return .done
         }
     )

@@ -27,17 +27,19 @@ struct CredentialChecks {
         }
     }
 
-    /// Apps whose certificate does not cover their topic.
+    /// Apps whose certificate does not cover one of their topics.
     private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
-        try await AppStore(connection).list().compactMap { app in
+        try await AppStore(connection).list().flatMap { app -> [Finding] in
             let credential = credentials.first { $0.name == app.credential }
-            guard let mismatch = credential?.mismatch(with: app.topic) else { return nil }
-            return .warning(
-                "topic",
-                "\(app.name): \(mismatch)",
-                remedy:
-                    "Run 'carillon app set \(app.name.shellQuoted) --topic …', or import the certificate of that topic."
-            )
+            return (credential?.mismatches(with: app) ?? []).map { mismatch in
+                .warning(
+                    "topic",
+                    "\(app.name): \(mismatch)",
+                    remedy:
+                        "Run 'carillon app set \(app.name.shellQuoted)' with other topics, or import the certificate of "
+                        + "that topic."
+                )
+            }
         }
     }
 

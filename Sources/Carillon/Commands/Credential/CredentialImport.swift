@@ -47,22 +47,23 @@ private struct CredentialImport {
         return .done
     }
 
-    /// Asks for confirmation if the new certificate does not cover the topics of apps that use the credential.
+    /// Asks for confirmation if the new certificate does not cover a topic of an app that uses the credential.
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
         let current = try await CredentialStore(connection).list().first { $0.name == invocation.name }
-        let apps = try await AppStore(connection).list().filter { app in
-            guard app.credential == invocation.name, let topic = app.topic else { return false }
-            // If the stored certificate does not cover the topic either, nothing gets worse.
-            return StoredCredential.allows(topic, among: current?.topics ?? [])
-                && !StoredCredential.allows(topic, among: topics)
-        }
-        guard !apps.isEmpty else { return }
-        let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })
-        let waiting = try await AppStore(connection).pending(of: apps)
+        let lost = try await AppStore(connection).list().filter { $0.credential == invocation.name }.map { app in
+            // If the stored certificate does not cover a topic either, nothing gets worse.
+            let lost = app.allTopics.filter {
+                StoredCredential.allows($0, among: current?.topics ?? []) && !StoredCredential.allows($0, among: topics)
+            }
+            return (app: app, topics: lost)
+        }.filter { !$0.topics.isEmpty }
+        guard !lost.isEmpty else { return }
+        let names = Counted.list(lost.map { "\($0.name) (\($1.joined(separator: ", ")))" })
+        let waiting = try await AppStore(connection).pending(of: lost.map(\.app))
         try Confirmation(invocation: invocation).obtain(
             "The new certificate is for \(Counted.list(topics)), so APNs would refuse the pushes of "
-                + "\(apps.count == 1 ? "an app that uses" : "\(apps.count) apps that use") \(invocation.name): \(names). "
+                + "\(lost.count == 1 ? "an app that uses" : "\(lost.count) apps that use") \(invocation.name): \(names). "
                 + "\(Counted.text(waiting, "job is", "jobs are")) waiting."
         )
     }

@@ -12,10 +12,11 @@ extension StoredCredential {
         }
     }
 
-    /// A sentence when APNs will refuse pushes to the topic.
-    func mismatch(with topic: String?) -> String? {
-        guard let topic, !Self.allows(topic, among: topics) else { return nil }
-        let own = topics.joined(separator: ", ")
-        return "The certificate \(name) is for \(own), not for \(topic): APNs will refuse the pushes."
+    /// A sentence for each topic of the app to which APNs will refuse pushes.
+    func mismatches(with app: App) -> [String] {
+        app.allTopics.filter { !Self.allows($0, among: topics) }.map { topic in
+            let own = topics.joined(separator: ", ")
+            return "The certificate \(name) is for \(own), not for \(topic): APNs will refuse the pushes."
+        }
     }
 }

@@ -95,8 +95,8 @@ private struct Broadcast {
     private func enqueue() async throws -> Int64? {
         var parameters = Parameters(invocation.settings.text(.app))
         MessageArguments.append(invocation.settings, to: &parameters)
-        return try await MessageArguments.checked(by: invocation.command) {
-            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64IfPresent(0, 0) }
+        return try await MessageArguments.enqueue(Self.enqueue, parameters, by: invocation, on: connection) { rows in
+            try rows.int64IfPresent(0, 0)
         }
     }
 

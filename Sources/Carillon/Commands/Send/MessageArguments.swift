@@ -36,15 +36,23 @@ enum MessageArguments {
         parameters.append(settings.durationIfAny(.expiresIn).map { $0.seconds * 1000 })
     }
 
-    /// Reports a rejected argument as a usage error.
-    static func checked<R>(by command: Command, _ body: () async throws -> R) async throws -> R {
+    /// Runs the statement that enqueues, and prints its notices. Reports a rejected argument as a usage error.
+    static func enqueue<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        by invocation: Invocation,
+        on connection: PostgresConnection,
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
         do {
-            return try await body()
+            let (value, notices) = try await connection.query(statement, parameters) { (try decode($0), $0.notices) }
+            for notice in notices { invocation.console.warn(notice.sentence.visible) }
+            return value
         } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
             throw CommandError(
                 .usage,
                 error.message.asSentence,
-                hint: error.hint ?? "'\(command.title) --help' says more."
+                hint: error.hint ?? "'\(invocation.command.title) --help' says more."
             )
         }
     }

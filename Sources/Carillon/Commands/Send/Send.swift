@@ -87,16 +87,17 @@ private struct Send {
         let settings = invocation.settings
         var parameters = Parameters(settings.text(.app), PostgresArray(settings.texts(.token)))
         MessageArguments.append(settings, to: &parameters)
-        return try await MessageArguments.checked(by: invocation.command) {
-            do {
-                return try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
-            } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
-                throw CommandError(
-                    .tryAgain,
-                    "Not enqueued in time, because another session holds a lock.",
-                    hint: "Nothing is sent: run the command again when the lock is gone."
-                )
+        do {
+            return try await MessageArguments.enqueue(Self.enqueue, parameters, by: invocation, on: connection) {
+                rows in
+                try rows.int64(0, 0)
             }
+        } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
+            throw CommandError(
+                .tryAgain,
+                "Not enqueued in time, because another session holds a lock.",
+                hint: "Nothing is sent: run the command again when the lock is gone."
+            )
         }
     }
 

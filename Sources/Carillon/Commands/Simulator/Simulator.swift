@@ -85,7 +85,12 @@ private struct Simulator {
             let list = Route(.get, "/") { _ in Response(text: "GET /stats: counts of requests and answers, as JSON.\n")
             }
             let stats = Route(.get, "/stats") { _ in Response(json: await simulator.statistics().json) }
-            return WebServer(host: address.host, port: address.port, routes: [list, stats])
+            return WebServer(
+                host: address.host,
+                port: address.port,
+                admission: { $0.refusalOfName(at: address) },
+                routes: [list, stats]
+            )
         }
     }
 

@@ -15,7 +15,7 @@ struct WorkerEndpoints: Sendable {
         WebServer(
             host: address.host,
             port: address.port,
-            admission: { Self.refusal(of: $0, at: address) },
+            admission: { $0.refusalOfName(at: address) },
             routes: [
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },
@@ -24,14 +24,6 @@ struct WorkerEndpoints: Sendable {
                 },
             ]
         )
-    }
-
-    /// A page of another site can make a browser on this machine ask under a host name that the site has pointed here. On any other
-    /// address, only the names that its network uses are known there.
-    private static func refusal(of request: Request, at address: Address) -> Response? {
-        guard Address.isLoopback(address.host), let host = request.header("Host"), !HostName.isLocal(HostName.of(host))
-        else { return nil }
-        return Response(text: "Only requests to localhost or 127.0.0.1 are answered.\n", status: 403)
     }
 
     /// Answered on the loop: if the loop is stuck there is no answer, as a liveness probe expects.

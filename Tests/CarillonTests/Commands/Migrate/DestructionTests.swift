@@ -114,6 +114,22 @@ import Testing
             #expect(try await shop.run("credential", "list").output.contains("com.example.shop"))
             #expect(try await shop.run("credential", "import", "shop", "--file", path, "--yes").status == 0)
             #expect(try await shop.run("credential", "list").output.contains("com.example.other"))
+            // Nor one that lacks a further topic of the app.
+            let both = try CertificateAuthority(name: "Test").issue(
+                commonName: "Test",
+                topics: [Shop.topic, "com.example.other"]
+            )
+            let wide = try shop.folder.write("both.pem", both.certificatePEM + both.privateKeyPEM)
+            #expect(try await shop.run("credential", "import", "shop", "--file", wide).status == 0)
+            try await shop.database.run("UPDATE carillon.apps SET topics = '{com.example.other,com.example.third}'")
+            let narrow = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: [Shop.topic])
+            let path2 = try shop.folder.write("narrow.pem", narrow.certificatePEM + narrow.privateKeyPEM)
+            let askedAgain = try await shop.run("credential", "import", "shop", "--file", path2)
+            #expect(
+                askedAgain.status == 2 && askedAgain.errors.contains("shop (com.example.other)"),
+                "\(askedAgain.errors)"
+            )
+            try await shop.database.run("UPDATE carillon.apps SET topics = NULL")
             // A renewal asks nothing, nor does it where an app had the wrong topic before.
             let same = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: [Shop.topic])
             let renewed = try shop.folder.write("same.pem", same.certificatePEM + same.privateKeyPEM)
