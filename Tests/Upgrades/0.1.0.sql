@@ -2522,6 +2522,29 @@ LANGUAGE sql IMMUTABLE AS $$
         'thread_id, extra, aps, interruption_level, relevance_score, target_content_id, filter_criteria or stale_date'
 $$;
 
+-- Looks for the bytes of the topic in the first certificate of a PEM text. The bytes of a longer topic that contains it may be
+-- found instead, so true means no more than that the push may be tried.
+CREATE OR REPLACE FUNCTION carillon.names_topic(certificate text, topic text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    pem CONSTANT text := regexp_replace(
+        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '\s', '', 'g');
+    der bytea;
+BEGIN
+    IF pem !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(pem) % 4 <> 0 THEN
+        RETURN NULL;
+    END IF;
+    der := decode(pem, 'base64');
+    -- The user ID of the subject, and the present and the former extension of Apple: 1.2.840.113635.100.6.3.6 and .4.
+    IF position('\x0992268993f22c640101'::bytea IN der) + position('\x2a864886f76364060306'::bytea IN der)
+        + position('\x2a864886f76364060304'::bytea IN der) > 0
+    THEN
+        RETURN position(convert_to(topic, 'UTF8') IN der) > 0;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -2551,7 +2574,7 @@ BEGIN
     END IF;
     IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
         RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
-            quote_literal(m.topic), 'Leave it out to use the topic of the app with this ending.');
+            quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
     END IF;
     IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p
@@ -2569,10 +2592,11 @@ BEGIN
         RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
             'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
     END IF;
-    -- What the certificate is for is known once a worker or a command has read it. A signing key sends to all topics of its team.
+    -- A signing key sends to all topics of its team.
     IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
-        SELECT c.name, c.topics, coalesce(m.topic, CASE WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix
-            THEN t.topic ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
+        SELECT c.name, c.certificate, c.topics, coalesce(m.topic, CASE
+            WHEN right(t.topic, length(rules.topic_suffix)) = rules.topic_suffix THEN t.topic
+            ELSE t.topic || rules.topic_suffix END) AS topic INTO credential
         FROM carillon.apps a JOIN carillon.certificates c ON c.id = a.certificate_id
         CROSS JOIN LATERAL (SELECT coalesce(a.topic, c.topics[1]) AS topic) t
         WHERE a.name = m.app AND c.key_id IS NULL AND a.protocol = 'http2';
@@ -2580,12 +2604,15 @@ BEGIN
             RETURN carillon.refusal('app', 'an app with a signing key for push type ' || push_type,
                 format('%L, which has the certificate %s', m.app, credential.name),
                 'Import a key with ''carillon credential import''; it sends to all topics of its team.');
-        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics) THEN
+        -- The topics are null until a worker or a command has read the certificate.
+        ELSIF cardinality(credential.topics) > 0 AND credential.topic <> ALL (credential.topics)
+            OR credential.topics IS NULL AND NOT carillon.names_topic(credential.certificate, credential.topic)
+        THEN
             RETURN carillon.refusal(CASE WHEN m.topic IS NULL THEN 'app' ELSE 'topic' END,
                 CASE WHEN m.topic IS NULL THEN format('an app that may send to the topic %s', credential.topic)
                     ELSE 'a topic that the app''s certificate is for' END,
                 format('%L, and the certificate %s is for %s', coalesce(m.topic, m.app), credential.name,
-                    array_to_string(credential.topics, ', ')),
+                    coalesce(array_to_string(credential.topics, ', '), 'other topics')),
                 'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
         END IF;
     END IF;
@@ -3194,8 +3221,8 @@ BEGIN
     IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
         AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
     THEN
-        RAISE NOTICE USING MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
-                'content-available or key of your own',
+        RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
+                'badge, sound, content-available or key of your own',
             DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN
@@ -8670,6 +8697,8 @@ COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maxi
 COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
 COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.names_topic IS
+    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none, or is none.';
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
     'null if all are valid.';
@@ -8688,7 +8717,8 @@ COMMENT ON FUNCTION carillon.provider_token_minted IS
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns the number of ready jobs of an app: exact up to most, estimated beyond. depth_is says which it is.';
-COMMENT ON FUNCTION carillon.depth_is IS 'Returns how exact a number of queue_depth is: exact, at least or about.';
+COMMENT ON FUNCTION carillon.depth_is IS
+    'Says whether a depth from queue_depth is exact, a lower bound (at least) or an estimate (about).';
 COMMENT ON FUNCTION carillon.scheduled_depth IS
     'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
 COMMENT ON FUNCTION carillon.next_due IS
@@ -8819,7 +8849,7 @@ COMMENT ON FUNCTION carillon.place_now IS
     'Internal: says why nothing may be sent from this database, and how long the write-ahead log of its cluster is.';
 COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
 COMMENT ON FUNCTION carillon.adopt IS
-    'Says that this database, a copy until now, is where pushes are sent from. Returns how many jobs expire as older.';
+    'Lets workers send from this copy of a database. Returns how many jobs expire because they are older than expire_before.';
 COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
@@ -8919,11 +8949,11 @@ COMMENT ON FUNCTION carillon.return_uncancelled IS
     'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
 COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
 COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth; with_history: '
-    'or more failures or feedback.';
+    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth. If with_history '
+    'is true, also those with more rows of failures or feedback.';
 COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
-    'app, of each lane a third of that. With many apps fewer rows of each are read, 4,000 in total.';
+    'app, a third of them for each lane. With many apps, fewer rows of each are read: 4,000 in all.';
 COMMENT ON FUNCTION carillon.search_token IS
     'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
     'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
@@ -9449,11 +9479,11 @@ UPDATE carillon.schema_routines SET checksum = '87d3cccbe5650147402a61767629d975
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = '61c192892d4b50f320b44c500cb556da64237abfdf1f0c3bf140618542cc9ade' WHERE file = 'functions/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'be10961c250cd82a23197ad5b94b83bd0189d6ddcd5dd87a02fab425d49ccac4' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = '6889383da110f2facf809ef2882c5cc444cb480c8794f50410cab8cdb72636d4' WHERE file = 'functions/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '8fcbe752cb062b9b18e2f02e012859ad0e22b561917205da872792c23e18ff27' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = '2197f82aeaeeadb1d21846f735bfeb5565ded0e1e82ad08b81c0557e8f65b959' WHERE file = 'functions/credential_input.sql';
-UPDATE carillon.schema_routines SET checksum = '3b271d76a5ad1d7c5120de69c3c596ecb4806982b8202e2cd0bc438ced2e1554' WHERE file = 'functions/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = 'b55c3a3bbf824351f3cac0fb44ed50d6cf6aa1c3b540c71838191dafdd5164f8' WHERE file = 'functions/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = 'ba72b0a5735b4448276f61b56b8e7546d8e6cd1fb01e7540880657c898ca1349' WHERE file = 'functions/draft.sql';
+UPDATE carillon.schema_routines SET checksum = 'f8d84a0d41beedec0780604208cd0fd4da89af1133d26ef3171a2baaff17b7a5' WHERE file = 'functions/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '951bc348326a27c0625f517bef57b604866397f2293b4bc85f71d104bb674e8a' WHERE file = 'functions/fail_jobs.sql';
@@ -9469,7 +9499,7 @@ UPDATE carillon.schema_routines SET checksum = '78edd3826bc16b7bc23e1f1ac833694c
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '2da2527125390eb66bae495a77331c0754ca0d32745e777df0b0c29bef03d2a4' WHERE file = 'functions/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = '4e6b485a170ca93e5d853ac1ae085d3cf7bb79a7a8cbc7930a70cb7de5de8e9f' WHERE file = 'functions/place.sql';
+UPDATE carillon.schema_routines SET checksum = '2d919d8883516cc479a1d0171d38da75b9a2099ca1e6af13617226991cecf9d5' WHERE file = 'functions/place.sql';
 UPDATE carillon.schema_routines SET checksum = 'ff971e3aef44d3a856fd15d065b51f8102d5eb80e09d3238e9216cfef7e19475' WHERE file = 'functions/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'dce4127684e506e5a5fdd58adf3ce041d41bcabc0701ff644db06a5143067c59' WHERE file = 'functions/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '110e4f6987b729891eeb6d469d3fe309e6b75cebb78a42581809ac29e94a7b2d' WHERE file = 'functions/push_types.sql';
@@ -9481,7 +9511,7 @@ UPDATE carillon.schema_routines SET checksum = '6116874641a3c1bb77998292b8d61abe
 UPDATE carillon.schema_routines SET checksum = '1a36caa461f5d1b70670a9b774c9dfd67d36b80c3844b7431bc24146ce7ef930' WHERE file = 'functions/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '34727bb5abc732af1d27b86636a338f967282148340eae24cc86d243ce630c7a' WHERE file = 'functions/requeue_step.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8ff1bd338417bed18ebba6b062ea12208a9a20127ad8ef4d238fe55ab3662f9' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '5a6648b551d539f080158c4975b21c12be68b20a1530ec2d183b9d4719b6e90f' WHERE file = 'functions/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'dd93399cb76eb83fc9df1006c3192a452f79a19d2e383d44fa6479785b654ea2' WHERE file = 'functions/search.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = 'a431905eaca5f6e9ddf33733d0c51724093fb12df72cb4cf622a6e1ccccfbba2' WHERE file = 'functions/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'fefdb2454627d77be36546afa4a581d8532bd70694cdb609ae805751d1a95eb7' WHERE file = 'functions/split.sql';
