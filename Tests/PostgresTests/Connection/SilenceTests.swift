@@ -42,11 +42,11 @@ import Testing
 
     @Test func `a session with a limit ends when nothing comes for that time, and its host is tried last`() async throws
     {
-        try await Self.waiting(.end(after: .seconds(1))) { _, proxy, connection, source, statement in
+        try await Self.waiting(.end(after: .seconds(4))) { _, proxy, connection, source, statement in
             await proxy.freeze()
             let error = await #expect(throws: PostgresError.self) { try await statement.value }
             #expect(error?.code == .closed && error?.effect == .unknown && error?.isSilence == true)
-            #expect(error?.description.contains("127.0.0.1:\(await proxy.port) answered nothing for 1.0 s") == true)
+            #expect(error?.description.contains("127.0.0.1:\(await proxy.port) answered nothing for 4.0 s") == true)
             #expect(error?.description.contains("hangs") == true, "\(String(describing: error))")
             #expect(await connection.isClosed)
             #expect(source.silentHost?.place == connection.place)
