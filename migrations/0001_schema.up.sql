@@ -117,6 +117,7 @@ INSERT INTO carillon.installation DEFAULT VALUES;
 -- database cannot drop a role that has a grant in this schema.
 --
 -- carillon_reaper deletes dead tokens from watched tables and has no other rights. It needs CREATE until as_reaper() belongs to it.
+-- carillon_tenant can use the schema only while a role is isolated in this database: see enforce_isolation().
 DO $$
 DECLARE
     role text;
@@ -131,8 +132,10 @@ BEGIN
                 IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
                     EXECUTE format('CREATE ROLE %I NOLOGIN', role);
                 END IF;
-                EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
-                    CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
+                IF role <> 'carillon_tenant' THEN
+                    EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
+                        CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
+                END IF;
                 EXIT;
             EXCEPTION
                 WHEN duplicate_object OR unique_violation OR undefined_object THEN

@@ -144,9 +144,7 @@ SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CO
 -- Restores the roles that were isolated before a migration down.
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM carillon.app_roles) THEN
-        PERFORM carillon.enforce_isolation(true);
-    END IF;
+    PERFORM carillon.enforce_isolation(EXISTS (SELECT FROM carillon.app_roles));
 END
 $$;
 

@@ -123,6 +123,7 @@ INSERT INTO carillon.installation DEFAULT VALUES;
 -- database cannot drop a role that has a grant in this schema.
 --
 -- carillon_reaper deletes dead tokens from watched tables and has no other rights. It needs CREATE until as_reaper() belongs to it.
+-- carillon_tenant can use the schema only while a role is isolated in this database: see enforce_isolation().
 DO $$
 DECLARE
     role text;
@@ -137,8 +138,10 @@ BEGIN
                 IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
                     EXECUTE format('CREATE ROLE %I NOLOGIN', role);
                 END IF;
-                EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
-                    CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
+                IF role <> 'carillon_tenant' THEN
+                    EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
+                        CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
+                END IF;
                 EXIT;
             EXCEPTION
                 WHEN duplicate_object OR unique_violation OR undefined_object THEN
@@ -2407,7 +2410,9 @@ CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, at
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
+    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id
+        AND c.reference = channel_made.reference)
+    THEN
         RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
@@ -2417,7 +2422,8 @@ BEGIN
     IF FOUND THEN
         RETURN true;
     END IF;
-    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) SELECT app, channel_made.channel_id, true
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id)
     ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
     RETURN false;
 END
@@ -3967,12 +3973,20 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
 
--- enforce_isolation() never waits long, because its lock blocks other sessions.
+-- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
+-- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
     relation regclass;
 BEGIN
+    IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
+        EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
+            ELSE 'REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant' END;
+        DELETE FROM carillon.recorded_rights r WHERE r.kind = 'schema' AND r.role = 'carillon_tenant';
+        INSERT INTO carillon.recorded_rights
+        SELECT p.* FROM carillon.present_rights() p WHERE p.kind = 'schema' AND p.role = 'carillon_tenant';
+    END IF;
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
             AND c.relname = ANY (carillon.guarded_tables()) ORDER BY c.relname
@@ -8687,7 +8701,8 @@ COMMENT ON FUNCTION carillon.channel IS
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
 COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
-COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
+COMMENT ON FUNCTION carillon.channel_made IS
+    'Internal: records a channel that Apple has created; fails if another channel of the app has its id.';
 COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
 COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 COMMENT ON FUNCTION carillon.channels_refused IS
@@ -8770,7 +8785,8 @@ COMMENT ON FUNCTION carillon.find_messages IS
 COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
 COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';
 COMMENT ON FUNCTION carillon.guarded_tables IS 'Internal: returns the tables that row security guards while a role is isolated.';
-COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS
+    'Internal: enables or disables row security, the check of enqueue''s caller and the schema for isolated roles.';
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 COMMENT ON FUNCTION carillon.isolate_app IS
@@ -9363,9 +9379,7 @@ SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CO
 -- Restores the roles that were isolated before a migration down.
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM carillon.app_roles) THEN
-        PERFORM carillon.enforce_isolation(true);
-    END IF;
+    PERFORM carillon.enforce_isolation(EXISTS (SELECT FROM carillon.app_roles));
 END
 $$;
 
@@ -9465,7 +9479,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '478eb49a1f5bc18b422f7a4fdf07bf93c8e015f100ae0d7e457ee86e91138537' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = 'b83e15b28e5a97b36ca5628831bdaa6dadfd17adafc533482fbba15127c153ea' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'f2d41c3d1f17325ce7508ab7a9b5e5b9eb6aaaf911664fd888051c5db111472b' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '777129212ebe67d1a500d8e08c36ed22de07aa940fa868a1f97ec01745c32fcb' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
@@ -9478,7 +9492,7 @@ UPDATE carillon.schema_routines SET checksum = 'a08dfab048a17ae3a00982de71e58300
 UPDATE carillon.schema_routines SET checksum = '87d3cccbe5650147402a61767629d9754161848d743736474fd5eb8b0c4e1ecd' WHERE file = 'functions/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '163623e7a0578aadae95fdf990b044d234adaae1bd327cd24351ae7e6503f361' WHERE file = 'functions/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = '61c192892d4b50f320b44c500cb556da64237abfdf1f0c3bf140618542cc9ade' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'be10961c250cd82a23197ad5b94b83bd0189d6ddcd5dd87a02fab425d49ccac4' WHERE file = 'functions/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '475313725e9f474d44c2ed9ab125524879622c78968f5f2dbaba9747ac2db74f' WHERE file = 'functions/channels.sql';
 UPDATE carillon.schema_routines SET checksum = '8fcbe752cb062b9b18e2f02e012859ad0e22b561917205da872792c23e18ff27' WHERE file = 'functions/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = '2197f82aeaeeadb1d21846f735bfeb5565ded0e1e82ad08b81c0557e8f65b959' WHERE file = 'functions/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'b55c3a3bbf824351f3cac0fb44ed50d6cf6aa1c3b540c71838191dafdd5164f8' WHERE file = 'functions/dashboard.sql';
@@ -9489,7 +9503,7 @@ UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb43
 UPDATE carillon.schema_routines SET checksum = '951bc348326a27c0625f517bef57b604866397f2293b4bc85f71d104bb674e8a' WHERE file = 'functions/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c4202df3877819c6f59a565bb7967318c41afaf34392add4a537820f0f622938' WHERE file = 'functions/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'eada699ff75b9b4c82f7011639d32d15a3c26a1fbba21fe98d32de6bbdf1f88d' WHERE file = 'functions/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'f7becad5f744e7dbd5b0595c204638206f949fdcab4df83fda09f6a46f1e5970' WHERE file = 'functions/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'b5f6ce0c48dca1051f7ee9985b443a43299f9b04460f2eff1e0798ffcb6fb098' WHERE file = 'functions/maintain.sql';
@@ -9524,7 +9538,7 @@ UPDATE carillon.schema_routines SET checksum = 'fb3624110b0f2a8509b7723e30efcd30
 UPDATE carillon.schema_routines SET checksum = '765da0892ddeab33450a2bddfa6af85fc8898d1ee619e16c67f4975cf0152e7e' WHERE file = 'functions/validity.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = '23af32df1781817d9dfdaf490ef8ddd9ca0d1d831580ddf4a5fc86ffa0ab5331' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '5ab16ee78d633d7006d8c815c7a40bd1b948c426e50a6c7cb0c1bcb6c7910591' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c03450e97c75bc51943d3ff47aab8be63e4a2a585bd035470b017cd98a921dc1' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a633be82e5d7bcd61859ede988c5e768d62a8baac98c59ab24f1638110062fd0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9afa4b13807ff88c49667e6c76bfc8f59f14b6b15fa6aefd3e83b1b9a3ceea8' WHERE file = 'views/pending.sql';

@@ -6,12 +6,20 @@ CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
 COMMENT ON FUNCTION carillon.guarded_tables IS 'Internal: returns the tables that row security guards while a role is isolated.';
 
--- enforce_isolation() never waits long, because its lock blocks other sessions.
+-- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
+-- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
     relation regclass;
 BEGIN
+    IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
+        EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
+            ELSE 'REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant' END;
+        DELETE FROM carillon.recorded_rights r WHERE r.kind = 'schema' AND r.role = 'carillon_tenant';
+        INSERT INTO carillon.recorded_rights
+        SELECT p.* FROM carillon.present_rights() p WHERE p.kind = 'schema' AND p.role = 'carillon_tenant';
+    END IF;
     FOR relation IN
         SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
             AND c.relname = ANY (carillon.guarded_tables()) ORDER BY c.relname
@@ -29,7 +37,8 @@ BEGIN
     UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
 END
 $$;
-COMMENT ON FUNCTION carillon.enforce_isolation IS 'Internal: enables or disables row security and the check of enqueue''s caller.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS
+    'Internal: enables or disables row security, the check of enqueue''s caller and the schema for isolated roles.';
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
 -- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.

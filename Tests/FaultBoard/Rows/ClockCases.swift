@@ -110,7 +110,7 @@ import Testing
                 ) == "(20,20)"
             }
             let check = { try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url]).output }
-            #expect(try await check().contains("ok       clock"))
+            #expect(try await check().contains("ok       retries"))
             // The clock is set back: what it has timed is an hour later.
             try await scene.client.run(
                 """
@@ -119,7 +119,7 @@ import Testing
                 """
             )
             let output = try await check()
-            let line = output.split(separator: "\n").first { $0.hasPrefix("warning  clock") } ?? ""
+            let line = output.split(separator: "\n").first { $0.hasPrefix("warning  retries") } ?? ""
             #expect(line.contains("went back by at least 5") && line.contains("20 retries wait"), "\(output)")
             let remedy = try #require(output.firstRange(of: "UPDATE carillon.scheduled"), "\(output)")
             let statement = output[remedy.lowerBound...].prefix { $0 != "\n" }
@@ -127,7 +127,7 @@ import Testing
             try await scene.client.run(String(statement))
             try await scene.finish()
             #expect(scene.record.requests == 40)
-            #expect(try await check().contains("ok       clock"))
+            #expect(try await check().contains("ok       retries"))
         }
     }
 

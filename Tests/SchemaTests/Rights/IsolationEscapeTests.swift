@@ -62,6 +62,41 @@ import Testing
         }
     }
 
+    @Test func `a role that is isolated in one database can do nothing in another of the same cluster`() async throws {
+        try await IsolationTests.isolated { first, role async throws in
+            #expect(try await first.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
+            try await TestDatabase.withDemo { second async throws in
+                let calls = [
+                    "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+                    "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
+                    "SELECT token FROM carillon.tokens", "SELECT carillon.cancel(1)", "SELECT name FROM carillon.apps",
+                ]
+                func isRefused() async throws {
+                    try await second.run("SET ROLE \(role)")
+                    for call in calls {
+                        let error = await #expect(throws: PostgresError.self) { try await second.run(call) }
+                        #expect(error?.sqlState == "42501", "\(call): \(error?.message ?? "")")
+                    }
+                    try await second.run("RESET ROLE")
+                }
+                try await isRefused()
+                // Once another role is isolated here, that of the other database has no app.
+                let other = "other_\(second.connection.backendProcessID)"
+                try await second.run("CREATE ROLE \(other); SELECT carillon.isolate_app('demo', '\(other)')")
+                try await second.run("SET ROLE \(role)")
+                #expect(try await second.value("SELECT count(*) FROM carillon.apps") == "0")
+                #expect(try await second.value("SELECT count(*) FROM carillon.tokens") == "0")
+                for call in calls.prefix(3) {
+                    await #expect(throws: PostgresError.self, "\(call)") { try await second.run(call) }
+                }
+                try await second.run(
+                    "RESET ROLE; SELECT carillon.unisolate_app('demo', '\(other)'); DROP ROLE \(other)"
+                )
+                try await isRefused()
+            }
+        }
+    }
+
     @Test func `a function that runs with the rights of carillon_app serves all its callers while no role is isolated`()
         async throws
     {

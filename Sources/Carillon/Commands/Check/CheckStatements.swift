@@ -37,13 +37,16 @@ enum CheckStatements {
         """
     )
 
-    /// Apps restricted to a role that no longer exists, and the statement that ends the restriction.
+    /// Apps restricted to a role that no longer exists or has lost its rights, and the statement that mends it. A null name means
+    /// that there is no such role.
     static let isolation = Statement(
         "check_isolation",
         """
-        SELECT a.name, format('SELECT carillon.unisolate_app(%L, %L)', a.name, r.role::oid::text)
-        FROM carillon.app_roles r JOIN carillon.apps a ON a.id = r.app_id
-        WHERE NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid) ORDER BY a.name, r.role
+        SELECT a.name, o.rolname::text, CASE WHEN o.oid IS NULL
+            THEN format('SELECT carillon.unisolate_app(%L, %L)', a.name, r.role::oid::text)
+            ELSE format('SELECT carillon.isolate_app(%L, %L)', a.name, o.rolname) END
+        FROM carillon.app_roles r JOIN carillon.apps a ON a.id = r.app_id LEFT JOIN pg_roles o ON o.oid = r.role::oid
+        WHERE o.oid IS NULL OR NOT pg_has_role(o.oid, 'carillon_tenant', 'MEMBER') ORDER BY o.oid IS NULL, a.name, r.role
         """
     )
 

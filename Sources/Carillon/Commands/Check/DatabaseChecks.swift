@@ -22,6 +22,7 @@ struct DatabaseChecks {
         findings.append(await looking("isolation") { try await isolation() })
         findings.append(await looking("plans") { try await plans() })
         findings.append(await looking("clock") { try await clock() })
+        findings.append(await looking("retries") { try await retries() })
         findings.append(await looking("durability") { try await durability() })
         findings.append(await looking("autovacuum") { try await autovacuum() })
         findings.append(await looking("vacuum") { try await horizon() })
@@ -150,15 +151,18 @@ struct DatabaseChecks {
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
             )
         }
-        let gone = try await connection.query(CheckStatements.isolation) { rows in
-            try rows.indices.map { row in (app: try rows.string(row, 0), command: try rows.string(row, 1)) }
+        let faults = try await connection.query(CheckStatements.isolation) { rows in
+            try rows.indices.map { (try rows.string($0, 0), try rows.stringIfPresent($0, 1), try rows.string($0, 2)) }
         }
-        guard let first = gone.first else { return .ok("isolation", "Every role that is limited to an app exists.") }
+        guard let (app, role, command) = faults.first else {
+            return .ok("isolation", "Every role that is limited to an app exists and can use it.")
+        }
+        let more = faults.count > 1 ? ", and \(faults.count - 1) more of that kind" : ""
         return .warning(
             "isolation",
-            "A role that was limited to the app \(first.app) was dropped"
-                + (gone.count > 1 ? ", and \(gone.count - 1) more" : "") + ": row security stays on for it.",
-            remedy: "Have the schema's owner run \(first.command)."
+            role.map { "The role \($0), limited to the app \(app), lost carillon_tenant and can do nothing\(more)." }
+                ?? "A role that was limited to the app \(app) was dropped\(more): row security stays on for it.",
+            remedy: "Have the schema's owner run \(command)."
         )
     }
 
@@ -177,7 +181,6 @@ struct DatabaseChecks {
     }
 
     private func clock() async throws -> Finding {
-        if let finding = try await setBack() { return finding }
         // The first answer may include the time to prepare the statement.
         _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
         let before = Date().timeIntervalSince1970
@@ -199,14 +202,16 @@ struct DatabaseChecks {
     }
 
     /// Retries that were timed while the database's clock was ahead.
-    private func setBack() async throws -> Finding? {
+    private func retries() async throws -> Finding {
         let found = try await connection.query(CheckStatements.setBack) { rows in
             try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
         }
-        guard let (minute, seconds, count) = found.first, count > 0 else { return nil }
+        guard let (minute, seconds, count) = found.first, count > 0 else {
+            return .ok("retries", "No retry waits for a clock that went back.")
+        }
         let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
         return .warning(
-            "clock",
+            "retries",
             "The database's clock went back by at least \(DurationText.write(.seconds(seconds))), and \(retries) "
                 + "\(count == 1 ? "waits" : "wait") until it is there again.",
             remedy:

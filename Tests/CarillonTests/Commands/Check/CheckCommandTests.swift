@@ -15,7 +15,8 @@ import Testing
             #expect(check.status == 0, "\(check.output)")
             for line in [
                 "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
-                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       workers       No worker runs.",
+                "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
+                "ok       workers       No worker runs.",
                 "ok       history",
                 "ok       gateway       localhost:",
             ] {
@@ -157,7 +158,7 @@ import Testing
             for (revoke, missing) in [
                 ("ALL ON carillon.holds FROM carillon_worker", "DELETE on carillon.holds for carillon_worker"),
                 ("SELECT (name) ON carillon.apps FROM carillon_app", "SELECT (name) on carillon.apps for carillon_app"),
-                ("USAGE ON SCHEMA carillon FROM carillon_tenant", "USAGE on schema carillon for carillon_tenant"),
+                ("USAGE ON SCHEMA carillon FROM carillon_app", "USAGE on schema carillon for carillon_app"),
                 ("EXECUTE ON FUNCTION carillon.limit_app FROM carillon_operator", "carillon.limit_app("),
             ] {
                 try await shop.database.connection.script("BEGIN; REVOKE \(revoke)")
@@ -178,6 +179,19 @@ import Testing
             try await shop.database.connection.script(
                 "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
             )
+            #expect(try await shop.run("check").output.contains("ok       isolation"))
+            // As after restoring a dump before its roles existed.
+            try await shop.database.connection.script("REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant")
+            let lacking = try await shop.run("check").output
+            #expect(lacking.contains("USAGE on schema carillon for carillon_tenant"), "\(lacking)")
+            try await shop.database.connection.script("SELECT carillon.enforce_isolation(true)")
+            #expect(try await shop.run("check").output.contains("ok       grants"))
+            // As unisolate_app in another database of the cluster does.
+            try await shop.database.connection.script("REVOKE carillon_tenant FROM \(role)")
+            let revoked = try await shop.run("check").output
+            #expect(revoked.contains("\(role), limited to the app shop, lost carillon_tenant"), "\(revoked)")
+            let mending = try #require(revoked.firstMatch(of: /SELECT carillon\.isolate_app\([^)]*\)/)?.output)
+            try await shop.database.connection.script(String(mending))
             #expect(try await shop.run("check").output.contains("ok       isolation"))
             try await shop.database.connection.script("DROP ROLE \(role)")
             let check = try await shop.run("check")
