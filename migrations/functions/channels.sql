@@ -238,7 +238,9 @@ CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, at
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id) THEN
+    IF EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id
+        AND c.reference = channel_made.reference)
+    THEN
         RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
@@ -248,12 +250,14 @@ BEGIN
     IF FOUND THEN
         RETURN true;
     END IF;
-    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) VALUES (app, channel_made.channel_id, true)
+    INSERT INTO carillon.unknown_channels AS s (app_id, channel_id, is_ours) SELECT app, channel_made.channel_id, true
+    WHERE NOT EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = app AND c.channel_id = channel_made.channel_id)
     ON CONFLICT (app_id, channel_id) DO UPDATE SET is_ours = true;
     RETURN false;
 END
 $$;
-COMMENT ON FUNCTION carillon.channel_made IS 'Internal: records a channel that Apple has created.';
+COMMENT ON FUNCTION carillon.channel_made IS
+    'Internal: records a channel that Apple has created; fails if another channel of the app has its id.';
 
 -- A null `again` means that Apple will never fulfil the request. Other requests of the app are delayed by the same interval, so
 -- that an unreachable channel service does not delay the channels of other apps.

@@ -48,6 +48,20 @@ import Testing
         }
     }
 
+    @Test func `the id of another channel of the app is not recorded, neither in time nor too late`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await ready(database)
+            _ = try await database.value("carillon.request_channel('demo', 0, 's')")
+            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await database.value(Self.made.replacing("'r', 1", with: "'s', 1"))
+            }
+            #expect(error?.sqlState == "23505")
+            #expect(try await database.value(Self.made.replacing("'r', 1", with: "'s', 7")) == "false")
+            #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
+        }
+    }
+
     @Test func `a refusal is final or repeated, and a final one can be requested again`() async throws {
         try await TestDatabase.withDemo { database async throws in
             _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
