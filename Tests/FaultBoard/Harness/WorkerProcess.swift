@@ -9,6 +9,7 @@ import TestSupport
 final class WorkerProcess: Sendable {
     let name: String
     private let child: ChildProcess
+    private let wasKilled = Guarded(false)
     private let folder: TemporaryFolder
     private let loop: EventLoop
 
@@ -27,7 +28,10 @@ final class WorkerProcess: Sendable {
     // MARK: What is done to it
 
     func signal(_ number: CInt) { child.signal(number) }
-    func kill() { child.signal(SIGKILL) }
+    func kill() {
+        wasKilled.withLock { $0 = true }
+        child.signal(SIGKILL)
+    }
     func terminate() { child.signal(SIGTERM) }
     /// Suspends it until `resume()`.
     func freeze() { child.signal(SIGSTOP) }
@@ -39,7 +43,8 @@ final class WorkerProcess: Sendable {
         try await child.wait(on: loop, until: .now + limit)
     }
 
-    var isRunning: Bool { child.exitIfEnded() == nil }
+    /// A worker that was killed counts as ended, though the kernel may take a moment.
+    var isRunning: Bool { !wasKilled.withLock { $0 } && child.exitIfEnded() == nil }
 
     // MARK: What it says
 
