@@ -67,7 +67,9 @@ extension LockHolder {
                 coalesce(a.application_name, '') LIKE 'carillon %' AS is_ours
             FROM held h
             LEFT JOIN pg_stat_activity a ON a.pid = h.pid
-            LEFT JOIN pg_prepared_xacts p ON h.pid IS NULL AND h.transaction = '-1/' || p.transaction
+            LEFT JOIN pg_locks x ON h.pid IS NULL AND x.pid IS NULL AND x.virtualtransaction = h.transaction
+                AND x.locktype = 'transactionid' AND x.mode = 'ExclusiveLock'
+            LEFT JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
             LEFT JOIN waiting w ON w.pid = h.pid
             ORDER BY h.pid, h.transaction, h.locks_tables DESC
         )

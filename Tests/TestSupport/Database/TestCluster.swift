@@ -6,6 +6,7 @@ package enum TestCluster {
     private static let start = Task {
         var settings = PrivateCluster.Settings.fast
         settings.listensOnLoopback = true
+        settings.parameters["max_prepared_transactions"] = "10"
         return try await PrivateCluster.start(settings, on: TestLoop.shared)
     }
 

@@ -22,6 +22,9 @@ enum CheckStatements {
         """
     )
 
+    /// Whether this user sees how old the transactions of others are.
+    static let seesAll = Statement("check_sees_all", "SELECT pg_has_role('pg_read_all_stats', 'USAGE')")
+
     /// The rights that a worker needs and this user does not have.
     static let missingRights = Statement(
         "check_rights",

@@ -278,7 +278,11 @@ private struct LockCheck {
         let holders = try await connection.query(LockHolder.statement, parameters) { rows in
             try rows.indices.map { try LockHolder(rows, $0) }
         }
-        guard let first = holders.first else { return .ok("locks", "Nobody has locked Carillon's tables for long.") }
+        guard let first = holders.first else {
+            let seesAll = try await connection.query(CheckStatements.seesAll) { rows in try rows.bool(0, 0) }
+            let limit = seesAll ? "." : "; row locks of other users are seen only with pg_read_all_stats."
+            return .ok("locks", "Nobody has locked Carillon's tables for long\(limit)")
+        }
         let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
         let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
         return .warning(

@@ -44,6 +44,22 @@ import Testing
         }
     }
 
+    @Test func `a prepared transaction that has locked a table is named`() async throws {
+        try await Shop.with { shop in
+            let name = "nightly_\(shop.database.connection.backendProcessID)"
+            let lock = "BEGIN; LOCK TABLE carillon.results IN SHARE MODE; PREPARE TRANSACTION '\(name)'"
+            try await shop.database.connection.script(lock)
+            try await attempt {
+                try await TestLoop.shared.eventually("check names it") {
+                    let output = try await shop.run("check").output
+                    return output.contains("The prepared transaction '\(name)' has locked carillon.results")
+                }
+            } finally: {
+                try await shop.database.connection.script("ROLLBACK PREPARED '\(name)'")
+            }
+        }
+    }
+
     @Test func `a worker that meets the lock on a row names the table and who has written to it`() async throws {
         try await Shop.with { shop in
             // The worker writes down what it reads in a credential.
