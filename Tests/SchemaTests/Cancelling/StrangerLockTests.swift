@@ -25,11 +25,11 @@ import Testing
     @Test func `a role that can name the lock of cancels makes no cancel and no retry wait`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
-            try await database.session { tenant in
-                let role = "tenant_\(database.connection.backendProcessID)"
-                try await tenant.run("CREATE ROLE \(role) IN ROLE carillon_tenant")
+            try await database.session { app in
+                let role = "app_\(database.connection.backendProcessID)"
+                try await app.run("CREATE ROLE \(role) IN ROLE carillon_app")
                 try await attempt {
-                    try await tenant.run(
+                    try await app.run(
                         """
                         GRANT TEMPORARY ON DATABASE \(try await database.value("quote_ident(current_database())") ?? "") TO \(role);
                         SET ROLE \(role); SET check_function_bodies = off; BEGIN;
@@ -41,16 +41,16 @@ import Testing
                         SELECT l.mode FROM pg_locks l
                         WHERE l.relation = 'carillon.cancelling'::regclass AND l.pid = pg_backend_pid()
                         """
-                    #expect(try await tenant.rows(mode) == ["(RowExclusiveLock)"])
+                    #expect(try await app.rows(mode) == ["(RowExclusiveLock)"])
                     try await database.run("SET lock_timeout = '100ms'; SELECT carillon.promote(10)")
                     #expect(try await database.rows("SELECT id FROM carillon.messages") == ["(100)"])
                     #expect(try await database.value("carillon.cancel_messages('{100,101}')") == "2")
                     // It can take no lock that they would wait for.
                     await #expect(throws: (any Error).self) {
-                        try await tenant.run("LOCK TABLE carillon.cancelling IN SHARE MODE")
+                        try await app.run("LOCK TABLE carillon.cancelling IN SHARE MODE")
                     }
                 } finally: {
-                    try await tenant.run("ROLLBACK; RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+                    try await app.run("ROLLBACK; RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
                 }
             }
         }
