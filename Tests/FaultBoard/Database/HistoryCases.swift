@@ -19,24 +19,6 @@ import Testing
         JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
         """
 
-    private static let again = "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'maintain'"
-
-    /// Waits for a round of maintenance in which no step fails. One may fail before: it does not wait for the lock of an
-    /// autovacuum, or of a worker that writes results.
-    private static func noStepFails(_ worker: WorkerProcess, _ scene: Scene) async throws {
-        var failing = ""
-        try await scene.eventually("no step of maintenance fails, \(failing)") {
-            let rounds = worker.lines(containing: "Maintenance has succeeded.").count
-            try await scene.client.run(again)
-            try await worker.says("Maintenance has succeeded.", times: rounds + 1)
-            failing = try await scene.client.text(
-                "SELECT string_agg(m.step || ': ' || m.last_error, '; ') FROM carillon.maintenance m "
-                    + "WHERE m.last_failure > m.last_success"
-            )
-            return failing.isEmpty
-        }
-    }
-
     @Test func `D26: a million rows in the default partition are moved while more come in, and nothing waits`()
         async throws
     {
@@ -47,6 +29,8 @@ import Testing
                 """
                 \(Self.forget);
                 UPDATE carillon.apps SET max_rate = 100;
+                -- An autovacuum may hold a lock that the step does not wait for.
+                ALTER TABLE carillon.results_default SET (autovacuum_enabled = off);
                 INSERT INTO carillon.results (message_id, app_id, finished_at)
                 SELECT -i, 1, now() - i % 3 * interval '1 day' FROM generate_series(1, \(rows)) i;
                 ANALYZE carillon.results
@@ -59,7 +43,7 @@ import Testing
                 try await worker.says("Maintenance has succeeded.")
                 try await scene.goesOn(100)
             }
-            try await Self.noStepFails(worker, scene)
+            #expect(worker.lines(containing: "A maintenance step failed").isEmpty)
             #expect(try await scene.client.number(Self.days) == 4)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.results_default") == 0)
             #expect(try await worker.metric("carillon_default_partition_rows") == 0)
@@ -86,6 +70,7 @@ import Testing
                 INSERT INTO carillon.dedupe VALUES (1, 'held', 1, now() - interval '1 s'), (1, 'free', 1, now() - interval '1 s')
                 """
             )
+            let again = "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'maintain'"
             let worker = try await scene.client.session { session in
                 try await session.script(
                     """
@@ -98,7 +83,7 @@ import Testing
                     try await worker.says("Maintenance has succeeded.")
                     for round in 2...Board.sized(3, full: 20) {
                         try await scene.goesOn(100, within: .seconds(20))
-                        try await scene.client.run(Self.again)
+                        try await scene.client.run(again)
                         try await worker.says("Maintenance has succeeded.", times: round)
                     }
                 }
@@ -110,7 +95,18 @@ import Testing
                 try await session.script("COMMIT")
                 return worker
             }
-            try await Self.noStepFails(worker, scene)
+            // A step that meets another lock, as of a worker that writes results, succeeds in a later round.
+            var failing = ""
+            try await scene.eventually("no step of maintenance fails, \(failing)") {
+                let rounds = worker.lines(containing: "Maintenance has succeeded.").count
+                try await scene.client.run(again)
+                try await worker.says("Maintenance has succeeded.", times: rounds + 1)
+                failing = try await scene.client.text(
+                    "SELECT string_agg(m.step || ': ' || m.last_error, '; ') FROM carillon.maintenance m "
+                        + "WHERE m.last_failure > m.last_success"
+                )
+                return failing.isEmpty
+            }
             #expect(try await scene.client.number(Self.days) == 4)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.dedupe") == 0)
             #expect(try await scene.client.text("SELECT to_regclass('carillon.results_20200101')") == "")
