@@ -71,15 +71,15 @@ import Testing
             #expect(audit.outcomes.failures.isEmpty)
             let connections = Dictionary(grouping: scene.record.deliveries, by: \.connection)
                 .sorted { $0.key < $1.key }.map(\.value)
-            // After three useless ones in a row there is at most one a second (I9). The first push of one may come late, which
-            // shortens the time to the next, so all these times are taken together.
+            // After three useless ones in a row there is at most one a second (I9). On a busy machine, the first push of one may
+            // come late, which shortens the time to the next.
             var failures = 0
             var rests: [Int64] = []
             for (before, next) in zip(connections, connections.dropFirst()) {
                 failures = before.contains { $0.status == 200 } ? 0 : failures + 1
                 if failures >= 3 { rests.append(next[0].time - before[0].time) }
             }
-            #expect(rests.count > 1 && rests.reduce(0, +) >= 1_000 * Int64(rests.count - 1), "\(rests) ms")
+            #expect(rests.count > 1 && rests.count { $0 < 1_000 } <= 1, "\(rests) ms")
         }
     }
 }
