@@ -194,7 +194,7 @@ import Testing
             let start = MonotonicInstant.now
             let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
             #expect(outcomes.allSatisfy { $0.verdict == .accepted })
-            #expect(MonotonicInstant.now - start < .seconds(40))
+            #expect(MonotonicInstant.now - start < .seconds(20))
             try await eventually { resets.withLock { $0 } == 25 }
             #expect(server.connections == 1 && backend.traffic.lateAnswers == 0)
         }

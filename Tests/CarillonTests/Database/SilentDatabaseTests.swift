@@ -61,7 +61,7 @@ import Testing
                 let start = MonotonicInstant.now
                 let answer = await notify()
                 #expect(answer.faultCode == 500 && answer.contains("It is unknown whether"), "\(answer)")
-                #expect(MonotonicInstant.now - start < .seconds(60))
+                #expect(MonotonicInstant.now - start < .seconds(35))
                 #expect(await notify().isNothing)
                 _ = try await program.line(containing: "The database is back", on: loop)
                 let lines = program.said.split(separator: "\n").filter { $0.contains("The database cannot be reached") }
@@ -83,7 +83,7 @@ import Testing
                 await proxy.freeze()
                 let start = MonotonicInstant.now
                 #expect(await client.get("/apps").status == "200")
-                #expect(MonotonicInstant.now - start < .seconds(60))
+                #expect(MonotonicInstant.now - start < .seconds(20))
                 // The connections for changes were closed with the others.
                 #expect(await post().status == "201")
                 _ = try await client.program.line(containing: "The database is back", on: loop)
@@ -106,7 +106,7 @@ import Testing
                 let start = MonotonicInstant.now
                 let unknown = await post()
                 #expect(unknown.status == "503" && unknown.body.contains("under the reference"), "\(unknown.body)")
-                #expect(MonotonicInstant.now - start < .seconds(60))
+                #expect(MonotonicInstant.now - start < .seconds(40))
                 #expect(await client.get("/apps").status == "503")
                 let unsent = await post()
                 #expect(unsent.status == "503" && unsent.body.contains("under the reference"), "\(unsent.body)")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `metrics come before Prometheus gives up, without what only the database knows`() async throws {
+    @Test func `metrics come while the database hangs, without what only it knows`() async throws {
         try await Self.withShop { shop, proxy, url, loop in
             let worker = try BackgroundProgram(
                 ["worker", "--http", "127.0.0.1:0"],
