@@ -9,7 +9,7 @@ extension SilenceWatch {
 }
 
 extension WorkerDatabase {
-    private static let probe = Statement("probe", "SELECT 1")
+    static let probe = Statement("probe", "SELECT 1")
 
     /// The connections that a server is judged by.
     var inUse: [PostgresConnection] { [currentLifeline, current, coming].compactMap { $0 } }
@@ -21,28 +21,25 @@ extension WorkerDatabase {
     }
 
     /// Leaves a server that has stopped answering. Each is judged by the connections to it.
-    func watchSilence() async {
-        await withDiscardingTaskGroup { probes in
-            var watches: [ServerPlace: SilenceWatch] = [:]
-            while await context.sleep(for: silenceLimit / SilenceWatch.looks) {
-                let places = Dictionary(grouping: inUse, by: \.place)
-                watches = watches.filter { places[$0.key] != nil }
-                for (place, connections) in places {
-                    var idle: [PostgresConnection] = []
-                    var arrivals = 0
-                    for connection in connections {
-                        arrivals += await connection.arrivals
-                        if await !connection.isWaiting { idle.append(connection) }
-                    }
-                    let isWaiting = idle.count < connections.count
-                    switch watches[place, default: SilenceWatch()].looked(arrivals: arrivals, isWaiting: isWaiting) {
-                    case .wait: break
-                    case .probe:
-                        for connection in idle { probes.addTask { _ = try? await connection.execute(Self.probe) } }
-                    case .leave: await leave(place, silentFor: silenceLimit)
-                    }
-                }
+    /// - Returns: Connections that wait for nothing, to be probed: an answer shows that their server is alive.
+    func lookForSilence(_ watches: inout [ServerPlace: SilenceWatch]) async -> [PostgresConnection] {
+        let places = Dictionary(grouping: inUse, by: \.place)
+        watches = watches.filter { places[$0.key] != nil }
+        var probes: [PostgresConnection] = []
+        for (place, connections) in places {
+            var idle: [PostgresConnection] = []
+            var arrivals = 0
+            for connection in connections {
+                arrivals += await connection.arrivals
+                if await !connection.isWaiting { idle.append(connection) }
+            }
+            let isWaiting = idle.count < connections.count
+            switch watches[place, default: SilenceWatch()].looked(arrivals: arrivals, isWaiting: isWaiting) {
+            case .wait: break
+            case .probe: probes += idle
+            case .leave: await leave(place, silentFor: silenceLimit)
             }
         }
+        return probes
     }
 }

@@ -94,8 +94,18 @@ package actor Worker {
         }
     }
 
-    /// Also while the worker begins and ends.
-    private func watchSilence() async { await database.watchSilence() }
+    /// Also while the worker begins and ends. The group is the worker's, because the body of a group that a part opened would leave
+    /// the loop.
+    private func watchSilence() async {
+        await withDiscardingTaskGroup { group in
+            var watches: [ServerPlace: SilenceWatch] = [:]
+            while await context.sleep(for: database.silenceLimit / SilenceWatch.looks) {
+                for connection in await database.lookForSilence(&watches) {
+                    group.addTask { _ = try? await connection.execute(WorkerDatabase.probe) }
+                }
+            }
+        }
+    }
 
     /// What goes on as long as the worker runs.
     private static let duties: [@Sendable (isolated Worker) async -> Void] = [

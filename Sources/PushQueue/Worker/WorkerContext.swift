@@ -26,7 +26,13 @@ final class WorkerContext {
     }
 
     /// Something has happened. The body must not wait or log.
-    func event<R>(_ body: (inout WorkerState) -> R) -> R { body(&state) }
+    func event<R>(_ body: (inout WorkerState) -> R) -> R {
+        assertOnLoop()
+        return body(&state)
+    }
+
+    /// The compiler does not see when a part of the worker leaves the loop.
+    private func assertOnLoop() { assert(loop.isCurrent, "a part of the worker has left its loop") }
 
     func log(_ event: WorkerEvent) { meter.log(event) }
 
@@ -38,6 +44,7 @@ final class WorkerContext {
     /// Returns false if the task was cancelled, or the loop has stopped.
     @discardableResult
     func sleep(for wait: Duration) async -> Bool {
+        assertOnLoop()
         do {
             try await loop.sleep(for: wait)
         } catch {
