@@ -1,5 +1,5 @@
+import CarillonIO
 import CarillonCMicroHTTP
-import Synchronization
 
 /// A request and its response.
 ///
@@ -13,7 +13,7 @@ final class Exchange: @unchecked Sendable {
     }
 
     private let connection: OpaquePointer
-    private let state = Mutex(State.reading)
+    private let state = Guarded(State.reading)
     private(set) var body: [UInt8] = []
     /// The response if the request was refused before it was complete; the body is then discarded.
     private(set) var refusal: Response?

@@ -1,6 +1,5 @@
 import CarillonCMicroHTTP
 import CarillonIO
-import Synchronization
 
 /// The hand-over point between libmicrohttpd's thread and the handlers: requests in, responses out.
 final class ExchangeTable: Sendable {
@@ -19,8 +18,8 @@ final class ExchangeTable: Sendable {
     private let admission: WebServer.Admission?
     private let refusing: Refusal.Writing
     private let observer: (@Sendable (WebServer.Event) -> Void)?
-    private let work = Mutex(Work())
-    private let connections: Mutex<ConnectionTable>
+    private let work = Guarded(Work())
+    private let connections: Guarded<ConnectionTable>
 
     init(
         _ routes: RouteTable,
@@ -34,7 +33,7 @@ final class ExchangeTable: Sendable {
         self.admission = admission
         self.refusing = refusing
         self.observer = observer
-        connections = Mutex(ConnectionTable(limit: limits.connections))
+        connections = Guarded(ConnectionTable(limit: limits.connections))
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more

@@ -1,5 +1,5 @@
+import CarillonIO
 import CarillonCMicroHTTP
-import Synchronization
 
 /// The body of a response that is sent in pieces for as long as its client listens.
 ///
@@ -22,7 +22,7 @@ package final class ResponseStream: @unchecked Sendable {
     private static let pieceBytes = 16 * 1024
 
     private let body: Feed
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// - Parameter body: sends the pieces and returns at the end. It is cancelled when the client disconnects or the server stops.
     package init(_ body: @escaping Feed) { self.body = body }

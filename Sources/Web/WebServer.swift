@@ -1,6 +1,5 @@
 import CarillonCMicroHTTP
 package import CarillonIO
-import Synchronization
 
 /// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd runs the
 /// protocol on a thread of its own; handlers are ordinary tasks.
@@ -19,7 +18,7 @@ package final class WebServer: Sendable {
     private let host: String
     private let wantedPort: UInt16
     private let exchanges: ExchangeTable
-    private let running = Mutex<Running?>(nil)
+    private let running = Guarded<Running?>(nil)
 
     private struct Running {
         /// Safe, because it is used only with the lock held, and `stop` removes it under the lock.

@@ -2,13 +2,12 @@ import CarillonIO
 import CarillonPushQueue
 import CarillonText
 import CarillonWeb
-import Synchronization
 
 /// Warnings that a client can cause with every request. Each is logged at once, and then once a minute with the number of
 /// repetitions.
 final class ClientWarnings: Sendable {
     private let log: Log
-    private let repeated = Mutex(RepeatedEvents<String>(interval: .seconds(60)))
+    private let repeated = Guarded(RepeatedEvents<String>(interval: .seconds(60)))
 
     init(_ log: Log) { self.log = log }
 

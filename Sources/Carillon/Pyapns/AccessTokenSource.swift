@@ -1,5 +1,4 @@
 import CarillonIO
-import Synchronization
 
 /// The access token of a service, read from a file that may change while the service runs.
 final class AccessTokenSource: Sendable {
@@ -12,13 +11,13 @@ final class AccessTokenSource: Sendable {
 
     private let path: String?
     private let failed: @Sendable (String) -> Void
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// - Parameters:
     ///   - path: the file that the token was read from; nil if it was not read from a file.
     ///   - failed: called with the reason if the file cannot be used. The previous token then stays valid.
     init(_ token: AccessToken, path: String?, failed: @escaping @Sendable (String) -> Void) {
-        state = Mutex(State(token: token))
+        state = Guarded(State(token: token))
         // Anything but a regular file can be read only once.
         self.path = path.flatMap { SmallFile.isRegular($0) ? $0 : nil }
         self.failed = failed

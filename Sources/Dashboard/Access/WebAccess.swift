@@ -2,7 +2,6 @@ import CarillonIO
 package import CarillonTLS
 import CarillonText
 import CarillonWeb
-import Synchronization
 
 /// Who may read the dashboard, and who may change something.
 package final class WebAccess: Sendable {
@@ -57,7 +56,7 @@ package final class WebAccess: Sendable {
     private static let knownSeconds: Int64 = 180 * 86_400
 
     private let rules: Rules
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// The key of form tokens, which are therefore valid only in this run.
     private let secret = SystemRandom.bytes(32)
 

@@ -1,6 +1,5 @@
 import CarillonCLinux
 import Glibc
-import Synchronization
 
 /// A program that this one has started.
 ///
@@ -14,7 +13,7 @@ package final class ChildProcess: Sendable {
 
     package let processID: Int32
     private let descriptor: CInt
-    private let end = Mutex<(exit: Exit, processorTime: Duration)?>(nil)
+    private let end = Guarded<(exit: Exit, processorTime: Duration)?>(nil)
 
     package init(_ command: Command) throws(IOError) {
         self.processID = try command.spawn()
