@@ -1,7 +1,7 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
-import Synchronization
 import TestSupport
 import Testing
 
@@ -80,7 +80,7 @@ import Testing
             let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
             try await Proxy.with(to: cluster.port, on: queue.loop) { proxy in
                 let port = await proxy.port
-                let events = Mutex<[WorkerEvent]>([])
+                let events = Guarded<[WorkerEvent]>([])
                 let worker = queue.worker(
                     GateBackend(),
                     { $0.database = DatabaseSource(url.replacing(":\(cluster.port)/", with: ":\(port)/")) },
@@ -112,7 +112,7 @@ import Testing
                 let address = try #require(
                     try await TestCluster.shared.loopbackURL(database: inside).split(separator: "@").last
                 )
-                let events = Mutex<[String]>([])
+                let events = Guarded<[String]>([])
                 let worker = queue.worker(
                     GateBackend(),
                     { $0.database = DatabaseSource("postgresql://\(name):before@\(address)") },

@@ -1,7 +1,7 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
-import Synchronization
 import TestSupport
 import Testing
 
@@ -279,7 +279,7 @@ import Testing
         try await Queue.with { queue in
             try await fill(queue, rows: 3)
             let backend = RecordedBackend { _ in .rejected(403, "BadCertificate") }
-            let ends = Mutex(0)
+            let ends = Guarded(0)
             let worker = queue.worker(
                 backend,
                 events: { event in if event.kind == .holdEnded { ends.withLock { $0 += 1 } } }

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonTLS
 import FoundationEssentials
 import Synchronization
@@ -82,7 +83,7 @@ import Testing
 
     @Test func `a supplied token is fetched once for all callers`() async throws {
         let clock = Clock()
-        let calls = Mutex<[ProviderToken?]>([])
+        let calls = Guarded<[ProviderToken?]>([])
         let tokens = ProviderTokens(
             try self.key(),
             supply: { key, refused in

@@ -1,6 +1,6 @@
 import ApplePush
 import ApplePushSimulator
-import Synchronization
+import CarillonIO
 import Testing
 
 /// Permits and early returns over real sockets.
@@ -12,7 +12,7 @@ import Testing
     /// A gateway that keeps the push to token 3 waiting until the one to token 4095 comes.
     private func withHolding(_ test: (TestGateway, Gateway, HTTP2Backend, Credential) async throws -> Void) async throws
     {
-        let held = Mutex<Int32?>(nil)
+        let held = Guarded<Int32?>(nil)
         try await TestGateway.with { seen in
             switch seen.token {
             case "00000003":

@@ -53,7 +53,7 @@ final class TestGateway: Sendable {
     private let streams: UInt32
     private let greeting: Greeting
     private let act: @Sendable (Seen) -> [Act]
-    private let log = Mutex<[Seen]>([])
+    private let log = Guarded<[Seen]>([])
     private let accepted = Atomic<Int>(0)
     /// The numbers of the connections that ended, in that order.
     let ends: AsyncStream<Int>

@@ -2,7 +2,6 @@ import ApplePush
 import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
-import Synchronization
 import Testing
 
 /// Faults of gateways and connections: each push ends exactly once, with its true outcome.
@@ -188,7 +187,7 @@ import Testing
     @Test func `when several connections are lost repeatedly, no push is lost or reported twice`()
         async throws
     {
-        let answered = Mutex<[String: Int]>([:])
+        let answered = Guarded<[String: Int]>([:])
         try await TestGateway.with(streams: 10) { seen in
             if seen.number % 37 == 0 { return [.hangUp] }
             answered.withLock { $0[seen.token, default: 0] += 1 }
@@ -233,7 +232,7 @@ import Testing
 
     @Test func `a cancelled task sends nothing more, and gets the outcomes of what it sent`() async throws {
         let arrived = AsyncStream.makeStream(of: Void.self)
-        let isHeld = Mutex(true)
+        let isHeld = Guarded(true)
         try await TestGateway.with(streams: 5) { seen in
             arrived.continuation.yield()
             return isHeld.withLock { $0 } ? [] : [.answer(200)]

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -214,7 +213,7 @@ import Testing
     }
 
     @Test func `a gateway that sends GOAWAY after every fifty requests soon gets no more than that`() async throws {
-        let opened = Mutex<[Int: Int]>([:])
+        let opened = Guarded<[Int: Int]>([:])
         try await RawGateway.withBackend {
             $0.connections = 2
         } _: { line in

@@ -1,5 +1,4 @@
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -34,7 +33,7 @@ import Testing
 
     @Test func `it waits for room on a connection that is full`() async throws {
         let (arrived, mayAnswer) = (Gate(), Gate())
-        let isAnswered = Mutex(false)
+        let isAnswered = Guarded(false)
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1)])
             try await line.serve(1)

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 import CarillonTLS
 import FoundationEssentials
 import Synchronization
@@ -89,7 +90,7 @@ import Testing
     @Test func `an expired token is renewed once, on a new connection, and the push is sent again`()
         async throws
     {
-        let minted = Mutex<[ProviderToken?]>([])
+        let minted = Guarded<[ProviderToken?]>([])
         try await TestGateway.with { seen in
             seen.fields["authorization"] == "bearer token1" ? [Self.expired] : [.answer(200)]
         } test: { server, gateway in

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -121,7 +120,7 @@ import Testing
 
     @Test func `pushes that wait for a closed window are sent elsewhere, and those written are answered`() async throws
     {
-        let complete = Mutex(0)
+        let complete = Guarded(0)
         try await RawGateway.withBackend {
             $0.starvationTimeout = .seconds(3)
         } _: { line in
@@ -157,7 +156,7 @@ import Testing
     }
 
     @Test func `a stream whose window does not open is abandoned alone, and its push is sent again`() async throws {
-        let complete = Mutex(0)
+        let complete = Guarded(0)
         try await RawGateway.withBackend {
             $0.requestTimeout = .seconds(4)
         } _: { line in
@@ -179,7 +178,7 @@ import Testing
     }
 
     @Test func `a 200 whose stream does not end counts soon, and its stream is reset`() async throws {
-        let resets = Mutex(0)
+        let resets = Guarded(0)
         try await RawGateway.withBackend {
             $0.requestTimeout = .seconds(60)
         } _: { line in
@@ -243,7 +242,7 @@ import Testing
     @Test func `after a silence one push is sent with a ping, and the others wait for the answer`()
         async throws
     {
-        let opened = Mutex(0)
+        let opened = Guarded(0)
         try await RawGateway.withBackend {
             // Any silence is long enough.
             $0.pingAfter = .zero

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -36,7 +35,7 @@ import Testing
 
     @Test(arguments: BinaryFormat.allCases)
     func `a push counts as accepted when no error came for the quiet period`(format: BinaryFormat) async throws {
-        let seen = Mutex<[BinaryNotification]>([])
+        let seen = Guarded<[BinaryNotification]>([])
         try await Self.with {
             $0.format = format
             $0.quietPeriod = .milliseconds(100)
@@ -57,7 +56,7 @@ import Testing
     /// Of a thousand, one is refused, and the gateway says so when it has read all of them.
     @Test(arguments: [0, 1, 500, 998, 999])
     func `what follows a refused push is sent again, in one piece and once`(bad: Int) async throws {
-        let taken = Mutex<[Int]>([])
+        let taken = Guarded<[Int]>([])
         try await Self.with { line in
             guard line.number == 1 else {
                 return try await line.acceptUntilBarrier { number in taken.withLock { $0.append(number) } }
@@ -82,7 +81,7 @@ import Testing
     }
 
     @Test func `a gateway that shuts down has accepted the push that it names`() async throws {
-        let again = Mutex<[Int]>([])
+        let again = Guarded<[Int]>([])
         try await Self.with { line in
             guard line.number == 1 else {
                 return try await line.acceptUntilBarrier { number in again.withLock { $0.append(number) } }
@@ -142,7 +141,7 @@ import Testing
     }
 
     @Test func `after a barrier without an answer, silence decides, and no other barrier is sent`() async throws {
-        let seen = Mutex((barriers: 0, pushes: 0))
+        let seen = Guarded((barriers: 0, pushes: 0))
         try await Self.with {
             $0.barrierTimeout = .milliseconds(100)
             $0.quietPeriod = .milliseconds(400)
@@ -181,7 +180,7 @@ import Testing
     }
 
     @Test func `a full window is proven by barriers`() async throws {
-        let numbers = Mutex<[Int]>([])
+        let numbers = Guarded<[Int]>([])
         try await Self.with {
             $0.window = 100
             $0.barrierCount = 100

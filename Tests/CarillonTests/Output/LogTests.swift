@@ -2,7 +2,6 @@ import CarillonIO
 import CarillonText
 import Dispatch
 import Glibc
-import Synchronization
 import Testing
 
 @testable import Carillon
@@ -10,7 +9,7 @@ import Testing
 @Suite struct LogTests {
     @Test func `a reader that does not read stops no one, and learns how many lines it missed`() {
         let gate = DispatchSemaphore(value: 0)
-        let lines = Mutex<[String]>([])
+        let lines = Guarded<[String]>([])
         let queue = LogQueue(
             write: { line in
                 gate.wait()
@@ -31,7 +30,7 @@ import Testing
     }
 
     @Test func `lines that a full disk does not take are counted, and the next one begins on a line of its own`() {
-        let disk = Mutex((text: "", room: 12))
+        let disk = Guarded((text: "", room: 12))
         let queue = LogQueue(
             write: { text in
                 disk.withLock { disk in

@@ -1,5 +1,4 @@
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +26,7 @@ import Testing
     @Test func `is read again from its file, and stays while that is of no use`() throws {
         try TemporaryFolder.with { folder in
             let path = try folder.write("token", "0123456789abcdef\n")
-            let failures = Mutex<[String]>([])
+            let failures = Guarded<[String]>([])
             let source = AccessTokenSource(try AccessToken("0123456789abcdef"), path: path) { failure in
                 failures.withLock { $0.append(failure) }
             }

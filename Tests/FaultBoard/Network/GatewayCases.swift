@@ -1,6 +1,5 @@
 import ApplePushSimulator
 import CarillonIO
-import Synchronization
 import TestSupport
 import Testing
 
@@ -85,7 +84,7 @@ import Testing
 
     @Test func `N6: a gateway whose answers come byte by byte is abandoned in time`() async throws {
         try await Scene.with { scene in
-            let rest = Mutex<[UInt8]>([])
+            let rest = Guarded<[UInt8]>([])
             let judge: Relay.Judge = { frame in
                 guard frame.connection == 1, frame.answers > 20 else { return [.pass] }
                 if frame.direction == .down {

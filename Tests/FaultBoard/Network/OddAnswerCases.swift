@@ -1,4 +1,5 @@
 import ApplePushSimulator
+import CarillonIO
 import Synchronization
 import TestSupport
 import Testing
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func `A7: the status of an answer decides, whatever its body`() async throws {
-        let body = Mutex<Body?>(nil)
+        let body = Guarded<Body?>(nil)
         // The answers under a rule have a body, which is replaced; all others have none.
         let judge: Relay.Judge = { frame in
             guard frame.direction == .down, frame.frame.isData else { return [.pass] }
@@ -172,7 +173,7 @@ import Testing
         async throws
     {
         // Each tenth answer of the first connection comes after the worker has abandoned its push.
-        let held = Mutex<[UInt32: [UInt8]]>([:])
+        let held = Guarded<[UInt32: [UInt8]]>([:])
         let late = Atomic<Int>(0)
         let judge: Relay.Judge = { frame in
             guard frame.connection == 1 else { return [.pass] }

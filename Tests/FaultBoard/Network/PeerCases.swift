@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func `H2: GOAWAY in two steps leaves no outcome unknown`() async throws {
-        let highest = Mutex<[Int: UInt32]>([:])
-        let lasts = Mutex<[Int: UInt32]>([:])
+        let highest = Guarded<[Int: UInt32]>([:])
+        let lasts = Guarded<[Int: UInt32]>([:])
         try await Scene.send { frame in
             if frame.direction == .up {
                 // A gateway ignores requests above the last stream of its GOAWAY.
@@ -74,7 +74,7 @@ import Testing
     @Test func `H5: GOAWAY with a certificate reason pauses the app, SQL says why, and a new row resumes it`()
         async throws
     {
-        let isBlamed = Mutex(true)
+        let isBlamed = Guarded(true)
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 guard frame.isAnswer, frame.answers == 5, isBlamed.withLock({ $0 }) else { return [.pass] }
@@ -98,7 +98,7 @@ import Testing
     // MARK: Streams
 
     @Test func `H6: when half of all streams are refused, each push is accepted in the end, once`() async throws {
-        let refused = Mutex<Set<UInt32>>([])
+        let refused = Guarded<Set<UInt32>>([])
         try await Scene.send { frame in
             guard frame.direction == .up, frame.frame.isHeaders || frame.frame.isData else { return [.pass] }
             let stream = frame.frame.stream
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `H8: one stream at first and a thousand later, and the worker follows`() async throws {
-        let open = Mutex((now: 0, most: 0, mostBefore: 0))
+        let open = Guarded((now: 0, most: 0, mostBefore: 0))
         try await Scene.send(2000, Fleet.patient + ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.say(Frames.settings([(3, 1)]))]
@@ -263,8 +263,8 @@ import Testing
     // MARK: Late, early, and at the end
 
     @Test func `H18: answers out of order, and one that comes too late`() async throws {
-        let held = Mutex<[UInt8]>([])
-        let late = Mutex<(stream: UInt32, answer: [UInt8])?>(nil)
+        let held = Guarded<[UInt8]>([])
+        let late = Guarded<(stream: UInt32, answer: [UInt8])?>(nil)
         try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
             guard frame.connection == 1 else { return [.pass] }
             if frame.direction == .up, frame.frame.type == 3 {

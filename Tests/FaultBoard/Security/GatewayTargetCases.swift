@@ -1,7 +1,6 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -26,7 +25,7 @@ import Testing
                     #expect(error?.sqlState == "23514", "\(column): \(address): \(error?.message ?? "")")
                 }
             }
-            let heard = Mutex<[UInt8]>([])
+            let heard = Guarded<[UInt8]>([])
             try await Reception.with(on: scene.loop) { _, descriptor in
                 let socket = Socket(owning: descriptor)
                 let banner = Array("SSH-2.0-internal-banner\r\n".utf8)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [150, 200, 250, 400])
+    @Test(.disabled(if: Sanitizer.isLoaded, "its programs need more address space"), arguments: [150, 200, 250, 400])
     func `W22: a worker without enough address space says so and ends with status 70`(megabytes: Int) async throws {
         try await Scene.with { scene in
             let worker = try scene.fleet.start(shell: "ulimit -v \(megabytes << 10)")

@@ -1,10 +1,10 @@
-import Synchronization
+import CarillonIO
 
 @testable import ApplePushSimulator
 
 /// The failed connections of a simulator.
 final class Failures: Sendable {
-    private let list = Mutex<[ConnectionFailure]>([])
+    private let list = Guarded<[ConnectionFailure]>([])
 
     var all: [ConnectionFailure] { list.withLock { $0 } }
 
