@@ -20,13 +20,13 @@ extension Command {
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in
-                try await ChannelCreate(invocation: invocation, connection: connection, loop: loop).run()
+                try await ChannelCreateCommand(invocation: invocation, connection: connection, loop: loop).run()
             }
         }
     )
 }
 
-private struct ChannelCreate {
+private struct ChannelCreateCommand {
     private static let request = Statement(
         "channel_request",
         "SELECT carillon.request_channel($1, $2, coalesce($3, gen_random_uuid()::text))"

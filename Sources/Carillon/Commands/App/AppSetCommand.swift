@@ -14,11 +14,11 @@ extension Command {
             "carillon app set shop --gateway localhost:2197 --gateway-ca ca.pem",
             "carillon app set shop --clear gateway --clear max-rate",
         ],
-        run: { try await AppSet(invocation: $0).run() }
+        run: { try await AppSetCommand(invocation: $0).run() }
     )
 }
 
-private struct AppSet {
+private struct AppSetCommand {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {

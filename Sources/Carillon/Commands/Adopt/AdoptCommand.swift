@@ -13,13 +13,13 @@ extension Command {
         options: [.installation, .expireBefore, .yes, .database],
         examples: ["carillon adopt", "carillon adopt --expire-before now", "carillon adopt --installation production"],
         run: { invocation in
-            let adoption = try Adoption(invocation)
+            let adoption = try AdoptCommand(invocation)
             return try await DatabaseScope.with(invocation) { connection, _ in try await adoption.run(on: connection) }
         }
     )
 }
 
-private struct Adoption: Sendable {
+private struct AdoptCommand: Sendable {
     private static let places = Statement(
         "adopt_places",
         """

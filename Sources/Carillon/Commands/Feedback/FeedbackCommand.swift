@@ -18,7 +18,7 @@ extension Command {
         options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
-            let feedback = try Feedback(invocation)
+            let feedback = try FeedbackCommand(invocation)
             return try await DatabaseScope.with(invocation) { connection, loop in
                 try await Interruption.cancelling(on: loop) { try await feedback.run(connection, loop) }
             }
@@ -26,7 +26,7 @@ extension Command {
     )
 }
 
-private struct Feedback: Sendable {
+private struct FeedbackCommand: Sendable {
     let invocation: Invocation
     let console: Console
     let settings: Settings

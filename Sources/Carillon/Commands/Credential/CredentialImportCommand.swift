@@ -21,11 +21,11 @@ extension Command {
             "carillon credential import shop --file cert.pem --key key.pem",
             "carillon credential import team --file AuthKey_ABC123DEFG.p8 --key-id ABC123DEFG --team-id DEF123GHIJ",
         ],
-        run: { try await CredentialImport(invocation: $0).run() }
+        run: { try await CredentialImportCommand(invocation: $0).run() }
     )
 }
 
-private struct CredentialImport {
+private struct CredentialImportCommand {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {

@@ -23,11 +23,11 @@ extension Command {
             "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",
         ],
         isService: true,
-        run: { try await Pyapns(invocation: $0).run() }
+        run: { try await PyapnsCommand(invocation: $0).run() }
     )
 }
 
-private struct Pyapns {
+private struct PyapnsCommand {
     /// How long calls in progress may take after the request to stop.
     private static let drainTimeout = Duration.seconds(10)
 

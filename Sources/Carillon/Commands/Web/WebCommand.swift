@@ -23,11 +23,11 @@ extension Command {
             "carillon web --trusted-proxy 127.0.0.1 --public-host dashboard.example.org --user-header X-Auth-User --operator anna",
         ],
         isService: true,
-        run: { try await Web(invocation: $0).run() }
+        run: { try await WebCommand(invocation: $0).run() }
     )
 }
 
-private struct Web {
+private struct WebCommand {
     /// How long requests in progress may take after the request to stop.
     private static let drainTimeout = Duration.seconds(5)
 

@@ -28,13 +28,13 @@ extension Command {
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in
-                try await TokensImport(invocation: invocation, connection: connection, loop: loop).run()
+                try await TokensImportCommand(invocation: invocation, connection: connection, loop: loop).run()
             }
         }
     )
 }
 
-private struct TokensImport: Sendable {
+private struct TokensImportCommand: Sendable {
     let invocation: Invocation
     let connection: PostgresConnection
     let loop: EventLoop

@@ -31,11 +31,11 @@ extension Command {
             "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
         isService: true,
-        run: { try await Simulator(invocation: $0).run() }
+        run: { try await SimulatorCommand(invocation: $0).run() }
     )
 }
 
-private struct Simulator {
+private struct SimulatorCommand {
     let invocation: Invocation
 
     /// Nil for standard output.

@@ -13,13 +13,13 @@ extension Command {
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, _ in
-                try await FailuresList(invocation: invocation, connection: connection).run()
+                try await FailuresListCommand(invocation: invocation, connection: connection).run()
             }
         }
     )
 }
 
-private struct FailuresList {
+private struct FailuresListCommand {
     private static let failures = Statement(
         "failures_list",
         """

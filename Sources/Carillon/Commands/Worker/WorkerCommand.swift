@@ -28,11 +28,11 @@ extension Command {
             "carillon worker --embedded --data /var/lib/carillon --web --local-changes",
         ],
         isService: true,
-        run: { try await Work(invocation: $0).run() }
+        run: { try await WorkerCommand(invocation: $0).run() }
     )
 }
 
-private struct Work: Sendable {
+private struct WorkerCommand: Sendable {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {

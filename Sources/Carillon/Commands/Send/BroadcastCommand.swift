@@ -19,13 +19,13 @@ extension Command {
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in
-                try await Broadcast(invocation: invocation, connection: connection, loop: loop).run()
+                try await BroadcastCommand(invocation: invocation, connection: connection, loop: loop).run()
             }
         }
     )
 }
 
-private struct Broadcast {
+private struct BroadcastCommand {
     private static let enqueue = Statement(
         "broadcast_enqueue",
         "SELECT carillon.broadcast(app => $1, \(MessageArguments.named(from: 2)))"

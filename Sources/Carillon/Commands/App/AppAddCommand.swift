@@ -11,11 +11,11 @@ extension Command {
             "carillon app add shop --topic com.example.shop --credential shop",
             "carillon app add try --topic com.example.try --credential try --gateway localhost:2197 --gateway-ca ca.pem",
         ],
-        run: { try await AppAdd(invocation: $0).run() }
+        run: { try await AppAddCommand(invocation: $0).run() }
     )
 }
 
-private struct AppAdd {
+private struct AppAddCommand {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {

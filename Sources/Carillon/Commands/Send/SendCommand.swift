@@ -24,13 +24,13 @@ extension Command {
             let milliseconds = max(1, limit.nanoseconds / 1_000_000)
             let settings = SessionSettings.unhurried.with(["lock_timeout": "\(milliseconds)ms"])
             return try await DatabaseScope.with(invocation, settings: settings) { connection, loop in
-                try await Send(invocation: invocation, connection: connection, loop: loop).run()
+                try await SendCommand(invocation: invocation, connection: connection, loop: loop).run()
             }
         }
     )
 }
 
-private struct Send {
+private struct SendCommand {
     private static let enqueue = Statement(
         "send_enqueue",
         "SELECT carillon.enqueue(app => $1, tokens => $2, \(MessageArguments.named(from: 3)))"
