@@ -9,7 +9,7 @@ struct FairnessBenchmark {
 
     func run(into report: inout Report) async throws {
         try await Installation.with(simulator: {
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             $0.recordedPrefix = Trickle.prefix
         }) { installation in
             let small = try await installation.addApps(apps)

@@ -10,7 +10,7 @@ struct LatencyBenchmark {
     private var idleTime: Duration { .seconds(min(10, samples)) }
 
     func run(into report: inout Report) async throws {
-        try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in
+        try await Installation.with(simulator: { $0.recordsRequests = true }) { installation in
             for count in [1, 2] {
                 try await installation.withWorkers(count) { _ in
                     let sample = try await latencies(installation, workers: count)

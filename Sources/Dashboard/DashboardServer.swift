@@ -47,7 +47,7 @@ package struct DashboardServer: Sendable {
     }
 
     /// Responds to a person with a page with links to others. Sets no cookie, because browsers also request icons by themselves.
-    private func answer(to request: Request, refused refusal: Refusal) -> Response {
+    private func answer(to request: Request, refused refusal: HTTPRefusal) -> Response {
         guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
             access.refusal(of: request) == nil, var viewer = access.viewer(of: request)
         else { return ProblemDocument.writing(refusal, request) }

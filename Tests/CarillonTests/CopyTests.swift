@@ -55,7 +55,7 @@ import Testing
                 }
                 #expect(try await copy.run("check").output.contains("this database is a copy"))
                 #expect(try await copy.run("migrate", "up").status == 0)
-                #expect(await shop.gateway.deliveries().isEmpty)
+                #expect(await shop.gateway.receivedRequests().isEmpty)
                 let asked = try await copy.run("adopt")
                 #expect(
                     asked.status == 2
@@ -69,7 +69,7 @@ import Testing
                     "\(adopted.errors)"
                 )
                 #expect(try await copy.run("worker", "--once").status == 0)
-                #expect(await shop.gateway.deliveries().count == 5)
+                #expect(await shop.gateway.receivedRequests().count == 5)
                 #expect(try await copy.run("adopt").output.contains("already"))
             }
         }
@@ -86,7 +86,7 @@ import Testing
                     "\(adopted.output)\(adopted.errors)"
                 )
                 #expect(try await copy.run("worker", "--once").status == 0)
-                #expect(await shop.gateway.deliveries().count == 2)
+                #expect(await shop.gateway.receivedRequests().count == 2)
                 #expect(try await copy.database.number("SELECT sum(expired) FROM carillon.results") == 3)
             }
             try await Self.withCopy(of: shop) { copy in
@@ -110,11 +110,11 @@ import Testing
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'carillon %'"
                 )
                 _ = try await worker.line(containing: "this database is a copy", on: loop)
-                let delivered = await shop.gateway.deliveries().count
+                let delivered = await shop.gateway.receivedRequests().count
                 #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 3 - delivered)
                 #expect(try await shop.run("adopt", "--yes").status == 0)
                 try await loop.eventually("the worker sends", within: .seconds(60)) {
-                    await shop.gateway.deliveries().count == 3
+                    await shop.gateway.receivedRequests().count == 3
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
@@ -131,10 +131,10 @@ import Testing
                 _ = try await worker.line(containing: "this database is a copy", on: loop)
                 try await shop.enqueue(3)
                 #expect(try await shop.run("check").output.contains("this database is a copy"))
-                #expect(await shop.gateway.deliveries().isEmpty)
+                #expect(await shop.gateway.receivedRequests().isEmpty)
                 #expect(try await shop.run("adopt", "--yes").status == 0)
                 try await loop.eventually("the worker sends", within: .seconds(60)) {
-                    await shop.gateway.deliveries().count == 3
+                    await shop.gateway.receivedRequests().count == 3
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
@@ -201,7 +201,7 @@ import Testing
             let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
             #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
             #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(await shop.gateway.receivedRequests().isEmpty)
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
                 "\(unnamed.errors)"
             )
             #expect(try await ProgramRun.run(["worker", "--once"], environment: named).status == 0)
-            #expect(await shop.gateway.deliveries().count == 1)
+            #expect(await shop.gateway.receivedRequests().count == 1)
             #expect(try await shop.run("adopt", "--yes", "--installation", "").status == 0)
             #expect(try await shop.run("worker", "--once").status == 0)
         }

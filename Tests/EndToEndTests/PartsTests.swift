@@ -57,7 +57,7 @@ import Testing
 
     @Test func `after a worker's death only its slow pushes are sent again, as the same pushes`() async throws {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         configuration.answers = [try AnswerRule(parsing: "51=silence*1")]
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
@@ -102,7 +102,7 @@ import Testing
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
-            let pushes = Dictionary(grouping: await simulator.deliveries(), by: \.token)
+            let pushes = Dictionary(grouping: await simulator.receivedRequests(), by: \.token)
             #expect(pushes.count == 44)
             for (token, sends) in pushes {
                 #expect(sends.count == (token.hasPrefix("51") ? 2 : 1))

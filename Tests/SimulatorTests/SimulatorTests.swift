@@ -17,7 +17,7 @@ struct SimulatorTests {
         _ body: (APNsSimulator, EventLoop) async throws -> Void
     ) async throws {
         try await TestSimulator.with {
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             try await body(simulator, loop)
@@ -33,7 +33,7 @@ struct SimulatorTests {
             let request = SampleRequest(["apns-id": Self.id, "apns-push-type": "alert"])
             let replies = try await client.send([request], authorization: provider.authorization(issuedAt: now))
             #expect(replies == [TestClient.Reply(status: 200, id: Self.id)])
-            let delivery = try #require(await simulator.deliveries().first)
+            let delivery = try #require(await simulator.receivedRequests().first)
             #expect(delivery.apnsID == Self.id)
             #expect(delivery.token == SampleRequest.token)
             #expect(delivery.topic == "com.example.app")
@@ -189,7 +189,7 @@ struct SimulatorTests {
             #expect(answered.count + unprocessed.count == replies.count)
             #expect(await client.goAway?.lastStream == 19)
             try await client.waitForClose()
-            #expect(await simulator.deliveries().count == 10)
+            #expect(await simulator.receivedRequests().count == 10)
             #expect(await simulator.statistics().goAways == 1)
         }
     }
@@ -204,7 +204,7 @@ struct SimulatorTests {
             #expect(replies.count == 5)
             #expect(replies.last?.ending != nil)
             #expect(await client.isClosed)
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.count == 5)
             #expect(deliveries.last?.status == nil)
             #expect(await simulator.statistics().resets == 1)
@@ -277,7 +277,7 @@ struct SimulatorTests {
             await simulator.stop()
             try await first.waitForClose()
             #expect(await simulator.statistics().delivered == 1)
-            #expect(await simulator.deliveries().count == 1)
+            #expect(await simulator.receivedRequests().count == 1)
             try await simulator.start()
             #expect(simulator.port == port)
             let second = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)

@@ -7,7 +7,7 @@ enum Verdict: Sendable, Equatable {
     case broadcast
     /// The channel service has carried out the request.
     case managed(ChannelReply)
-    case refused(Refusal)
+    case refused(APNsRefusal)
     /// The rule with this index applies.
     case ruled(Int)
 

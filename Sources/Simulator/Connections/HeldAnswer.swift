@@ -20,5 +20,5 @@ struct HeldAnswer {
     /// For the log, if there is one.
     let request: Copy?
     /// For the observer, once the answer is sent.
-    let delivery: Delivery?
+    let received: ReceivedRequest?
 }

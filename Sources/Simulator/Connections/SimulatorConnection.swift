@@ -30,12 +30,12 @@ final class SimulatorConnection {
     private var isTrusted: Bool
     private var held = Fifo<HeldAnswer>()
     private var outbox = Outbox()
-    /// For the last judged request: the delivery to pass to the observer once it is answered, and the copy to keep with a held
+    /// For the last judged request: the request to pass to the observer once it is answered, and the copy to keep with a held
     /// answer.
-    private var judgedDelivery: Delivery?
+    private var lastReceived: ReceivedRequest?
     private var judgedRequest: HeldAnswer.Copy?
-    /// The deliveries to pass to the observer once all output is written.
-    private var answered: [Delivery] = []
+    /// The requests to pass to the observer once all output is written.
+    private var answered: [ReceivedRequest] = []
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: requests on higher streams are ignored.
     private var lastStream = Int32.max
@@ -201,7 +201,7 @@ final class SimulatorConnection {
         }
         let answer = judged.answer
         // Take it, so that the next request has its own.
-        let delivery = judgedDelivery.take()
+        let received = lastReceived.take()
         guard answer.status != nil else {
             if answer.resetsStream { try session.reset(request.stream, .internalError) }
             return
@@ -209,7 +209,7 @@ final class SimulatorConnection {
         let body = judged.isHead ? [] : answer.body(now: server.now)
         guard server.configuration.delay > .zero else {
             try respond(to: request.stream, server.block, body)
-            if let delivery { answered.append(delivery) }
+            if let received { answered.append(received) }
             return
         }
         held.append(
@@ -220,7 +220,7 @@ final class SimulatorConnection {
                 body: body,
                 verdict: judged.verdict,
                 request: judgedRequest.take(),
-                delivery: delivery
+                received: received
             )
         )
     }
@@ -263,14 +263,14 @@ final class SimulatorConnection {
         if server.recorder.keeps(head, in: bytes) {
             let cause = instead == nil ? verdict.cause(of: head, in: bytes, payload, state.credential) : nil
             var facts = facts(of: request, server.now, answer, cause ?? answer.detail)
-            facts.channelRequest = ChannelRequest(route, head, in: bytes, verdict)
+            facts.channelRequest = ReceivedChannelRequest(route, head, in: bytes, verdict)
             if isHeld {
                 let body = request.body.range
                 judgedRequest = .init(facts: facts, head: head, bytes: bytes.array, payload: body, id: id)
             } else {
                 server.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
             }
-            judgedDelivery = server.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
+            lastReceived = server.recorder.keepRequest(facts, head, in: bytes, id: id.span, payload: payload)
         }
         if let deadTokens = server.deadTokens, let seconds = answer.death(now: server.now),
             let token = Hexadecimal.bytes(of: bytes.extracting(head.deviceToken(in: bytes))), !token.isEmpty
@@ -330,7 +330,7 @@ final class SimulatorConnection {
             guard server.recorder.keeps(head, in: bytes) else { return }
             var facts = facts(of: request, server.now, nil, detail)
             let route = ChannelRoute(of: head, in: bytes, at: state.service)
-            facts.channelRequest = ChannelRequest(route, head, in: bytes, nil)
+            facts.channelRequest = ReceivedChannelRequest(route, head, in: bytes, nil)
             let payload = bytes.extracting(request.body.range)
             server.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
         }
@@ -344,7 +344,7 @@ final class SimulatorConnection {
         while let due = nextDue, due <= now, let answer = held.popFirst() {
             let isOpen = try respond(to: answer.stream, answer.block, answer.body)
             server.recorder.settle(answer, unanswered: isOpen ? nil : GatewayAnswer.clientGone.detail)
-            if isOpen, let delivery = answer.delivery { answered.append(delivery) }
+            if isOpen, let received = answer.received { answered.append(received) }
         }
     }
 
@@ -364,7 +364,7 @@ final class SimulatorConnection {
         server.recorder.flush()
         let writing = try flush(&server)
         if writing == .ready(.read) {
-            for delivery in answered { server.recorder.answered(delivery) }
+            for received in answered { server.recorder.answered(received) }
             answered.removeAll(keepingCapacity: true)
         }
         return writing

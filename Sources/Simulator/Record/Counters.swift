@@ -1,7 +1,7 @@
 /// Counters for the hot path: plain numbers by refusal and rule, from which ``SimulatorStatistics`` are computed on request.
 struct Counters {
     private let rules: [AnswerRule]
-    private var refusals = [Int](repeating: 0, count: Refusal.allCases.count)
+    private var refusals = [Int](repeating: 0, count: APNsRefusal.allCases.count)
     private var ruled: [Int]
     private var accepted = 0
     private var payloadBytes = 0
@@ -44,7 +44,7 @@ struct Counters {
         var statistics = rare
         statistics.payloadBytes = payloadBytes
         statistics.count(accepted, status: 200, reason: nil)
-        for (refusal, count) in zip(Refusal.allCases, refusals) {
+        for (refusal, count) in zip(APNsRefusal.allCases, refusals) {
             statistics.count(count, status: refusal.status, reason: refusal.reason?.description)
         }
         for (rule, count) in zip(rules, ruled) {

@@ -16,7 +16,7 @@ import Testing
     ) async throws {
         var configuration = SimulatorConfiguration()
         configuration.channelPort = 0
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         try change(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
@@ -76,7 +76,7 @@ import Testing
             }
             try await channels.remove(plain)
             #expect(try await channels.list() == [stores])
-            let requests = await simulator.deliveries()
+            let requests = await simulator.receivedRequests()
             let published = requests.filter { $0.channelAction == "broadcast" }
             #expect(published.map(\.channel) == [stores.description, plain.description])
             #expect(published.last?.expiration == "0" && published.first?.expiration?.count == 10)
@@ -150,7 +150,7 @@ import Testing
                 group.addTask { try await apns.send(alert).accepted == 50 }
                 for try await isAccepted in group { #expect(isAccepted) }
             }
-            let broadcasts = await simulator.deliveries().filter { $0.channelAction == "broadcast" }
+            let broadcasts = await simulator.receivedRequests().filter { $0.channelAction == "broadcast" }
             #expect(Set(broadcasts.compactMap(\.channel)) == Set(made.map(\.description)))
             #expect(Set(broadcasts.map(\.apnsID)).count == 20)
         }

@@ -30,7 +30,7 @@ struct Audit {
     /// 200s beyond the first of each push.
     private(set) var duplicates = 0
 
-    init(_ ledger: Ledger, _ outcomes: Outcomes, _ deliveries: [Delivery], _ allowance: Allowance) {
+    init(_ ledger: Ledger, _ outcomes: Outcomes, _ deliveries: [ReceivedRequest], _ allowance: Allowance) {
         committed = ledger.committed
         maybe = ledger.maybe
         self.outcomes = outcomes

@@ -13,8 +13,8 @@ import Testing
         payload: String = "{}",
         status: Int? = 200,
         reason: String? = nil
-    ) -> Delivery {
-        Delivery(
+    ) -> ReceivedRequest {
+        ReceivedRequest(
             time: 0,
             connection: 1,
             stream: 1,
@@ -37,7 +37,7 @@ import Testing
     private func breaches(
         sent: Int = 1,
         failures: [Outcomes.Failure] = [],
-        _ deliveries: [Delivery],
+        _ deliveries: [ReceivedRequest],
         _ change: (inout Outcomes) -> Void = { _ in },
         _ allowance: Audit.Allowance = Audit.Allowance()
     ) -> [String] {

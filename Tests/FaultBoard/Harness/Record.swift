@@ -13,7 +13,7 @@ final class Record: Sendable {
     }
 
     private struct State {
-        var deliveries: [Delivery] = []
+        var deliveries: [ReceivedRequest] = []
         /// By prefix: how many of the deliveries before a place have such a device token.
         var counts: [String: (place: Int, count: Int)] = [:]
         var answered = 0
@@ -55,7 +55,7 @@ final class Record: Sendable {
         return actions
     }
 
-    var deliveries: [Delivery] { state.withLock { $0.deliveries } }
+    var deliveries: [ReceivedRequest] { state.withLock { $0.deliveries } }
     var requests: Int { state.withLock { $0.deliveries.count } }
 
     /// The number of requests to device tokens with the prefix. It counts only the new ones of each call: cases call it many times

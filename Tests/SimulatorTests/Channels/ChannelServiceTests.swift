@@ -20,7 +20,7 @@ struct ChannelServiceTests {
     ) async throws {
         try await TestSimulator.with {
             $0.channelPort = 0
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             let certificate = try simulator.issueCertificate(topics: [Self.app])
@@ -93,7 +93,7 @@ struct ChannelServiceTests {
             #expect(statistics.broadcasts == 1 && statistics.delivered == 1)
             #expect(statistics.channelRequests == 5 && statistics.requests == 6 && statistics.channels == 0)
             #expect(statistics.byStatus == ["200": 4, "201": 1, "204": 1])
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.map(\.channelAction) == ["create", "read", "list", "broadcast", "remove", "list"])
             #expect(deliveries.map(\.channel) == [channel, channel, nil, channel, channel, nil])
         }

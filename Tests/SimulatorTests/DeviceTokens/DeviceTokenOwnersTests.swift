@@ -16,7 +16,7 @@ struct DeviceTokenOwnersTests {
         type: String? = nil,
         token: String = SampleRequest.token,
         certificate: [String] = []
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         let fields: KeyValuePairs = type.map { ["apns-push-type": $0, "apns-priority": "5"] } ?? [:]
         let (head, bytes) = SampleRequest(path: "/3/device/\(token)", topic: topic, fields).flat
         let payload = Array("{}".utf8)

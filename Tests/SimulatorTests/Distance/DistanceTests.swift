@@ -14,7 +14,7 @@ import Testing
     ) async throws {
         try await TestSimulator.with {
             $0.distance = .milliseconds(100)
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
@@ -138,7 +138,7 @@ import Testing
             let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.count == 5 && replies.last?.ending != nil)
             #expect(await client.isClosed)
-            #expect(await simulator.deliveries().count == 5)
+            #expect(await simulator.receivedRequests().count == 5)
         }
     }
 

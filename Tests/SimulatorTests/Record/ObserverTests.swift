@@ -32,13 +32,13 @@ struct ObserverTests {
         }
         #expect(received == [200, 410, nil])
         #expect(answered == [200, 410])
-        #expect(await simulator.deliveries().isEmpty)
+        #expect(await simulator.receivedRequests().isEmpty)
     }
 
     @Test func `requests to device tokens without the prefix are only counted`() async throws {
         let told = Guarded(0)
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         configuration.recordedPrefix = "5e"
         configuration.observer = { _ in told.withLock { $0 += 1 } }
         let simulator = try APNsSimulator(configuration, clock: ManualClock())
@@ -50,7 +50,7 @@ struct ObserverTests {
             try await loop.eventually("one was answered") { told.withLock { $0 } == 2 }
         }
         await simulator.stop()
-        #expect(await simulator.deliveries().map { $0.token.prefix(2) } == ["5e"])
+        #expect(await simulator.receivedRequests().map { $0.token.prefix(2) } == ["5e"])
         #expect(await simulator.statistics().delivered == 3)
     }
 }

@@ -7,7 +7,7 @@ import Testing
     @Test func `the examples of the simulator do what they say`() async throws {
         var configuration = SimulatorConfiguration()
         configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
 
@@ -20,7 +20,7 @@ import Testing
         let result = try await apns.send(try APNs.Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
 
         #expect(result.feedback.map(\.token) == [tokens[1]])
-        #expect(await simulator.deliveries().map(\.status) == [200, 410])
+        #expect(await simulator.receivedRequests().map(\.status) == [200, 410])
 
         await session.shutdown()
         await simulator.stop()
@@ -43,7 +43,7 @@ import Testing
         configuration.resetAfter = 500
 
         configuration.observer = { event in
-            if case .answered(let delivery) = event, delivery.token.hasPrefix("dead") { sender.kill() }
+            if case .answered(let received) = event, received.token.hasPrefix("dead") { sender.kill() }
         }
 
         let simulator = try APNsSimulator(configuration)

@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 /// What `feedback` returns: the dead tokens that it has not returned before.
-enum FeedbackReading {
+enum PyapnsFeedback {
     /// The rows are kept and marked as read. This does not affect feedback passes, which mark them as handled. Rows that another
     /// call is reading are skipped. One extra row has no token, so that an unknown app is an error.
     static let statement = Statement(

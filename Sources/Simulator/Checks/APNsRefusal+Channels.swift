@@ -1,7 +1,7 @@
 import CarillonPushRules
 
 /// The causes for which requests about channels are refused.
-extension Refusal {
+extension APNsRefusal {
     /// Slow, but read only once per case, when the answers are created.
     var descriptionOfChannelRefusal: (status: UInt16, reason: StaticString?, detail: String) {
         switch self {

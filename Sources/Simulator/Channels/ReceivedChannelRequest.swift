@@ -1,5 +1,5 @@
 /// A request about channels, for the log and for tests.
-struct ChannelRequest: Sendable, Hashable {
+struct ReceivedChannelRequest: Sendable, Hashable {
     let action: ChannelAction
     /// The bundle identifier in the path.
     let app: String

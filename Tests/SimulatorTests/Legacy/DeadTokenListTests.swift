@@ -2,14 +2,14 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct FeedbackListTests {
+struct DeadTokenListTests {
     private func tuple(_ seconds: UInt32, _ token: [UInt8]) -> [UInt8] {
         [UInt8(seconds >> 24), UInt8(seconds >> 16 & 255), UInt8(seconds >> 8 & 255), UInt8(seconds & 255)]
             + [0, UInt8(token.count)] + token
     }
 
     @Test func `a device token waits once for each topic, with the latest time`() {
-        var list = FeedbackList()
+        var list = DeadTokenList()
         let (one, two) = (Array("org.example.one".utf8), Array("org.example.two".utf8))
         list.add(.init(token: [1, 2], topic: one, seconds: 10))
         list.add(.init(token: [3], topic: one, seconds: 11))
@@ -26,7 +26,7 @@ struct FeedbackListTests {
     }
 
     @Test func `entries that were not sent wait again, once`() {
-        var list = FeedbackList()
+        var list = DeadTokenList()
         let topic = Array("org.example.one".utf8)
         list.add(.init(token: [1], topic: topic, seconds: 10))
         list.add(.init(token: [2], topic: topic, seconds: 11))

@@ -2,7 +2,7 @@ import CarillonTLS
 import FoundationEssentials
 
 /// A parsed provider token (JWT). Its signature is not verified yet.
-struct ProviderToken: Sendable {
+struct PresentedToken: Sendable {
     private struct Header: Decodable {
         let alg: Member?
         let kid: Member?
@@ -34,10 +34,10 @@ struct ProviderToken: Sendable {
     /// r and s, 32 bytes each, even if the signature was DER.
     let signature: [UInt8]
     /// A mistake that Apple accepts although the JSON Web Token is not correct.
-    let oddity: Refusal?
+    let oddity: APNsRefusal?
 
     /// Reads the value of an `authorization` field.
-    init(authorization: Span<UInt8>) throws(Refusal) {
+    init(authorization: Span<UInt8>) throws(APNsRefusal) {
         let parts = authorization.array.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: true)
         guard parts.count > 1, parts[0].map({ $0 | 0x20 }) == Array("bearer".utf8) else { throw .missingProviderToken }
         guard parts.count == 2 else { throw .malformedToken }

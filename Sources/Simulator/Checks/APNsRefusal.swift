@@ -1,7 +1,7 @@
 /// Each cause for which the simulator itself refuses a request. Several causes share one of Apple's reasons.
 ///
 /// Reasons that only rules can give (`Unregistered`, `TooManyRequests`, `Shutdown`) are texts in ``AnswerRule``.
-enum Refusal: UInt8, CaseIterable, Error, Sendable {
+enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
     // The route.
     case duplicateHeaders, headerListTooLarge, methodNotAllowed, badPath, missingDeviceToken
     // The client certificate.

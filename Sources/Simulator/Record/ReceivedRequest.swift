@@ -1,5 +1,5 @@
 /// One request as the simulator received it.
-public struct Delivery: Sendable, Hashable {
+public struct ReceivedRequest: Sendable, Hashable {
     /// When it was received, in milliseconds since 1970.
     public let time: Int64
     /// The connection that it arrived on, counted from 1.

@@ -1,5 +1,5 @@
 /// A request that reaches no handler, and why.
-package struct Refusal: Sendable {
+package struct HTTPRefusal: Sendable {
     package enum Cause: Sendable {
         /// Its address is not valid percent-encoded UTF-8, it can be read in two ways, or its head is costly to compare.
         case malformed
@@ -12,7 +12,7 @@ package struct Refusal: Sendable {
         case interrupted
     }
 
-    package typealias Writing = @Sendable (Refusal, Request) -> Response
+    package typealias Writing = @Sendable (HTTPRefusal, Request) -> Response
 
     package let cause: Cause
     package let status: Int
@@ -32,32 +32,32 @@ package struct Refusal: Sendable {
         self.headers = headers
     }
 
-    static let malformed = Refusal(
+    static let malformed = HTTPRefusal(
         .malformed,
         400,
         "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
     )
-    static let costly = Refusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
+    static let costly = HTTPRefusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
     /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
     /// seen.
-    static let ambiguous = Refusal(
+    static let ambiguous = HTTPRefusal(
         .malformed,
         400,
         "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
             + "end, another encoding than chunked, or a header with a blank in its name or a control character in its value.",
         headers: [("Connection", "close")]
     )
-    static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")
-    static let stopping = Refusal(.stopping, 503, "This server is stopping.")
-    static let interrupted = Refusal(.interrupted, 503, "This server is stopping.")
+    static let unknownPath = HTTPRefusal(.unknownPath, 404, "There is nothing at this path.")
+    static let stopping = HTTPRefusal(.stopping, 503, "This server is stopping.")
+    static let interrupted = HTTPRefusal(.interrupted, 503, "This server is stopping.")
 
-    static func tooLarge(limit bytes: Int) -> Refusal {
-        Refusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
+    static func tooLarge(limit bytes: Int) -> HTTPRefusal {
+        HTTPRefusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
     }
 
     /// - Parameter methods: the methods that the path accepts, as a list.
-    static func wrongMethod(allowed methods: String) -> Refusal {
-        Refusal(.wrongMethod, 405, "This path takes \(methods).", headers: [("Allow", methods)])
+    static func wrongMethod(allowed methods: String) -> HTTPRefusal {
+        HTTPRefusal(.wrongMethod, 405, "This path takes \(methods).", headers: [("Allow", methods)])
     }
 
     /// The refusal as plain text.
