@@ -8,17 +8,17 @@ struct BinaryBenchmark {
     let pushes: Int
 
     func run(into report: inout Report) async throws {
-        let rates = try await Scene.with(simulator: { $0.binaryPort = 0 }) { scene in
-            let issued = try scene.simulator.issueCertificate(topics: [Team.topic])
+        let rates = try await SimulatedGateway.with(simulator: { $0.binaryPort = 0 }) { simulated in
+            let issued = try simulated.simulator.issueCertificate(topics: [Team.topic])
             let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
             var rates: [Double] = []
-            for _ in 0..<3 { rates.append(try await rate(to: scene, with: credential)) }
+            for _ in 0..<3 { rates.append(try await rate(to: simulated, with: credential)) }
             return rates
         }
         report.add("notifications a second", Sample(rates).median, .rate, .atLeast(150_000, aim: 300_000))
     }
 
-    private func rate(to scene: Scene, with credential: Credential) async throws -> Double {
+    private func rate(to simulated: SimulatedGateway, with credential: Credential) async throws -> Double {
         var configuration = BinaryConfiguration()
         configuration.window = pushes + 1
         configuration.firstWindow = pushes + 1
@@ -27,8 +27,8 @@ struct BinaryBenchmark {
         let sender = BinaryBackend(configuration)
         let gateway = Gateway(
             host: "127.0.0.1",
-            port: scene.simulator.binaryPort ?? 0,
-            trust: .pem(scene.simulator.rootPEM),
+            port: simulated.simulator.binaryPort ?? 0,
+            trust: .pem(simulated.simulator.rootPEM),
             transport: .binary
         )
         return try await scope {

@@ -23,11 +23,11 @@ struct DistanceBenchmark {
     private func windows(into report: inout Report) async throws {
         let distance = Duration.milliseconds(200)
         let payload = Volley.payload(of: 4_096)
-        try await Self.with(distance) { scene, sender in
+        try await Self.with(distance) { simulated, sender in
             // Send until all connections are open.
-            try await Self.send(pushes / 4, payload, scene, sender)
-            let seconds = try await Self.send(pushes, payload, scene, sender)
-            let statistics = await scene.simulator.statistics()
+            try await Self.send(pushes / 4, payload, simulated, sender)
+            let seconds = try await Self.send(pushes, payload, simulated, sender)
+            let statistics = await simulated.simulator.statistics()
             let repeated = Int(statistics.requests) - pushes / 4 - pushes
             let bytes = Double(Self.window * Self.connections) / (distance / .seconds(1))
             let share = Double(pushes * payload.count) / seconds / bytes
@@ -40,9 +40,9 @@ struct DistanceBenchmark {
 
     private func streams(into report: inout Report) async throws {
         let distance = Duration.milliseconds(50)
-        try await Self.with(distance) { scene, sender in
-            try await Self.warmUp(to: Self.streams * Self.connections, scene, sender)
-            let rate = Double(pushes * 100) / (try await Self.send(pushes * 100, Self.smallPayload, scene, sender))
+        try await Self.with(distance) { simulated, sender in
+            try await Self.warmUp(to: Self.streams * Self.connections, simulated, sender)
+            let rate = Double(pushes * 100) / (try await Self.send(pushes * 100, Self.smallPayload, simulated, sender))
             let most = Double(Self.streams * Self.connections) / (distance / .seconds(1))
             report.add("50 ms away, 25 bytes: pushes a second", rate, .rate)
             let name = "  of streams x \(Self.connections) connections / round trip"
@@ -52,17 +52,17 @@ struct DistanceBenchmark {
 
     /// A gateway that accepts 8,000 pushes a second: 100 streams on each of 4 connections, 50 ms away.
     private func turns(into report: inout Report) async throws {
-        try await Self.with(.milliseconds(50), streams: 100) { scene, sender in
-            try await Self.warmUp(to: 100 * Self.connections, scene, sender)
+        try await Self.with(.milliseconds(50), streams: 100) { simulated, sender in
+            try await Self.warmUp(to: 100 * Self.connections, simulated, sender)
             let large = Volley(pushes: largeMessage, payload: Self.smallPayload).batch(0, of: largeMessage)
             let times = try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await scene.send(large, by: sender) }
+                group.addTask { try await simulated.send(large, by: sender) }
                 var times: [Double] = []
                 let first = largeMessage / Volley.batchSize + 1
                 for number in first..<first + singlePushes {
                     let single = Volley(pushes: 1, payload: Self.smallPayload).batch(number, of: 1)
                     let start = MonotonicInstant.now
-                    try await scene.send(single, by: sender)
+                    try await simulated.send(single, by: sender)
                     times.append(start.age * 1000)
                 }
                 try await group.waitForAll()
@@ -79,19 +79,19 @@ struct DistanceBenchmark {
     private static func send(
         _ count: Int,
         _ payload: [UInt8],
-        _ scene: Scene,
+        _ simulated: SimulatedGateway,
         _ sender: HTTP2Backend
     ) async throws -> Double {
         let batch = Volley(pushes: count, payload: payload).batch(0, of: count)
         let start = MonotonicInstant.now
-        try await scene.send(batch, by: sender)
+        try await simulated.send(batch, by: sender)
         return start.age
     }
 
     /// Sends until all connections are open and accept as many pushes as the gateway allows.
-    private static func warmUp(to capacity: Int, _ scene: Scene, _ sender: HTTP2Backend) async throws {
+    private static func warmUp(to capacity: Int, _ simulated: SimulatedGateway, _ sender: HTTP2Backend) async throws {
         let volley = Volley(pushes: capacity * 5, payload: smallPayload)
-        for _ in 0..<100 where try await scene.send(volley.batch(0, of: capacity * 5), by: sender) == capacity {
+        for _ in 0..<100 where try await simulated.send(volley.batch(0, of: capacity * 5), by: sender) == capacity {
             return
         }
         throw BenchmarkError("The sender never came to \(capacity) pushes at a time.")
@@ -100,14 +100,14 @@ struct DistanceBenchmark {
     private static func with(
         _ distance: Duration,
         streams: UInt32? = nil,
-        _ body: (Scene, HTTP2Backend) async throws -> Void
+        _ body: (SimulatedGateway, HTTP2Backend) async throws -> Void
     ) async throws {
-        try await Scene.with(simulator: {
+        try await SimulatedGateway.with(simulator: {
             $0.distance = distance
             $0.window = window
             $0.maximumStreams = streams
-        }) { scene in
-            try await scene.withSender { sender in try await body(scene, sender) }
+        }) { simulated in
+            try await simulated.withSender { sender in try await body(simulated, sender) }
         }
     }
 }

@@ -81,7 +81,7 @@ extension Installation {
     }
 
     /// How many pushes have arrived so far.
-    func delivered() async -> Int { await scene.simulator.statistics().delivered }
+    func delivered() async -> Int { await simulated.simulator.statistics().delivered }
 
     /// Waits until this many pushes have arrived; returns the actual number and the time.
     func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {

@@ -11,7 +11,7 @@ struct Installation {
     let loop: EventLoop
     let connection: PostgresConnection
     let url: String
-    let scene: Scene
+    let simulated: SimulatedGateway
     let app: Int32
 
     /// PostgreSQL's defaults, except for `max_wal_size`: with the default, it checkpoints every few seconds, and each checkpoint
@@ -23,7 +23,7 @@ struct Installation {
         _ body: (Installation) async throws -> Void
     ) async throws {
         try await EventLoop.with { loop in
-            try await Scene.with(simulator: change) { scene in
+            try await SimulatedGateway.with(simulator: change) { simulated in
                 let cluster = try await PrivateCluster.start(server, on: loop)
                 try await scope {
                     let connection = try await PostgresConnection.connect(
@@ -32,9 +32,15 @@ struct Installation {
                         application: "carillon-bench"
                     )
                     _ = try await Migrator(connection).up()
-                    let app = try await addApp(for: scene, connection)
+                    let app = try await addApp(for: simulated, connection)
                     try await body(
-                        Installation(loop: loop, connection: connection, url: cluster.url(), scene: scene, app: app)
+                        Installation(
+                            loop: loop,
+                            connection: connection,
+                            url: cluster.url(),
+                            simulated: simulated,
+                            app: app
+                        )
                     )
                     await connection.close()
                 } ending: {
@@ -44,20 +50,21 @@ struct Installation {
         }
     }
 
-    private static func addApp(for scene: Scene, _ connection: PostgresConnection) async throws -> Int32 {
-        let text = CredentialText(privateKey: scene.team.keyPEM, keyID: Team.keyID, teamID: Team.teamID)
+    private static func addApp(for simulated: SimulatedGateway, _ connection: PostgresConnection) async throws -> Int32
+    {
+        let text = CredentialText(privateKey: simulated.team.keyPEM, keyID: Team.keyID, teamID: Team.teamID)
         _ = try await CredentialStore(connection).save(text, as: "bench")
         return try await AppStore(connection).add("bench") { app in
             app.topic = Team.topic
             app.credential = "bench"
-            app.gateway = "127.0.0.1:\(scene.simulator.port)"
-            app.gatewayCA = scene.simulator.rootPEM
+            app.gateway = "127.0.0.1:\(simulated.simulator.port)"
+            app.gatewayCA = simulated.simulator.rootPEM
         }.id
     }
 
     /// Adds apps like the first. They share its connections unless they have another gateway.
-    func addApps(_ count: Int, paused: Bool = false, gateway: Scene? = nil) async throws -> [Int32] {
-        let simulator = (gateway ?? scene).simulator
+    func addApps(_ count: Int, paused: Bool = false, gateway: SimulatedGateway? = nil) async throws -> [Int32] {
+        let simulator = (gateway ?? simulated).simulator
         return try await numbers(
             """
             INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca, paused)

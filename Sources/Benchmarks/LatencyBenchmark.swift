@@ -29,7 +29,7 @@ struct LatencyBenchmark {
         let trickle = try await Trickle(into: installation, connections: 1)
         // Make sure that every worker has its connection before the measurement.
         var number = 1_000_000 * workers
-        while await installation.scene.simulator.statistics().openConnections < workers {
+        while await installation.simulated.simulator.statistics().openConnections < workers {
             _ = try await trickle.commit(number, of: installation.app)
             number += 1
             try await installation.loop.sleep(for: .milliseconds(20))

@@ -8,14 +8,14 @@ struct SenderBenchmark {
     let pushes: Int
 
     func run(into report: inout Report) async throws {
-        let (ours, theirs) = try await Scene.with(simulator: {
+        let (ours, theirs) = try await SimulatedGateway.with(simulator: {
             $0.maximumStreams = 1000
             // The benchmark `distance` measures the cost of windows.
             $0.window = 16 << 20
-        }) { scene in
-            let load = try H2Load(requests: pushes, to: scene, payload: Installation.payload)
-            _ = try await rate(in: scene)
-            let (ours, theirs) = try await Sample.inTurn(rounds: 3, { try await rate(in: scene) }, load.rate)
+        }) { simulated in
+            let load = try H2Load(requests: pushes, to: simulated, payload: Installation.payload)
+            _ = try await rate(in: simulated)
+            let (ours, theirs) = try await Sample.inTurn(rounds: 3, { try await rate(in: simulated) }, load.rate)
             return (ours.median, theirs.median)
         }
         report.add("h2load, requests a second", theirs, .rate)
@@ -24,12 +24,12 @@ struct SenderBenchmark {
     }
 
     /// Pushes a second over one warm connection.
-    private func rate(in scene: Scene) async throws -> Double {
-        try await scene.withSender(connections: 1) { sender in
+    private func rate(in simulated: SimulatedGateway) async throws -> Double {
+        try await simulated.withSender(connections: 1) { sender in
             let volley = Volley(pushes: pushes, payload: Array(Installation.payload.utf8))
             // Open the connection and get the provider token accepted before the measurement.
-            try await scene.send(volley.batch(0, of: 1), by: sender)
-            return try await scene.rate(of: volley, by: sender)
+            try await simulated.send(volley.batch(0, of: 1), by: sender)
+            return try await simulated.rate(of: volley, by: sender)
         }
     }
 }
@@ -40,7 +40,7 @@ private struct H2Load {
     private let command: ChildProcess.Command
     private let folder: ScratchFolder
 
-    init(requests: Int, to scene: Scene, payload: String) throws {
+    init(requests: Int, to simulated: SimulatedGateway, payload: String) throws {
         self.requests = requests
         folder = try ScratchFolder()
         command = ChildProcess.Command(
@@ -48,10 +48,10 @@ private struct H2Load {
             [
                 "-n", String(requests), "-c", "1", "-m", "1000", "-t", "1", "-d",
                 try folder.write("payload.json", payload),
-                "-H", "authorization: \(scene.team.bearer())", "-H", "apns-topic: \(Team.topic)",
+                "-H", "authorization: \(simulated.team.bearer())", "-H", "apns-topic: \(Team.topic)",
                 "-H", "apns-push-type: alert", "-H", "apns-priority: 10",
                 "-H", "apns-id: 123e4567-e89b-12d3-a456-426614174000",
-                "https://127.0.0.1:\(scene.simulator.port)/3/device/" + String(repeating: "a1", count: 32),
+                "https://127.0.0.1:\(simulated.simulator.port)/3/device/" + String(repeating: "a1", count: 32),
             ]
         )
     }

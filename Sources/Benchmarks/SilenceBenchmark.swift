@@ -15,7 +15,8 @@ struct SilenceBenchmark {
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
             let silence = try AnswerRule(prefix: Self.silentPrefix, action: .silence)
-            try await Scene.with(installation.scene.team, simulator: { $0.answers = [silence] }) { silent in
+            try await SimulatedGateway.with(installation.simulated.team, simulator: { $0.answers = [silence] }) {
+                silent in
                 try await installation.fill(rows + Installation.spareRows)
                 let app = try await installation.addApps(1, gateway: silent)[0]
                 let options = ["--request-timeout", "\(Int(timeout / .milliseconds(1)))ms"]

@@ -29,7 +29,7 @@ struct StormBenchmark {
             try await installation.fill(pushes)
             let seconds = try await installation.run(["worker", "--once"]).seconds
             let sent = try await installation.number("SELECT coalesce(sum(sent), 0) FROM carillon.results")
-            let requests = await installation.scene.simulator.statistics().requests
+            let requests = await installation.simulated.simulator.statistics().requests
             // Pushes with an unknown outcome wait for a retry that is not due yet.
             let left = try await installation.number("SELECT count(*) FROM carillon.scheduled")
             guard sent + left == pushes else {
@@ -42,9 +42,9 @@ struct StormBenchmark {
 
     /// Pushes a second by the sender alone.
     private func send(_ change: (inout SimulatorConfiguration) -> Void) async throws -> Double {
-        try await Scene.with(simulator: change) { scene in
-            try await scene.withSender { sender in
-                try await scene.rate(of: Volley(pushes: pushes, payload: Volley.payload(of: 200)), by: sender)
+        try await SimulatedGateway.with(simulator: change) { simulated in
+            try await simulated.withSender { sender in
+                try await simulated.rate(of: Volley(pushes: pushes, payload: Volley.payload(of: 200)), by: sender)
             }
         }
     }

@@ -65,8 +65,8 @@ struct Trickle: Sendable {
         let giveUp = MonotonicInstant.now + .seconds(10)
         while true {
             var arrivals: [String: Int64] = [:]
-            for delivery in await installation.scene.simulator.receivedRequests() where arrivals[delivery.token] == nil
-            {
+            for delivery in await installation.simulated.simulator.receivedRequests()
+            where arrivals[delivery.token] == nil {
                 arrivals[delivery.token] = delivery.time
             }
             let latencies = commits.compactMap { commit in

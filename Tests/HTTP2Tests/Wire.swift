@@ -11,7 +11,7 @@ final class TestClient {
     var answers: [UInt32: HTTP2Response] = [:]
     var bodies: [UInt32: String] = [:]
     var ids: [UInt32: String] = [:]
-    var endings: [UInt32: Ending] = [:]
+    var endings: [UInt32: StreamEnding] = [:]
     var goAways: [ClientEvent.GoAway] = []
     var pongs: [UInt64] = []
     var settingsChanges = 0

@@ -75,7 +75,9 @@ struct SimulatorTests {
         try await withSimulator { simulator, loop in
             let client = try await TestClient.connect(to: simulator, on: loop)
             let first = try await client.send([SampleRequest(["apns-id": Self.id])])
-            #expect(first == [TestClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)])
+            #expect(
+                first == [TestClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)]
+            )
             let token = try TestProvider().authorization(issuedAt: now)
             let spoilt = [SampleRequest(method: "GET"), SampleRequest(path: "/"), SampleRequest(["apns-id": "X"])]
             let replies = try await client.send(spoilt, authorization: token)

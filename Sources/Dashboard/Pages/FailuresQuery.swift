@@ -27,7 +27,7 @@ struct FailuresQuery {
     let app: String?
     let reason: String?
     let window: FailureWindow
-    let start: TimePlace?
+    let start: TimeCursor?
     let showsDismissed: Bool
 
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
@@ -40,7 +40,7 @@ struct FailuresQuery {
         }
         self.window = window
         showsDismissed = request.parameter("dismissed") != nil
-        start = try TimePlace(request, "before", from: "older")
+        start = try TimeCursor(request, "before", from: "older")
     }
 
     func run() async throws -> FailuresView {

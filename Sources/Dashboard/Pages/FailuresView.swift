@@ -8,7 +8,7 @@ struct FailuresView: PageView {
     let app: String?
     let reason: String?
     let window: FailureWindow
-    let start: TimePlace?
+    let start: TimeCursor?
     let showsDismissed: Bool
     let groups: [FailureGroup]
     let failures: [FailureRecord]
@@ -30,7 +30,7 @@ struct FailuresView: PageView {
 
     private var older: Link? {
         guard failures.count == FailuresQuery.pageLength else { return nil }
-        let next = TimePlace(behind: failures.map(\.failedAt.microseconds), of: start, .newestFirst)
+        let next = TimeCursor(behind: failures.map(\.failedAt.microseconds), of: start, .newestFirst)
         return next?.added(to: link, "before")
     }
 

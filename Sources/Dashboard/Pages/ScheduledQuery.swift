@@ -21,7 +21,7 @@ struct ScheduledQuery {
     let database: WebDatabase
     let app: String?
     let onlyRetries: Bool
-    let start: TimePlace?
+    let start: TimeCursor?
 
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
@@ -29,7 +29,7 @@ struct ScheduledQuery {
         let only = request.parameter("only") ?? ""
         guard only.isEmpty || only == "retries" else { throw PageError.badRequest("'only' is retries, or left out.") }
         onlyRetries = only == "retries"
-        start = try TimePlace(request, "after", from: "later")
+        start = try TimeCursor(request, "after", from: "later")
     }
 
     func run() async throws -> ScheduledView {

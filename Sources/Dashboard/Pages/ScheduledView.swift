@@ -27,7 +27,7 @@ struct ScheduledView: PageView {
 
     let app: String?
     let onlyRetries: Bool
-    let start: TimePlace?
+    let start: TimeCursor?
     let jobs: [Job]
 
     var title: String { "Scheduled and retries" }
@@ -40,7 +40,7 @@ struct ScheduledView: PageView {
 
     private var later: Link? {
         guard jobs.count == ScheduledQuery.pageLength else { return nil }
-        let next = TimePlace(behind: jobs.map(\.runAt.microseconds), of: start, .oldestFirst)
+        let next = TimeCursor(behind: jobs.map(\.runAt.microseconds), of: start, .oldestFirst)
         return next?.added(to: link, "after")
     }
 

@@ -20,8 +20,8 @@ struct MaintenanceTask: Sendable {
         var line: Name { self == .feedbackLists ? .feedback : self }
     }
 
-    typealias Work = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Void
-    typealias Look = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Bool
+    typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void
+    typealias Look = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Bool
 
     /// The connection that the task uses.
     enum Means: Sendable {
@@ -32,7 +32,7 @@ struct MaintenanceTask: Sendable {
         /// A connection of its own, in one worker of the fleet at a time. If `every` returns nil, the interval is the row's.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
-        case none(@Sendable (MaintenanceParts) async -> Void)
+        case none(@Sendable (MaintenanceTools) async -> Void)
     }
 
     let name: Name
@@ -44,8 +44,8 @@ struct MaintenanceTask: Sendable {
     static let counts = MaintenanceTask(
         name: .counts,
         wait: { _ in .seconds(1) },
-        means: .shared { parts, connection throws(PostgresError) in
-            try await parts.breakers.writeCounts(on: connection)
+        means: .shared { tools, connection throws(PostgresError) in
+            try await tools.breakers.writeCounts(on: connection)
         }
     )
 
@@ -53,7 +53,7 @@ struct MaintenanceTask: Sendable {
     static let connections = MaintenanceTask(
         name: .connections,
         wait: { $0.maintenanceWait() },
-        means: .none { parts in await parts.context.backend.outdate(idle: parts.context.options.idleTimeout) }
+        means: .none { tools in await tools.context.backend.outdate(idle: tools.context.options.idleTimeout) }
     )
 
     static let all: [MaintenanceTask] = [

@@ -15,7 +15,7 @@ enum ClaimFault: Sendable {
         self =
             switch error.code {
             case .server where error.isAboutSize: .size
-            case .server where error.isRefusal || error.metLock || error.isConflict: .lane
+            case .server where error.isRefusal || error.isTimeout || error.isConflict: .lane
             case .server: .everything
             case .unexpectedValue: .lane
             default: .connection

@@ -144,7 +144,7 @@ struct Schedule: Sendable {
     func jobSize(at rate: Int32?) -> Int { min(options.claimSize, admission.mostPushes(at: rate)) }
 
     /// Pushes of the claim have left it before they were sent.
-    mutating func shrank(_ claim: inout HeldClaim) {
+    mutating func shrank(_ claim: inout UnsettledClaim) {
         let gone = claim.pushes - claim.jobs.batch.count
         guard gone > 0 else { return }
         claim.pushes -= gone
@@ -154,7 +154,7 @@ struct Schedule: Sendable {
 
     /// A settlement was written.
     mutating func settled(
-        _ claim: inout HeldClaim,
+        _ claim: inout UnsettledClaim,
         _ settlement: Settlement,
         _ outcomes: Outcomes,
         at now: MonotonicInstant
@@ -174,12 +174,12 @@ struct Schedule: Sendable {
     }
 
     /// The rows of the claim are back in the queue.
-    mutating func released(_ claim: HeldClaim, at now: MonotonicInstant) {
+    mutating func released(_ claim: UnsettledClaim, at now: MonotonicInstant) {
         unsettledSince = now
         board.returned([(claim.lane, claim.jobs.lowest)], at: now)
     }
 
-    mutating func ended(_ claim: HeldClaim) {
+    mutating func ended(_ claim: UnsettledClaim) {
         flights.remove(claim.jobs.key)
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)

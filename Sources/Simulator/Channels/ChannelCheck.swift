@@ -135,7 +135,7 @@ struct ChannelCheck {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>
-    ) -> Verdict {
+    ) -> Judgement {
         let app = bytes.extracting(route.app).text
         let id = bytes.extracting(head.channelID.range).text
         switch route.action {

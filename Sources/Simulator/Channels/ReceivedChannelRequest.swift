@@ -7,11 +7,11 @@ struct ReceivedChannelRequest: Sendable, Hashable {
     let channel: String?
 
     /// Nil if there is no route, as for a push to a device token.
-    init?(_ route: ChannelRoute?, _ head: RequestHead, in bytes: Span<UInt8>, _ verdict: Verdict?) {
+    init?(_ route: ChannelRoute?, _ head: RequestHead, in bytes: Span<UInt8>, _ judgement: Judgement?) {
         guard let route else { return nil }
         action = route.action
         app = bytes.extracting(route.app).text
-        if case .managed(let reply) = verdict, let id = reply.channelID {
+        if case .managed(let reply) = judgement, let id = reply.channelID {
             channel = String(decoding: id, as: UTF8.self)
         } else {
             channel = head.channelID.isPresent ? bytes.extracting(head.channelID.range).text : nil

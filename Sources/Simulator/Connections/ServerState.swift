@@ -34,8 +34,8 @@ struct ServerState: ~Copyable {
         self.deadTokens = deadTokens
     }
 
-    func answer(to verdict: Verdict) -> GatewayAnswer {
-        switch verdict {
+    func answer(to judgement: Judgement) -> GatewayAnswer {
+        switch judgement {
         case .accepted, .broadcast: .accepted
         case .managed(let reply): GatewayAnswer(reply)
         case .refused(let refusal): refusals[Int(refusal.rawValue)]

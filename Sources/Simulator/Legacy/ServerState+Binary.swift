@@ -25,10 +25,10 @@ extension ServerState {
         token.removeAll(keepingCapacity: true)
         for byte in bytes[notification.token] { token.append(hexadecimal: byte) }
         let payload = bytes.span.extracting(notification.payload)
-        let verdict = judge.verdict(on: notification, token: token.span, payload: payload, from: client.certificate)
-        let answer = answer(to: verdict)
-        recorder.counters.requestJudged(verdict, payload: payload.count)
-        let status = BinaryError.Status(verdict, answer)
+        let judgement = judge.judgement(on: notification, token: token.span, payload: payload, from: client.certificate)
+        let answer = answer(to: judgement)
+        recorder.counters.requestJudged(judgement, payload: payload.count)
+        let status = BinaryError.Status(judgement, answer)
         if recorder.keepsRequests { record(notification, token, from: client, answer, status) }
         if let deadTokens, let seconds = answer.death(now: now) {
             let entry = DeadTokenList.Entry(

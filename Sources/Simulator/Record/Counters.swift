@@ -14,16 +14,16 @@ struct Counters {
     }
 
     /// Counts the answer to a request that was previously counted as unanswered.
-    mutating func heldAnswered(_ verdict: Verdict) {
+    mutating func delayedAnswered(_ judgement: Judgement) {
         rare.requests -= 1
         rare.unanswered -= 1
-        requestJudged(verdict, payload: 0)
+        requestJudged(judgement, payload: 0)
     }
 
-    /// Counts a request. If there is no verdict, it has no answer, or none yet.
-    mutating func requestJudged(_ verdict: Verdict?, payload: Int) {
+    /// Counts a request. If there is no judgement, it has no answer, or none yet.
+    mutating func requestJudged(_ judgement: Judgement?, payload: Int) {
         payloadBytes += payload
-        switch verdict {
+        switch judgement {
         case nil:
             rare.requests += 1
             rare.unanswered += 1

@@ -48,10 +48,10 @@ struct Recorder: ~Copyable {
         line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
     }
 
-    /// A held answer was sent, or will not be sent for the given reason.
-    mutating func settle(_ held: HeldAnswer, unanswered reason: String?) {
-        if reason == nil { counters.heldAnswered(held.verdict) }
-        guard let request = held.request else { return }
+    /// A delayed answer was sent, or will not be sent for the given reason.
+    mutating func settle(_ delayed: DelayedAnswer, unanswered reason: String?) {
+        if reason == nil { counters.delayedAnswered(delayed.judgement) }
+        guard let request = delayed.request else { return }
         var facts = request.facts
         if let reason { (facts.status, facts.reason, facts.detail) = (nil, nil, reason) }
         let bytes = request.bytes.span

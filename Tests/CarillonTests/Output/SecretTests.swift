@@ -124,7 +124,9 @@ import Testing
                 try await shop.database.connection.script(row + "('long', 'x', 'y', repeat('canary ', 1000))")
             }
             hearing.heard("\(try #require(quoted))", by: "the limit of a passphrase")
-            let secretLine = String(try #require(Fixtures.encryptedKey.split(separator: "\n").dropFirst(2).first))
+            let secretLine = String(
+                try #require(Fixtures.encryptedKey.split(separator: "\n").dropFirst(2).first)
+            )
             // As somebody inserts them by hand.
             try await shop.database.connection.script(
                 """

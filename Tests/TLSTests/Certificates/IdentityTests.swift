@@ -30,7 +30,12 @@ import Testing
         Form("the older form in the same text", leaf + Fixtures.traditionalKey),
         Form("an encrypted key", leaf, key: Fixtures.encryptedKey, passphrase: "s3cret"),
         Form("an encrypted key in the same text", leaf + Fixtures.encryptedKey, passphrase: "s3cret"),
-        Form("an encrypted key in the older form", leaf, key: Fixtures.traditionalEncryptedKey, passphrase: "s3cret"),
+        Form(
+            "an encrypted key in the older form",
+            leaf,
+            key: Fixtures.traditionalEncryptedKey,
+            passphrase: "s3cret"
+        ),
         Form("a key encrypted with 600,000 rounds", leaf, key: Fixtures.manyRoundsKey, passphrase: "s3cret"),
         Form("a key encrypted by scrypt", leaf, key: Fixtures.scryptKey, passphrase: "s3cret"),
         Form("a passphrase that is not needed", leaf, key: Fixtures.key, passphrase: "s3cret"),
@@ -85,7 +90,12 @@ import Testing
         (Form("a wrong passphrase", leaf, key: Fixtures.encryptedKey, passphrase: "secret"), .wrongPassphrase),
         (Form("an empty passphrase", leaf, key: Fixtures.encryptedKey, passphrase: ""), .wrongPassphrase),
         (
-            Form("a wrong passphrase, older form", leaf, key: Fixtures.traditionalEncryptedKey, passphrase: "secret"),
+            Form(
+                "a wrong passphrase, older form",
+                leaf,
+                key: Fixtures.traditionalEncryptedKey,
+                passphrase: "secret"
+            ),
             .wrongPassphrase
         ),
         (

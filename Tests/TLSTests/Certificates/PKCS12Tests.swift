@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Fixtures.modernP12, "s3cret"), (Fixtures.legacyP12, "s3cret"), (Fixtures.openP12, ""), (Fixtures.bareP12, ""),
+        (Fixtures.modernP12, "s3cret"), (Fixtures.legacyP12, "s3cret"), (Fixtures.openP12, ""),
+        (Fixtures.bareP12, ""),
     ])
     func `a file gives the certificate and the key in PEM`(file: String, passphrase: String) throws {
         let opened = try PKCS12.open(Self.bytes(file), passphrase: Array(passphrase.utf8))

@@ -64,7 +64,7 @@ private struct WorkerCommand: Sendable {
             log: invocation.console.log
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
-        let result: Result<[ServedDatabase.Ending], any Error>
+        let result: Result<[ServedDatabase.WorkerEnding], any Error>
         do {
             try server?.start()
             if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
@@ -120,15 +120,15 @@ private struct WorkerCommand: Sendable {
         }
     }
 
-    private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.Ending] {
+    private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.WorkerEnding] {
         if served.count == 1 { return [try await served[0].run()] }
-        return await withTaskGroup(of: (Int, ServedDatabase.Ending).self) { group in
+        return await withTaskGroup(of: (Int, ServedDatabase.WorkerEnding).self) { group in
             for (place, database) in served.enumerated() { group.addTask { (place, await database.runBesideOthers()) } }
             return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 
-    private func status(of ending: ServedDatabase.Ending, on database: ServedDatabase) -> ExitStatus {
+    private func status(of ending: ServedDatabase.WorkerEnding, on database: ServedDatabase) -> ExitStatus {
         switch ending {
         case .failed(let status): status
         case .worked(let report): status(of: report, on: database)

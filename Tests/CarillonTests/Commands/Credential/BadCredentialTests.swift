@@ -47,7 +47,9 @@ import Testing
     }
 
     @Test func `a certificate without its key is refused`() async throws {
-        let text = try await refusal(["--file", "@cert.pem"]) { _ = try $0.write("cert.pem", Fixtures.certificate) }
+        let text = try await refusal(["--file", "@cert.pem"]) {
+            _ = try $0.write("cert.pem", Fixtures.certificate)
+        }
         #expect(text.contains("no private key") && text.contains("--key"))
     }
 

@@ -55,8 +55,8 @@ import Testing
     ]
 
     @Test func `every event has its level, its sentence and its fields`() throws {
-        func log(_ timeline: Int32, _ flushed: Int64) -> LogPosition {
-            LogPosition(cluster: 1, timeline: timeline, flushed: flushed)
+        func log(_ timeline: Int32, _ flushed: Int64) -> WALPosition {
+            WALPosition(cluster: 1, timeline: timeline, flushed: flushed)
         }
         var events: [WorkerEvent] = [
             .started(worker: 7, version: Program.version),
