@@ -9,7 +9,7 @@ extension MaintenanceTask {
         means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
             try await tools.feedback.read(on: connection)
             let began = MonotonicInstant.now
-            var pass = FeedbackPass()
+            var pass = ReapPass()
             defer {
                 for event in WorkerEvent.feedbackPass(pass.tally, in: .now - began) { tools.context.log(event) }
             }

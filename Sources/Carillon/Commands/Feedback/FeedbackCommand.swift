@@ -49,7 +49,7 @@ private struct FeedbackCommand: Sendable {
     func run(_ connection: PostgresConnection, _ loop: EventLoop) async throws -> ExitStatus {
         if let app = settings.text(.app) { _ = try await AppStore(connection).find(app) }
         if settings.isOn(.dryRun) {
-            return show(try await FeedbackPreview.read(of: settings.text(.app), on: connection))
+            return show(try await ReapPreview.read(of: settings.text(.app), on: connection))
         }
         try await PlaceCheck.run(on: connection)
         if settings.isOn(.once) {
@@ -63,8 +63,8 @@ private struct FeedbackCommand: Sendable {
     }
 
     /// Runs one pass; throws when interrupted. It has a connection of its own, because triggers of others' tables run there.
-    private func pass(of app: String?, _ loop: EventLoop) async throws -> FeedbackTally {
-        var pass = FeedbackPass(of: app)
+    private func pass(of app: String?, _ loop: EventLoop) async throws -> ReapTally {
+        var pass = ReapPass(of: app)
         try await DatabaseScope.with(invocation, on: loop) { connection in
             try await pass.run(on: connection, loop, whileTrue: { !Task.isCancelled })
         }
@@ -91,7 +91,7 @@ private struct FeedbackCommand: Sendable {
         }
     }
 
-    private func show(_ tables: [FeedbackPreview]) -> ExitStatus {
+    private func show(_ tables: [ReapPreview]) -> ExitStatus {
         if settings.isOn(.json) {
             console.print(json: tables.json)
         } else {
@@ -112,7 +112,7 @@ private struct FeedbackCommand: Sendable {
     }
 
     /// - Parameter unread: why legacy feedback lists were not read to their end; the log has said so.
-    private func show(_ tally: FeedbackTally, unread: [String], in duration: Duration) -> ExitStatus {
+    private func show(_ tally: ReapTally, unread: [String], in duration: Duration) -> ExitStatus {
         let apps = tally.deleted.sorted { $0.key < $1.key }
         if settings.isOn(.json) {
             console.print(json: [
@@ -133,6 +133,6 @@ private struct FeedbackCommand: Sendable {
     }
 }
 
-extension FeedbackPreview: JSONConvertible {
+extension ReapPreview: JSONConvertible {
     var json: JSONValue { ["app": app, "table": relation, "tokens": tokens, "error": fault] }
 }

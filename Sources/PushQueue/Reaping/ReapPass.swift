@@ -2,14 +2,14 @@ package import CarillonIO
 package import CarillonPostgres
 
 /// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
-package struct FeedbackPass: Sendable {
+package struct ReapPass: Sendable {
     /// The wait after a batch, as a multiple of its time, since other work goes first.
     static let restFactor = 4
     static let longestRest = Duration.seconds(1)
     /// How often to check whether another pass has ended.
     static let waitForOthers = Duration.milliseconds(200)
 
-    package private(set) var tally = FeedbackTally()
+    package private(set) var tally = ReapTally()
     private let app: String?
     /// Where the next batch begins.
     private(set) var next: String?

@@ -1,4 +1,4 @@
-package struct FeedbackTally: Equatable, Sendable {
+package struct ReapTally: Equatable, Sendable {
     /// Tokens deleted from all tables together, by the app's name.
     package private(set) var deleted: [String: Int] = [:]
     /// Rows of `feedback` that were handled.

@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
 /// What a feedback pass would delete in one table.
-package struct FeedbackPreview: Sendable {
+package struct ReapPreview: Sendable {
     package let app: String
     package let relation: String
     /// Nil if they could not be counted.
