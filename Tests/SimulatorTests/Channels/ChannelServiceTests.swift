@@ -16,7 +16,7 @@ struct ChannelServiceTests {
 
     private func manage(
         _ change: @escaping (inout SimulatorConfiguration) throws -> Void = { _ in },
-        _ body: (APNsSimulator, TestClient, TestClient) async throws -> Void
+        _ body: (APNsSimulator, SimulatorClient, SimulatorClient) async throws -> Void
     ) async throws {
         try await TestSimulator.with {
             $0.channelPort = 0
@@ -25,8 +25,8 @@ struct ChannelServiceTests {
         } _: { simulator, _, loop in
             let certificate = try simulator.issueCertificate(topics: [Self.app])
             let fields = ["apns-channel-id", "apns-request-id"]
-            func connect(_ port: UInt16?) async throws -> TestClient {
-                try await TestClient.connect(
+            func connect(_ port: UInt16?) async throws -> SimulatorClient {
+                try await SimulatorClient.connect(
                     to: simulator,
                     certificate: certificate,
                     port: port,
@@ -64,7 +64,7 @@ struct ChannelServiceTests {
         return request
     }
 
-    private func reason(_ reply: TestClient.Reply) -> String { "\(reply.status) \(reply.body)" }
+    private func reason(_ reply: SimulatorClient.Reply) -> String { "\(reply.status) \(reply.body)" }
 
     private func refusal(_ status: Int, _ reason: String) -> String { #"\#(status) {"reason":"\#(reason)"}"# }
 
@@ -194,7 +194,7 @@ struct ChannelServiceTests {
             let provider = try TestProvider()
             let channelPort = try #require(simulator.channelPort)
             for port in [simulator.port, channelPort] {
-                let client = try await TestClient.connect(to: simulator, port: port, on: loop)
+                let client = try await SimulatorClient.connect(to: simulator, port: port, on: loop)
                 func ask(_ app: String, _ authorization: String?) async throws -> String {
                     let isGateway = port == simulator.port
                     var sample =
