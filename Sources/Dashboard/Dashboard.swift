@@ -19,12 +19,12 @@ struct Dashboard: Sendable {
 
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
 
-    let place: DatabasePlace
+    let mount: DatabaseMount
     let database: WebDatabase
     let configuration: DashboardConfiguration
 
-    init(_ place: DatabasePlace, _ source: DatabaseSource, _ configuration: DashboardConfiguration) {
-        self.place = place
+    init(_ mount: DatabaseMount, _ source: DatabaseSource, _ configuration: DashboardConfiguration) {
+        self.mount = mount
         database = WebDatabase(source, configuration)
         self.configuration = configuration
     }
@@ -86,8 +86,8 @@ struct Dashboard: Sendable {
 
     /// A route whose links lead to pages of this database.
     private func route(_ method: CarillonWeb.Method, _ path: String, _ handler: @escaping Route.Handler) -> Route {
-        Route(method, place.path(path)) { request in
-            await Link.$base.withValue(place.base) { await handler(request) }
+        Route(method, mount.path(path)) { request in
+            await Link.$base.withValue(mount.base) { await handler(request) }
         }
     }
 
@@ -103,9 +103,9 @@ struct Dashboard: Sendable {
     /// The page at an address, for a browser that keeps it open; nil if the viewer may not read it or it does not exist.
     func look(_ request: Request) async -> LivePage? {
         guard let viewer = access.viewer(of: request) else { return nil }
-        return await Link.$base.withValue(place.base) {
+        return await Link.$base.withValue(mount.base) {
             for page in pages {
-                guard let values = PathPattern(place.path(page.path)).match(request.path) else { continue }
+                guard let values = PathPattern(mount.path(page.path)).match(request.path) else { continue }
                 do {
                     return LivePage(try await page.read(request.with(values), viewer), viewer)
                 } catch is PageError {
@@ -177,7 +177,7 @@ struct Dashboard: Sendable {
 
     private func page(_ view: any PageView, for request: Request, _ viewer: Viewer, status: Int = 200) -> Response {
         let notice = Notice(request) { access.seal($0, for: viewer) }
-        return PageFrame(view: view, viewer: viewer, notice: notice, place: place, version: configuration.version)
+        return PageFrame(view: view, viewer: viewer, notice: notice, mount: mount, version: configuration.version)
             .response(status: status)
     }
 }

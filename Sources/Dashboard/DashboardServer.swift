@@ -10,8 +10,8 @@ package struct DashboardServer: Sendable {
     /// - Parameter databases: the connection string of each, from which its address is named, and its source, which is read again
     /// for each connection.
     package init(_ databases: [(text: String, source: DatabaseSource)], _ configuration: DashboardConfiguration) {
-        dashboards = zip(DatabasePlace.of(databases.map(\.text)), databases).map { place, database in
-            Dashboard(place, database.source, configuration)
+        dashboards = zip(DatabaseMount.of(databases.map(\.text)), databases).map { mount, database in
+            Dashboard(mount, database.source, configuration)
         }
         self.configuration = configuration
     }
@@ -47,25 +47,25 @@ package struct DashboardServer: Sendable {
     }
 
     /// Responds to a person with a page with links to others. Sets no cookie, because browsers also request icons by themselves.
-    private func answer(to request: Request, refused refusal: Refusal) -> Response {
+    private func answer(to request: Request, refused refusal: HTTPRefusal) -> Response {
         guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
             access.refusal(of: request) == nil, var viewer = access.viewer(of: request)
         else { return ProblemDocument.writing(refusal, request) }
         viewer.newCookie = nil
-        let place = dashboards.map(\.place).first { request.path.hasPrefix($0.path("/") + "/") }
+        let mount = dashboards.map(\.mount).first { request.path.hasPrefix($0.path("/") + "/") }
         let error = PageError.notFound(refusal.detail, hint: "Choose a page from the menu.")
-        return Link.$base.withValue(place?.base ?? []) {
-            page(ErrorView(error), viewer, place: place ?? (hasList ? .list : .only), status: refusal.status)
+        return Link.$base.withValue(mount?.base ?? []) {
+            page(ErrorView(error), viewer, mount: mount ?? (hasList ? .list : .only), status: refusal.status)
         }
     }
 
     private func page(
         _ view: any PageView,
         _ viewer: Viewer,
-        place: DatabasePlace,
+        mount: DatabaseMount,
         status: Int = 200
     ) -> Response {
-        PageFrame(view: view, viewer: viewer, notice: nil, place: place, version: configuration.version)
+        PageFrame(view: view, viewer: viewer, notice: nil, mount: mount, version: configuration.version)
             .response(status: status)
     }
 
@@ -82,7 +82,7 @@ package struct DashboardServer: Sendable {
                 }
                 let view = await DatabasesQuery(dashboards: dashboards, request: request).run()
                 if request.wantsJSON { return Response(json: view.json.text + "\n") }
-                return page(view, viewer, place: .list)
+                return page(view, viewer, mount: .list)
             }
         ]
     }

@@ -36,7 +36,7 @@ struct ProblemDocument: Sendable, JSONConvertible {
             ? ProblemDocument(status: status, detail: detail).response : Response(text: detail + "\n", status: status)
     }
 
-    static let writing: Refusal.Writing = { refusal, request in
+    static let writing: HTTPRefusal.Writing = { refusal, request in
         guard request.isOfProgram else { return refusal.response }
         return refusal.completed(ProblemDocument(status: refusal.status, detail: refusal.detail).response)
     }

@@ -32,7 +32,8 @@ package struct HTTP2Error: CodedError {
     }
 
     /// The error for a session that nghttp2 ends with this code and reason.
-    static func verdict(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>, onFirstFrame: Bool) -> HTTP2Error {
+    static func endedByLibrary(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>, onFirstFrame: Bool) -> HTTP2Error
+    {
         if onFirstFrame { return HTTP2Error(.protocolViolation, "the peer does not speak HTTP/2") }
         // nghttp2 1.52 misspells ENABLE_PUSH.
         let said = String(decoding: reason, as: UTF8.self).replacing("ENBLE_PUSH", with: "ENABLE_PUSH")

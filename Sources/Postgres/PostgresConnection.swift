@@ -30,7 +30,7 @@ package actor PostgresConnection {
     /// The server process, as in `pg_stat_activity`; meaningless behind a pooler.
     package nonisolated let backendProcessID: Int32
     /// Where the server, or a pooler, is.
-    package nonisolated let place: ServerPlace
+    package nonisolated let server: ServerAddress
     /// The same, by its address.
     nonisolated let host: HostList
     /// Grows whenever something comes from the server.
@@ -47,7 +47,7 @@ package actor PostgresConnection {
         self.wire = wire
         serverVersion = wire.serverVersion
         backendProcessID = wire.backendProcessID
-        place = wire.place
+        server = wire.server
         host = wire.host
     }
 

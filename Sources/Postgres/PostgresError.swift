@@ -93,10 +93,10 @@ extension PostgresError {
     }
 
     /// The error for statements of a server that has stopped answering.
-    package static func unanswered(by place: ServerPlace, for limit: Duration) -> PostgresError {
+    package static func unanswered(by server: ServerAddress, for limit: Duration) -> PostgresError {
         var error = PostgresError(
             .closed,
-            "PostgreSQL at \(place) answered nothing for \(limit), so the connection was closed",
+            "PostgreSQL at \(server) answered nothing for \(limit), so the connection was closed",
             hint: "the server, or a proxy or pooler before it, hangs: see what it does, or restart it, and try again"
         )
         error.isSilence = true

@@ -6,7 +6,7 @@ import CarillonTLS
 /// ```swift
 /// var configuration = SimulatorConfiguration()
 /// configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
-/// configuration.recordsDeliveries = true
+/// configuration.recordsRequests = true
 /// let simulator = try APNsSimulator(configuration)
 /// try await simulator.start()
 /// // … push to localhost:simulator.port, trusting simulator.rootPEM …
@@ -31,7 +31,7 @@ public final class APNsSimulator: Sendable {
         var feedback: UInt16?
     }
 
-    private typealias Record = (statistics: SimulatorStatistics, deliveries: [Delivery])
+    private typealias Record = (statistics: SimulatorStatistics, requests: [ReceivedRequest])
 
     private enum Phase {
         case stopped
@@ -165,7 +165,7 @@ public final class APNsSimulator: Sendable {
         }
     }
 
-    /// Closes all connections and the port. Its counts and deliveries can still be read.
+    /// Closes all connections and the port. Its counts and requests can still be read.
     public func stop() async {
         let running: Running? = state.withLock { state in
             guard case .running(let running) = state.phase else { return nil }
@@ -185,8 +185,8 @@ public final class APNsSimulator: Sendable {
     /// The counts since the last start.
     public func statistics() async -> SimulatorStatistics { await record().statistics }
 
-    /// The requests since the last start, in order, if ``SimulatorConfiguration/recordsDeliveries`` is set.
-    public func deliveries() async -> [Delivery] { await record().deliveries }
+    /// The requests since the last start, in order, if ``SimulatorConfiguration/recordsRequests`` is set.
+    public func receivedRequests() async -> [ReceivedRequest] { await record().requests }
 
     private func record() async -> Record {
         let (phase, record) = state.withLock { ($0.phase, $0.record) }

@@ -64,8 +64,8 @@ public struct SimulatorConfiguration: Sendable {
     public var feedbackCutAfter: Int?
     /// A file to which a JSON line is appended for each request and each failed connection; `-` is standard output.
     public var logFile: String?
-    /// Whether to keep every request in memory, for ``APNsSimulator/deliveries()``.
-    public var recordsDeliveries = false
+    /// Whether to keep every request in memory, for ``APNsSimulator/receivedRequests()``.
+    public var recordsRequests = false
     /// Called for each request when it has been received and when it has been answered. It runs on the simulator's thread, which
     /// does nothing else in the meantime, so a test can break something at exactly that moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?

@@ -16,7 +16,7 @@ final class ExchangeTable: Sendable {
     let limits: Limits
     private let routes: RouteTable
     private let admission: WebServer.Admission?
-    private let refusing: Refusal.Writing
+    private let refusing: HTTPRefusal.Writing
     private let observer: (@Sendable (WebServer.Event) -> Void)?
     private let work = Guarded(Work())
     private let connections: Guarded<ConnectionTable>
@@ -25,7 +25,7 @@ final class ExchangeTable: Sendable {
         _ routes: RouteTable,
         _ limits: Limits,
         _ admission: WebServer.Admission?,
-        _ refusing: @escaping Refusal.Writing,
+        _ refusing: @escaping HTTPRefusal.Writing,
         _ observer: (@Sendable (WebServer.Event) -> Void)?
     ) {
         self.routes = routes
@@ -90,7 +90,7 @@ final class ExchangeTable: Sendable {
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
         guard Exchange.isCheapToCompare(connection, method, path) else {
-            return Refusal.costly.response.queue(on: connection)
+            return HTTPRefusal.costly.response.queue(on: connection)
         }
         guard Exchange.isUnambiguous(connection, method, version) else {
             return refuse(.ambiguous, connection, method, path).queue(on: connection)
@@ -211,7 +211,7 @@ final class ExchangeTable: Sendable {
     }
 
     private func refuse(
-        _ refusal: Refusal,
+        _ refusal: HTTPRefusal,
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
         _ path: UnsafePointer<CChar>

@@ -3,7 +3,7 @@ struct RouteTable: Sendable {
     enum Match {
         /// With the values of the path's parameters.
         case found(Route.Handler, [String: String])
-        case refused(Refusal)
+        case refused(HTTPRefusal)
     }
 
     private typealias Entry = (pattern: PathPattern, handlers: [Method: Route.Handler])
@@ -40,11 +40,11 @@ struct RouteTable: Sendable {
     }
 
     private static let withoutSlash: Route.Handler = { request in
-        guard let link = Link(of: request, path: request.path.dropLast()) else { return Refusal.malformed.response }
+        guard let link = Link(of: request, path: request.path.dropLast()) else { return HTTPRefusal.malformed.response }
         return Response.moved(to: link)
     }
 
-    private static func refusal(allowing handlers: [Method: Route.Handler]) -> Refusal {
+    private static func refusal(allowing handlers: [Method: Route.Handler]) -> HTTPRefusal {
         let allowed = (handlers.keys.map(\.rawValue) + (handlers[.get] == nil ? [] : ["HEAD"])).sorted()
             .joined(separator: ", ")
         return .wrongMethod(allowed: allowed)

@@ -39,7 +39,7 @@ package final class WebServer: Sendable {
         port: UInt16,
         limits: Limits = Limits(),
         admission: Admission? = nil,
-        refusing: @escaping Refusal.Writing = { refusal, _ in refusal.response },
+        refusing: @escaping HTTPRefusal.Writing = { refusal, _ in refusal.response },
         observer: (@Sendable (Event) -> Void)? = nil,
         routes: [Route]
     ) {

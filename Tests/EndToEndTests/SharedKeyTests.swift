@@ -12,7 +12,7 @@ import Testing
     /// Two apps, "app" and "bank", and a role that may write rows for "app" only.
     private static func with(_ body: (Queue, APNsSimulator, _ tenant: String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         configuration.answers = [try AnswerRule(parsing: "c=503:ServiceUnavailable*1")]
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
@@ -77,7 +77,7 @@ import Testing
             try await queue.drain(backend)
             try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             try await queue.drain(backend)
-            let arrived = await simulator.deliveries()
+            let arrived = await simulator.receivedRequests()
             #expect(Set(arrived.map { $0.token.prefix(2) }) == ["a1", "a2", "a3", "a4", "c1"])
             #expect(arrived.allSatisfy { $0.topic?.hasPrefix("org.example.app") == true })
             let failures = try await queue.database.rows(
@@ -89,7 +89,7 @@ import Testing
             #expect(try await queue.database.number("carillon.requeue_failures('app', 'TopicNotAllowed')") == 10)
             try await queue.drain(backend)
             await backend.shutdown()
-            let later = Set(await simulator.deliveries().map { $0.token.prefix(2) })
+            let later = Set(await simulator.receivedRequests().map { $0.token.prefix(2) })
             #expect(
                 later.isSuperset(of: ["b1", "b2", "b3", "b4", "b5", "b6"])
                     && later.isDisjoint(with: ["b7", "b8", "b9"])
@@ -119,7 +119,7 @@ import Testing
             )
             try await queue.drain(backend)
             await backend.shutdown()
-            let arrived = await simulator.deliveries()
+            let arrived = await simulator.receivedRequests()
             #expect(arrived.compactMap(\.status).sorted() == [200, 503], "\(arrived)")
             let failures = try await queue.database.rows("SELECT left(token, 2), reason FROM carillon.failures")
             #expect(failures == ["(c1,TopicNotAllowed)"], "\(failures)")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct WireTests {
     private func simulator(_ change: (inout SimulatorConfiguration) -> Void = { _ in }) throws -> APNsSimulator {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         change(&configuration)
         return try APNsSimulator(configuration)
     }
@@ -49,7 +49,7 @@ import Testing
             await backend.shutdown()
             #expect(report.isClean)
             #expect(report.counters.total.sent == 4500)
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.count == 4500)
             #expect(Set(deliveries.map(\.token)).count == 4500)
             #expect(Set(deliveries.map(\.apnsID)).count == 4500)
@@ -94,7 +94,7 @@ import Testing
             )
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.feedback") == 40)
             // A push that was throttled came again as the same push.
-            let throttled = await simulator.deliveries().filter { $0.token.hasPrefix("c") }
+            let throttled = await simulator.receivedRequests().filter { $0.token.hasPrefix("c") }
             #expect(throttled.count == 80)
             #expect(Set(throttled.map(\.apnsID)).count == 40)
         }

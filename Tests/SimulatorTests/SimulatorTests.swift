@@ -17,7 +17,7 @@ struct SimulatorTests {
         _ body: (APNsSimulator, EventLoop) async throws -> Void
     ) async throws {
         try await TestSimulator.with {
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             try await body(simulator, loop)
@@ -29,11 +29,11 @@ struct SimulatorTests {
     @Test func `a push with a provider token is accepted, and its apns-id echoed`() async throws {
         try await withSimulator { simulator, loop in
             let provider = try TestProvider()
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let request = SampleRequest(["apns-id": Self.id, "apns-push-type": "alert"])
             let replies = try await client.send([request], authorization: provider.authorization(issuedAt: now))
-            #expect(replies == [TestClient.Reply(status: 200, id: Self.id)])
-            let delivery = try #require(await simulator.deliveries().first)
+            #expect(replies == [SimulatorClient.Reply(status: 200, id: Self.id)])
+            let delivery = try #require(await simulator.receivedRequests().first)
             #expect(delivery.apnsID == Self.id)
             #expect(delivery.token == SampleRequest.token)
             #expect(delivery.topic == "com.example.app")
@@ -45,7 +45,7 @@ struct SimulatorTests {
 
     @Test func `an apns-id is made for a request without one`() async throws {
         try await withSimulator { simulator, loop in
-            let client = try await TestClient.connect(
+            let client = try await SimulatorClient.connect(
                 to: simulator,
                 certificate: simulator.issueCertificate(topics: ["com.example.app"]),
                 on: loop
@@ -63,7 +63,7 @@ struct SimulatorTests {
             $0.environment = .sandbox
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let reply = try #require(try await client.send([SampleRequest(["apns-id": Self.id])]).first)
             #expect(reply.status == 200)
             #expect(reply.id == Self.id)
@@ -73,9 +73,11 @@ struct SimulatorTests {
 
     @Test func `refusals carry Apple's body`() async throws {
         try await withSimulator { simulator, loop in
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let first = try await client.send([SampleRequest(["apns-id": Self.id])])
-            #expect(first == [TestClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)])
+            #expect(
+                first == [SimulatorClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)]
+            )
             let token = try TestProvider().authorization(issuedAt: now)
             let spoilt = [SampleRequest(method: "GET"), SampleRequest(path: "/"), SampleRequest(["apns-id": "X"])]
             let replies = try await client.send(spoilt, authorization: token)
@@ -89,7 +91,7 @@ struct SimulatorTests {
 
     @Test func `one stream until the first good token, a thousand afterwards`() async throws {
         try await withSimulator { simulator, loop in
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             _ = try await client.send([SampleRequest()])
             #expect(await client.allowances == [1])
             let token = try TestProvider().authorization(issuedAt: now)
@@ -110,7 +112,7 @@ struct SimulatorTests {
     @Test func `with a certificate there are a thousand streams at once`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             #expect(await client.allowances == [1000])
             let replies = try await client.send([SampleRequest(), SampleRequest(topic: "com.example.other")])
             #expect(replies.map(\.status) == [200, 400])
@@ -121,7 +123,7 @@ struct SimulatorTests {
         try await withSimulator {
             $0.maximumStreams = 7
         } _: { simulator, loop in
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let token = try TestProvider().authorization(issuedAt: now)
             let replies = try await client.send(SampleRequest.many(100), authorization: token)
             let areGood = replies.allSatisfy { $0.status == 200 }
@@ -134,7 +136,7 @@ struct SimulatorTests {
         try await withSimulator { simulator, loop in
             let own = try CertificateAuthority(name: "Somebody").issue(commonName: "self-made", topics: ["com.own.app"])
             let certificate = IssuedCertificate(certificate: own.certificatePEM, privateKey: own.privateKeyPEM)
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send([SampleRequest(topic: "com.own.app"), SampleRequest()])
             #expect(replies.map(\.status) == [200, 400])
             #expect(replies.last?.body == #"{"reason":"TopicDisallowed"}"#)
@@ -144,7 +146,7 @@ struct SimulatorTests {
     @Test func `a certificate of the other environment is refused`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"], environments: [.sandbox])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send([SampleRequest()])
             #expect(replies.map(\.status) == [403])
             #expect(replies.map(\.body) == [#"{"reason":"BadCertificateEnvironment"}"#])
@@ -157,7 +159,7 @@ struct SimulatorTests {
             $0.answers = try rules.map { try AnswerRule(parsing: $0) }
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send(
                 ["0123", "ab", "ab", "cd", "ee", "00"].map { SampleRequest(tokenPrefix: $0) }
             )
@@ -181,7 +183,7 @@ struct SimulatorTests {
             $0.goAwayAfter = 10
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send(SampleRequest.many(50))
             let answered = replies.filter { $0.status == 200 }
             let unprocessed = replies.filter { $0.isSurelyUnprocessed }
@@ -189,7 +191,7 @@ struct SimulatorTests {
             #expect(answered.count + unprocessed.count == replies.count)
             #expect(await client.goAway?.lastStream == 19)
             try await client.waitForClose()
-            #expect(await simulator.deliveries().count == 10)
+            #expect(await simulator.receivedRequests().count == 10)
             #expect(await simulator.statistics().goAways == 1)
         }
     }
@@ -199,12 +201,12 @@ struct SimulatorTests {
             $0.resetAfter = 5
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.count == 5)
             #expect(replies.last?.ending != nil)
             #expect(await client.isClosed)
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.count == 5)
             #expect(deliveries.last?.status == nil)
             #expect(await simulator.statistics().resets == 1)
@@ -216,7 +218,7 @@ struct SimulatorTests {
             $0.delay = .milliseconds(50)
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let start = MonotonicInstant.now
             let replies = try await client.send(SampleRequest.many(100))
             let areGood = replies.allSatisfy { $0.status == 200 }
@@ -231,7 +233,7 @@ struct SimulatorTests {
                 $0.logFile = folder.file("log")
             } _: { simulator, loop in
                 let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-                let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+                let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
                 let replies = try await client.send(SampleRequest.many(100))
                 struct Line: Decodable {
                     let apns_id: String
@@ -256,7 +258,7 @@ struct SimulatorTests {
     @Test func `hundreds of 4 KB payloads pass, and larger ones are refused`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let whole = #"{"a":""# + String(repeating: "x", count: 4088) + #""}"#
             let replies = try await client.send(SampleRequest.many(300).map { $0.with(payload: whole) })
             let areGood = replies.allSatisfy { $0.status == 200 }
@@ -271,16 +273,16 @@ struct SimulatorTests {
     @Test func `it can be stopped and started again with the same root and port`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let first = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let first = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             _ = try await first.send([SampleRequest()])
             let port = simulator.port
             await simulator.stop()
             try await first.waitForClose()
             #expect(await simulator.statistics().delivered == 1)
-            #expect(await simulator.deliveries().count == 1)
+            #expect(await simulator.receivedRequests().count == 1)
             try await simulator.start()
             #expect(simulator.port == port)
-            let second = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let second = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             #expect(try await second.send([SampleRequest()]).map(\.status) == [200])
             #expect(await simulator.statistics().delivered == 1)
         }
@@ -325,7 +327,7 @@ struct SimulatorTests {
             _ = try rude.write(text.span.bytes)
             let silent = try await TCP.connect(host: "127.0.0.1", port: simulator.port, timeout: .seconds(30), on: loop)
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             #expect(try await client.send([SampleRequest()]).map(\.status) == [200])
             _ = silent.descriptor
         }

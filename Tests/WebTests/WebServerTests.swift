@@ -292,7 +292,8 @@ import Testing
                 return Response(text: "late")
             }
         }
-        let refusing: Refusal.Writing = { refusal, _ in Response(text: refusal.cause == .stopping ? "not done" : "") }
+        let refusing: HTTPRefusal.Writing = { refusal, _ in Response(text: refusal.cause == .stopping ? "not done" : "")
+        }
         let server = WebServer(host: "127.0.0.1", port: 0, refusing: refusing, routes: [slow(0), slow(1), Self.hello])
         try server.start()
         let port = server.port

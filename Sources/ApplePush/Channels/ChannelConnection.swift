@@ -5,7 +5,7 @@ import CarillonTLS
 /// One connection to the channel service. It carries one request at a time, for the caller that took it from `ChannelLines`.
 actor ChannelConnection {
     /// How a request ended.
-    enum Ending {
+    enum RequestEnding {
         case answered(Result<ChannelRequest.Answer, ChannelError>)
         /// The connection ended before the service could have processed it.
         case unsent(ChannelError)
@@ -108,7 +108,7 @@ actor ChannelConnection {
     }
 
     /// Sends the request, and waits for its answer.
-    func ask(_ request: ChannelRequest, with token: ProviderToken?) async -> Ending {
+    func ask(_ request: ChannelRequest, with token: ProviderToken?) async -> RequestEnding {
         let exchange = ChannelExchange(request)
         do throws(HTTP2Error) {
             let fields = try session.addFields(exchange.block(authority: authority, token: token))
@@ -136,7 +136,7 @@ actor ChannelConnection {
         return ending
     }
 
-    private func ending(of exchange: ChannelExchange) async -> Ending {
+    private func ending(of exchange: ChannelExchange) async -> RequestEnding {
         let deadline = MonotonicInstant.now + timeout
         var failure: (any Error)?
         while true {
@@ -163,8 +163,8 @@ actor ChannelConnection {
         )
     }
 
-    private func readEvents(of exchange: ChannelExchange, _ failure: (any Error)?) -> Ending? {
-        var ending: Ending?
+    private func readEvents(of exchange: ChannelExchange, _ failure: (any Error)?) -> RequestEnding? {
+        var ending: RequestEnding?
         while let event = session.nextEvent() {
             switch event {
             case .answered(_, let answer):

@@ -32,7 +32,7 @@ final class DeliveryQueue {
     private var free: [Int32] = []
     private var numbers: [Int: Int32] = [:]
     /// The deliveries in state `waiting`.
-    private var line = DeliveryLine()
+    private var order = DeliveryOrder()
     private var permits = PermitCounts()
     /// How long pushes wait for a connection while the gateway does not answer.
     private let waitingTimeout: Duration
@@ -73,21 +73,21 @@ final class DeliveryQueue {
         numbers[delivery.serial] = number
         if let permit = delivery.permit { permits.add(permit) }
         waiting += delivery.waiting
-        line.join(number)
+        order.join(number)
         nextDue = min(nextDue, due(number))
     }
 
     // MARK: Sending
 
     /// The body size of the push that is next in line; nil if no push is waiting.
-    var nextSize: Int? { line.first.flatMap { entries[Int($0)].delivery.nextSize } }
+    var nextSize: Int? { order.first.flatMap { entries[Int($0)].delivery.nextSize } }
 
     /// Takes up to `count` pushes that are next in line, as far as there is room for them and the quantum allows.
     func next(_ count: Int, in room: BodyRoom) -> Run? {
-        guard let number = line.first else { return nil }
+        guard let number = order.first else { return nil }
         return update(number) { delivery in
-            guard let positions = delivery.take(min(count, line.quantum), in: room) else { return nil }
-            line.took(positions.count)
+            guard let positions = delivery.take(min(count, order.quantum), in: room) else { return nil }
+            order.took(positions.count)
             return Run(number: number, serial: delivery.serial, batch: delivery.batch, positions: positions)
         }
     }
@@ -133,9 +133,9 @@ final class DeliveryQueue {
 
     /// Waiting pushes of these deliveries end unsent.
     func giveUp(_ reason: UnsentReason, where isOver: (Delivery) -> Bool = { _ in true }) {
-        var place = line.head
+        var place = order.head
         while let number = place {
-            place = line.after(number)
+            place = order.after(number)
             if isOver(entries[Int(number)].delivery) { update(number) { $0.giveUp(reason) } }
         }
     }
@@ -166,10 +166,10 @@ final class DeliveryQueue {
         waiting += entries[index].delivery.waiting - before
         switch entries[index].delivery.state {
         case .waiting:
-            if line.contains(number) { break }
-            line.rejoin(number)
+            if order.contains(number) { break }
+            order.rejoin(number)
             nextDue = min(nextDue, due(number))
-        case .inFlight: line.leave(number)
+        case .inFlight: order.leave(number)
         case .ended: finish(number)
         }
         return result
@@ -190,7 +190,7 @@ final class DeliveryQueue {
     }
 
     private func finish(_ number: Int32) {
-        line.leave(number)
+        order.leave(number)
         let entry = entries[Int(number)]
         entries[Int(number)] = .empty
         numbers[entry.delivery.serial] = nil

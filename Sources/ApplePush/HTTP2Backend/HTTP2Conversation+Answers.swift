@@ -106,7 +106,7 @@ extension HTTP2Conversation {
     }
 
     /// Returns whether the push was answered all the same.
-    private func ended(_ push: QueuedPush, _ ending: CarillonHTTP2.Ending) -> Bool {
+    private func ended(_ push: QueuedPush, _ ending: StreamEnding) -> Bool {
         let outcome = OutcomeRules.outcome(
             of: .streamEnded(status: ending.status, isSurelyUnprocessed: ending.isSurelyUnprocessed)
         )
@@ -118,7 +118,7 @@ extension HTTP2Conversation {
         return outcome.verdict == .accepted
     }
 
-    private func whyUnanswered(_ ending: CarillonHTTP2.Ending) -> PushError {
+    private func whyUnanswered(_ ending: StreamEnding) -> PushError {
         switch ending.origin {
         case .reset: Self.late
         case .closed:

@@ -2,7 +2,7 @@
 /// the binary protocol. A push that cannot be sent at all, such as one to a malformed token, is rejected where that is found.
 enum OutcomeRules {
     /// How a push can end without a full answer.
-    enum Ending: Equatable {
+    enum PushEnding: Equatable {
         /// It was never handed to a connection.
         case neverSubmitted
         /// A request cannot contain it, for example because of a line break in its topic.
@@ -12,7 +12,7 @@ enum OutcomeRules {
         case streamEnded(status: UInt16, isSurelyUnprocessed: Bool)
     }
 
-    static func outcome(of ending: Ending) -> Outcome {
+    static func outcome(of ending: PushEnding) -> Outcome {
         switch ending {
         // The header says all that a 200 can say: however its stream ends, the push must not be sent again.
         case .streamEnded(status: 200, _): .accepted

@@ -41,7 +41,7 @@ struct ConnectionRoster {
     /// How many answers the last connection gave before it was lost early; nil if none was lost early.
     private(set) var expectedAnswers: Int?
     private(set) var members: [Member] = []
-    private(set) var pace = ReconnectPace()
+    private(set) var pace = GatewayReconnectPace()
     private var load = LoadGauge()
     private var nextID = 0
     private var fullSince: MonotonicInstant?

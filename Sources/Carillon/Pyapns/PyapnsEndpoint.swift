@@ -38,7 +38,7 @@ struct PyapnsEndpoint: Sendable {
     }
 
     /// Faults instead of other responses, of which clients show only the status.
-    private static let refusing: Refusal.Writing = { refusal, _ in
+    private static let refusing: HTTPRefusal.Writing = { refusal, _ in
         switch refusal.cause {
         case .tooLarge:
             response(

@@ -34,7 +34,7 @@ struct PyapnsService: Sendable {
         case "feedback":
             let app = try parameters.text("app_id")
             try parameters.end()
-            return try await database.query(FeedbackReading.statement, Parameters(app), .large, FeedbackReading.value)
+            return try await database.query(PyapnsFeedback.statement, Parameters(app), .large, PyapnsFeedback.value)
         default:
             throw XMLRPCFault(
                 .unknownMethod,

@@ -18,7 +18,7 @@ struct DatabasesQuery {
     }
 
     private func state(of dashboard: Dashboard) async -> DatabasesView.State {
-        guard case .one(let name) = dashboard.place else { preconditionFailure("one database has no list") }
+        guard case .one(let name) = dashboard.mount else { preconditionFailure("one database has no list") }
         do {
             return .init(name: name, overview: .success(try await OverviewQuery(database: dashboard.database).run()))
         } catch {

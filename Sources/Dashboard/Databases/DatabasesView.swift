@@ -12,7 +12,7 @@ struct DatabasesView: PageView {
 
         var json: JSONValue {
             // Makes links in the overview lead to pages of this database.
-            Link.$base.withValue(DatabasePlace.one(name).base) {
+            Link.$base.withValue(DatabaseMount.one(name).base) {
                 ["database": name, "see": link.text, "error": overview.error, "overview": overview.overview]
             }
         }

@@ -5,7 +5,7 @@ struct PageFrame {
     let view: any PageView
     let viewer: Viewer
     let notice: Notice?
-    let place: DatabasePlace
+    let mount: DatabaseMount
     let version: String
 
     func response(status: Int) -> Response {
@@ -22,7 +22,7 @@ struct PageFrame {
                     HTML(.a, .class("brand"), .href(Link())) { "Carillon" }
                     HTML(.nav, Attribute(.ariaLabel, "Pages")) {
                         databases
-                        for section in place == .list ? [] : PageSection.allCases {
+                        for section in mount == .list ? [] : PageSection.allCases {
                             HTML(
                                 .a,
                                 .href(section.link),
@@ -30,7 +30,7 @@ struct PageFrame {
                             ) { section.rawValue }
                         }
                     }
-                    if place != .list { search }
+                    if mount != .list { search }
                 }
                 HTML(
                     .main,
@@ -47,7 +47,7 @@ struct PageFrame {
 
     /// The current database among several, with a link to the others.
     @HTMLBuilder private var databases: HTML {
-        switch place {
+        switch mount {
         case .only: HTML.nothing
         case .list: HTML(.a, .href(Link.top()), Attribute(.ariaCurrent, "page")) { "Databases" }
         case .one(let name):

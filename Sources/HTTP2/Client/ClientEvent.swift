@@ -16,7 +16,7 @@ package enum ClientEvent: Sendable {
     /// A final answer. Its bytes stay readable until the next ``ClientSession/feed(_:)``.
     case answered(tag: UInt32, HTTP2Response)
     /// The stream ended without a complete answer.
-    case ended(tag: UInt32, Ending)
+    case ended(tag: UInt32, StreamEnding)
     /// The peer accepts no more streams; ``ClientSession/goAwayDebugData`` may give the reason.
     case goAway(GoAway)
     /// The answer to a ping.

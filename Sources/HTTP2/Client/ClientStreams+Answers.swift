@@ -3,7 +3,7 @@ import CarillonIO
 /// Receives answers, within the limits of the settings.
 extension ClientStreams {
     /// A field of the header block that is being received.
-    mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Verdict {
+    mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Reaction {
         guard receiving != ClientSlot.none else { return .fine }
         let index = Int(receiving)
         slots[index].fieldCount &+= 1
@@ -26,7 +26,7 @@ extension ClientStreams {
         return .fine
     }
 
-    mutating func headerEnded(_ index: UInt32, endsStream: Bool) -> Verdict {
+    mutating func headerEnded(_ index: UInt32, endsStream: Bool) -> Reaction {
         receiving = ClientSlot.none
         let slot = Int(index)
         guard !slots[slot].flags.contains(.reported) else { return .fine }
@@ -51,7 +51,7 @@ extension ClientStreams {
         return endsStream ? answerEnded(index) : .fine
     }
 
-    mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafeBufferPointer<UInt8>) -> Verdict {
+    mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafeBufferPointer<UInt8>) -> Reaction {
         let slot = Int(index)
         guard !slots[slot].flags.contains(.reported) else { return .fine }
         if slots[slot].page == ClientSlot.none { slots[slot].page = takePage() }
@@ -68,7 +68,7 @@ extension ClientStreams {
         return .reset(.cancel)
     }
 
-    mutating func answerEnded(_ index: UInt32) -> Verdict {
+    mutating func answerEnded(_ index: UInt32) -> Reaction {
         let slot = Int(index)
         slots[slot].flags.insert(.answerEnded)
         // Usually the stream closes at once and is reported then. If the answer came before the request was fully drained, the

@@ -74,8 +74,8 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return 0 }
-            let verdict = state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
-            return apply(verdict, state, session, header.stream_id)
+            let reaction = state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
+            return apply(reaction, state, session, header.stream_id)
         case NGHTTP2_DATA.rawValue:
             guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
             return apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
@@ -97,12 +97,12 @@ extension ClientStreams {
     }
 
     private static func apply(
-        _ verdict: Verdict,
+        _ reaction: Reaction,
         _ state: State,
         _ session: OpaquePointer? = nil,
         _ stream: Int32 = 0
     ) -> Int32 {
-        switch verdict {
+        switch reaction {
         case .fine:
             return 0
         case .reset(let code):

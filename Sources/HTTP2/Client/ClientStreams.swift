@@ -3,7 +3,7 @@ import CarillonIO
 /// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
 struct ClientStreams: EngineState, ~Copyable {
     /// What nghttp2 must do with a stream after something arrived on it.
-    enum Verdict {
+    enum Reaction {
         case fine
         /// Reset this stream; its event is in the queue.
         case reset(ErrorCode)
@@ -16,7 +16,7 @@ struct ClientStreams: EngineState, ~Copyable {
         case written(tag: UInt32)
         case begun(slot: UInt32)
         case answered(slot: UInt32)
-        case ended(slot: UInt32, ErrorCode, Ending.Origin, isSurelyUnprocessed: Bool)
+        case ended(slot: UInt32, ErrorCode, StreamEnding.Origin, isSurelyUnprocessed: Bool)
         case settingsChanged
         case settingsAcknowledged
         case goAway(lastStream: Int32, ErrorCode)
@@ -181,7 +181,7 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
+    private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: StreamEnding.Origin, refused: Bool) {
         let slot = slots[Int(index)]
         // A peer that has answered may have acted on the part of the request that it received.
         let isUnprocessed =
@@ -221,7 +221,7 @@ struct ClientStreams: EngineState, ~Copyable {
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         isDraining = true
         guard code != .noError, !hasSubmittedGoAway, failure == nil else { return }
-        failure = .verdict(code, reason: reason, onFirstFrame: !hasPeerSettings)
+        failure = .endedByLibrary(code, reason: reason, onFirstFrame: !hasPeerSettings)
     }
 
     /// This side sends the GOAWAY by choice, not because of an error of the peer.
@@ -253,7 +253,12 @@ struct ClientStreams: EngineState, ~Copyable {
             let slot = slots[Int(index)]
             eventTaken(index)
             let status = slot.flags.contains(.hasStatus) ? slot.status : 0
-            let ending = Ending(origin: origin, errorCode: code, isSurelyUnprocessed: isUnprocessed, status: status)
+            let ending = StreamEnding(
+                origin: origin,
+                errorCode: code,
+                isSurelyUnprocessed: isUnprocessed,
+                status: status
+            )
             return .ended(tag: slot.tag, ending)
         case .settingsChanged: return .settingsChanged
         case .settingsAcknowledged: return .settingsAcknowledged

@@ -182,7 +182,7 @@ struct ServerStreams: EngineState, ~Copyable {
         guard code != .noError, !isDraining, failure == nil else { return }
         let hasReset = code == .internalError && lateFrames.resets >= Self.resetsAtOnce
         failure =
-            hasReset ? .tooManyResets(code) : .verdict(code, reason: reason, onFirstFrame: false)
+            hasReset ? .tooManyResets(code) : .endedByLibrary(code, reason: reason, onFirstFrame: false)
     }
 
     mutating func goAwaySubmitted() { isDraining = true }

@@ -31,23 +31,23 @@ struct HostList {
     var count: Int { max(hosts.count, addresses.count) }
 
     /// The first host with this name or address, and this port.
-    func index(of place: ServerPlace) -> Int? {
+    func index(of server: ServerAddress) -> Int? {
         (0..<count).first { index in
-            (hosts.indices.contains(index) && hosts[index] == place.host
-                || addresses.indices.contains(index) && addresses[index] == place.host)
-                && (port(index).map { $0 == place.port || $0.isEmpty } ?? true)
+            (hosts.indices.contains(index) && hosts[index] == server.host
+                || addresses.indices.contains(index) && addresses[index] == server.host)
+                && (port(index).map { $0 == server.port || $0.isEmpty } ?? true)
         }
     }
 
     /// The hosts after that one; nil if there are none.
-    func after(_ place: ServerPlace) -> HostList? {
-        guard let index = index(of: place), index + 1 < count else { return nil }
+    func after(_ server: ServerAddress) -> HostList? {
+        guard let index = index(of: server), index + 1 < count else { return nil }
         return picking(Array(index + 1..<count))
     }
 
     /// The same hosts, that one last; nil if it is not among them.
-    func withLast(_ place: ServerPlace) -> HostList? {
-        index(of: place).map { last in picking((0..<count).filter { $0 != last } + [last]) }
+    func withLast(_ server: ServerAddress) -> HostList? {
+        index(of: server).map { last in picking((0..<count).filter { $0 != last } + [last]) }
     }
 
     func picking(_ places: [Int]) -> HostList {

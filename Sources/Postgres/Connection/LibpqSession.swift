@@ -45,15 +45,15 @@ final class LibpqSession: @unchecked Sendable {
     var serverVersion: Int { Int(PQserverVersion(session)) }
     var backendProcessID: Int32 { PQbackendPID(session) }
     /// The host that it is connected to, or that libpq is trying.
-    var place: ServerPlace { Self.place(of: session) }
+    var server: ServerAddress { Self.server(of: session) }
 
     /// That host alone, by its address, so that nobody has to look up its name.
     var host: HostList {
-        HostList(host: place.host, address: PQhostaddr(session).map { String(cString: $0) } ?? "", port: place.port)
+        HostList(host: server.host, address: PQhostaddr(session).map { String(cString: $0) } ?? "", port: server.port)
     }
 
-    static func place(of session: OpaquePointer) -> ServerPlace {
-        ServerPlace(
+    static func server(of session: OpaquePointer) -> ServerAddress {
+        ServerAddress(
             host: PQhost(session).map { String(cString: $0) } ?? "",
             port: PQport(session).map { String(cString: $0) } ?? ""
         )

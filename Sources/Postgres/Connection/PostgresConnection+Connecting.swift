@@ -24,14 +24,14 @@ extension PostgresConnection {
             let probe = HostProbe(string: string, application: application, host: connection.host)
             let silence = SilenceGuard(silence, probe, silentHost)
             // A host that was silent before is only reached if no other can be used.
-            let isLast = others <= 0 || silentHost.place == connection.place
+            let isLast = others <= 0 || silentHost.server == connection.server
             do throws(PostgresError) {
                 try await connection.greet(within: isLast ? timeout : connector.brief, then: silence)
                 return connection
             } catch {
                 await connection.close()
                 guard error.isSilence else { throw error }
-                silentHost.note(connection.place)
+                silentHost.note(connection.server)
                 if isLast { throw error }
                 others -= 1
             }

@@ -34,7 +34,7 @@ extension PostgresConnection {
 
     private func leave() {
         guard let silence else { return }
-        silence.silentHost.note(place)
-        close(because: .unanswered(by: place, for: silence.limit))
+        silence.silentHost.note(server)
+        close(because: .unanswered(by: server, for: silence.limit))
     }
 }

@@ -122,16 +122,16 @@ final class PostgresConnector: Sendable {
 
     // MARK: On the thread
 
-    private enum Ending {
+    private enum HostTry {
         case connected(LibpqSession)
         case failed(report: String)
         /// A host took too long; `rest` are those after it.
-        case silent(report: String, ServerPlace, rest: HostList?)
+        case silent(report: String, ServerAddress, rest: HostList?)
     }
 
     private func run() -> Opening {
         let all = string.hosts
-        var hosts = only ?? silentHost.place.flatMap { all.withLast($0) }
+        var hosts = only ?? silentHost.server.flatMap { all.withLast($0) }
         // Those that did not answer soon, until they are tried again.
         var late: [Int]? = []
         var reports = ""
@@ -146,11 +146,11 @@ final class PostgresConnector: Sendable {
                     return .failure(LibpqReport(reports).error(isNamed: string.isNamed))
                 }
                 (hosts, late) = (all.picking(places), nil)
-            case .silent(let report, let place, let rest):
+            case .silent(let report, let server, let rest):
                 reports += report + "\n"
-                silentHost.note(place)
+                silentHost.note(server)
                 if let rest {
-                    if let index = all.index(of: place) { late?.append(index) }
+                    if let index = all.index(of: server) { late?.append(index) }
                     hosts = rest
                 } else {
                     guard let places = late, !places.isEmpty else { return .failure(tookTooLong) }
@@ -163,15 +163,15 @@ final class PostgresConnector: Sendable {
 
     /// Tries the hosts; nil for those of the connection string.
     /// - Parameter isAgain: They did not answer soon, so they have more time.
-    private func tryHosts(_ hosts: HostList?, isAgain: Bool) -> Ending {
+    private func tryHosts(_ hosts: HostList?, isAgain: Bool) -> HostTry {
         guard let session = begin(hosts) else {
             return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
         // Makes reports include the SQLSTATE, which does not depend on the server's language.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
         var step = PGRES_POLLING_WRITING
-        var place = LibpqSession.place(of: session)
-        var rest = HostList(of: session).after(place)
+        var server = LibpqSession.server(of: session)
+        var rest = HostList(of: session).after(server)
         var deadline = MonotonicInstant.now + (rest == nil || isAgain ? allowed : brief)
         while PQstatus(session) != CONNECTION_BAD, step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
             let events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT
@@ -179,15 +179,16 @@ final class PostgresConnector: Sendable {
             guard end > .now, BlockingWait.readiness(of: PQsocket(session), for: events, until: end) else {
                 defer { PQfinish(session) }
                 return .silent(
-                    report: #"connection to server at "\#(place.host)", port \#(place.port) failed: no answer in time"#,
-                    place,
+                    report:
+                        #"connection to server at "\#(server.host)", port \#(server.port) failed: no answer in time"#,
+                    server,
                     rest: rest
                 )
             }
             step = PQconnectPoll(session)
-            let next = LibpqSession.place(of: session)
-            if next != place {
-                (place, rest) = (next, HostList(of: session).after(next))
+            let next = LibpqSession.server(of: session)
+            if next != server {
+                (server, rest) = (next, HostList(of: session).after(next))
                 deadline = .now + (rest == nil || isAgain ? allowed : brief)
             }
         }

@@ -14,7 +14,7 @@ struct SilenceGuard {
     var signs = 0
     var isProbing = false
     var isLooking = false
-    private var watch = SilenceWatch()
+    private var state = SilenceState()
 
     /// Nil if the session does not end by itself.
     init?(_ policy: SilencePolicy, _ probe: HostProbe, _ silentHost: SilentHost) {
@@ -26,9 +26,9 @@ struct SilenceGuard {
         self.silentHost = silentHost
     }
 
-    var interval: Duration { limit / SilenceWatch.looks }
+    var interval: Duration { limit / SilenceState.looks }
 
-    mutating func looked(arrivals: Int, isWaiting: Bool) -> SilenceWatch.Step {
-        watch.looked(arrivals: arrivals + signs, isWaiting: isWaiting)
+    mutating func looked(arrivals: Int, isWaiting: Bool) -> SilenceState.Step {
+        state.looked(arrivals: arrivals + signs, isWaiting: isWaiting)
     }
 }

@@ -50,7 +50,7 @@ package actor ServiceDatabase {
         var connecting: Task<PostgresConnection, any Error>?
         /// The number of calls that use it.
         var calls = 0
-        var waiting = CallLine<CheckedContinuation<Bool, Never>>()
+        var waiting = CallQueue<CheckedContinuation<Bool, Never>>()
     }
 
     private static let connectionTimeout = Duration.seconds(5)
@@ -110,10 +110,10 @@ package actor ServiceDatabase {
 
     /// If a server is silent, its other connections are closed too: each would have to find out for itself.
     private func lost(_ place: Int, _ error: PostgresError) async {
-        let server = lines[place].connection.take()?.place
+        let server = lines[place].connection.take()?.server
         guard error.isSilence else { return }
         report(error)
-        let others = lines.indices.filter { lines[$0].connection?.place == server }
+        let others = lines.indices.filter { lines[$0].connection?.server == server }
             .compactMap { lines[$0].connection.take() }
         for connection in others { await connection.close(because: error) }
     }

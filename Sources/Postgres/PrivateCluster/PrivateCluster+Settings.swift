@@ -18,7 +18,7 @@ extension PrivateCluster {
         /// For data that may be lost with the machine: tests and demonstrations.
         package static let fast = Settings(isDurable: false)
 
-        func commandLine(_ programs: ServerPrograms, _ place: ClusterPlace, port: UInt16) -> [String] {
+        func commandLine(_ programs: ServerPrograms, _ folders: ClusterFolders, port: UInt16) -> [String] {
             var settings = [
                 "max_connections": "200",
                 "shared_buffers": "128MB",
@@ -32,13 +32,13 @@ extension PrivateCluster {
             }
             settings.merge(parameters) { $1 }
             // These keep the cluster private, so they cannot be overridden.
-            settings["unix_socket_directories"] = place.folder
+            settings["unix_socket_directories"] = folders.folder
             settings["listen_addresses"] = listensOnLoopback ? "127.0.0.1" : ""
             settings["port"] = String(port)
             settings["logging_collector"] = "off"
             settings["log_destination"] = "stderr"
             let assignments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
-            return [programs.postgres, "-D", place.data] + assignments
+            return [programs.postgres, "-D", folders.data] + assignments
         }
 
         /// Local connections need no password, because only the server's user and root reach the socket.

@@ -8,7 +8,7 @@ import Glibc
 /// It stops, and its folder is removed, at `stop()`, with the last reference to it, and when this process ends, however it ends.
 package actor PrivateCluster {
     private let programs: ServerPrograms
-    private let place: ClusterPlace
+    private let folders: ClusterFolders
     private let settings: Settings
     /// The superuser's, for connecting through 127.0.0.1, if the settings say so.
     package nonisolated let password: String
@@ -34,8 +34,8 @@ package actor PrivateCluster {
         var attempts = 5
         while true {
             attempts -= 1
-            let place = try ClusterPlace(data: data)
-            let cluster = try PrivateCluster(programs, place, settings, on: loop)
+            let folders = try ClusterFolders(data: data)
+            let cluster = try PrivateCluster(programs, folders, settings, on: loop)
             do {
                 try await cluster.run()
                 return cluster
@@ -51,12 +51,12 @@ package actor PrivateCluster {
 
     private init(
         _ programs: ServerPrograms,
-        _ place: ClusterPlace,
+        _ folders: ClusterFolders,
         _ settings: Settings,
         on loop: EventLoop
     ) throws(PostgresError) {
         self.programs = programs
-        self.place = place
+        self.folders = folders
         self.settings = settings
         self.loop = loop
         password =
@@ -70,11 +70,11 @@ package actor PrivateCluster {
     }
 
     /// The folder with the server's socket and log.
-    package nonisolated var folder: String { place.folder }
+    package nonisolated var folder: String { folders.folder }
 
     /// The URL for connecting through the socket, as the superuser.
     package nonisolated func url(database: String = "postgres") -> String {
-        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(place.folder))&port=\(port)&user=postgres"
+        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(folders.folder))&port=\(port)&user=postgres"
     }
 
     /// Stops the server, waits for its end and removes its folder. A second call does nothing.
@@ -115,7 +115,7 @@ package actor PrivateCluster {
             command.input = .descriptor(other.descriptor)
             command.output = .nothing
             command.error = .nothing
-            command.user = place.user
+            command.user = folders.user
             command.startsSession = true
             process = try ChildProcess(command)
             _ = consume other
@@ -133,8 +133,8 @@ package actor PrivateCluster {
     }
 
     private var arguments: [String] {
-        ["-c", ClusterGuard.script, "carillon-postgres", place.folder, place.data, programs.initdb]
-            + [settings.preparation] + settings.commandLine(programs, place, port: port)
+        ["-c", ClusterGuard.script, "carillon-postgres", folders.folder, folders.data, programs.initdb]
+            + [settings.preparation] + settings.commandLine(programs, folders, port: port)
     }
 
     /// The server's lock file shows when it accepts connections.
@@ -158,7 +158,7 @@ package actor PrivateCluster {
     }
 
     private var isReady: Bool {
-        let lines = Self.text(of: place.data + "/postmaster.pid").split(
+        let lines = Self.text(of: folders.data + "/postmaster.pid").split(
             separator: "\n",
             omittingEmptySubsequences: false
         )
@@ -178,7 +178,7 @@ package actor PrivateCluster {
             ? lines.suffix(3).joined(separator: "; ") : complaints.suffix(4).joined(separator: "; ")
     }
 
-    private func path(_ name: String) -> String { place.folder + "/" + name }
+    private func path(_ name: String) -> String { folders.folder + "/" + name }
 }
 
 extension PrivateCluster {

@@ -4,7 +4,7 @@ import CarillonPostgres
 /// The apps of the lanes that this worker has found, as their rows were read last.
 struct AppDirectory: Sendable {
     /// What has changed since the rows were last read.
-    struct News: Sendable {
+    struct Changes: Sendable {
         /// Apps with another route than before, or whose credential was written again.
         var rerouted: [Int32] = []
         /// Apps whose rows are gone.
@@ -26,11 +26,11 @@ struct AppDirectory: Sendable {
     var pausedRanges: [PausedRange] = []
     /// The database has no such apps.
     private var absent: Set<Int32> = []
-    private var apps: [Int32: AppRoute] = [:]
+    private var apps: [Int32: RoutedApp] = [:]
     private var certificates: [Int32: Certificate] = [:]
 
     /// Nil if the database has no such app, or its row was not read.
-    subscript(id: Int32) -> AppRoute? { apps[id] }
+    subscript(id: Int32) -> RoutedApp? { apps[id] }
 
     /// The name of the app, or its id.
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
@@ -68,27 +68,29 @@ struct AppDirectory: Sendable {
     }
 
     /// The rows of these apps were read. Apps without a row are absent.
-    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> News {
-        var news = News()
+    mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> Changes {
+        var changes = Changes()
         var left: Set<Credential> = []
         let present = Set(rows.map(\.app.id))
         for id in ids where !present.contains(id) {
             absent.insert(id)
             guard let app = apps.removeValue(forKey: id) else { continue }
-            news.removed.append((id, app.name))
+            changes.removed.append((id, app.name))
             if case .success(let route) = app.route { left.insert(route.credential) }
         }
         for row in rows {
             let id = row.app.id
-            let app = AppRoute(row.app, route(of: row, &news), credentialSince: row.credentialSince)
+            let app = RoutedApp(row.app, route(of: row, &changes), credentialSince: row.credentialSince)
             absent.remove(id)
             guard let before = apps.updateValue(app, forKey: id) else { continue }
             // Not its version, which every note about the credential changes.
-            if before.route != app.route || before.credentialSince != app.credentialSince { news.rerouted.append(id) }
+            if before.route != app.route || before.credentialSince != app.credentialSince {
+                changes.rerouted.append(id)
+            }
             if before.route != app.route, case .success(let route) = before.route { left.insert(route.credential) }
         }
-        if !left.isEmpty { news.unused = left.filter { !isInUse($0) } }
-        return news
+        if !left.isEmpty { changes.unused = left.filter { !isInUse($0) } }
+        return changes
     }
 
     /// Whether an app sends with that credential: most likely this one, so it is asked first.
@@ -98,16 +100,16 @@ struct AppDirectory: Sendable {
 
     private func isInUse(_ credential: Credential) -> Bool { apps.values.contains { $0.sends(with: credential) } }
 
-    private mutating func route(of row: AppWithSecret, _ news: inout News) -> Result<App.Route, Hold> {
+    private mutating func route(of row: AppWithSecret, _ changes: inout Changes) -> Result<App.Route, Hold> {
         do throws(Hold) {
             let gateway = try row.app.gateway()
-            return .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
+            return .success(App.Route(gateway: gateway, credential: try credential(row, &changes)))
         } catch {
             return .failure(error)
         }
     }
 
-    private mutating func credential(_ row: AppWithSecret, _ news: inout News) throws(Hold) -> Credential {
+    private mutating func credential(_ row: AppWithSecret, _ changes: inout Changes) throws(Hold) -> Credential {
         guard let id = row.app.certificateID, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
             let credential = Result { () throws(Hold) in try secret.usable() }
@@ -117,7 +119,7 @@ struct AppDirectory: Sendable {
             throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
         if row.lacksFacts {
-            news.findings.append(
+            changes.findings.append(
                 CredentialNotes.Finding(
                     certificate: id,
                     since: certificate.since,

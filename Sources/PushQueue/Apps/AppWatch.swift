@@ -24,8 +24,8 @@ final class AppWatch {
             wait = .milliseconds(500)
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
-                let isNews = try await readNews(on: connection)
-                if context.event({ $0.expiry.isDue(at: .now) }) || isNews {
+                let isChanged = try await readChanges(on: connection)
+                if context.event({ $0.expiry.isDue(at: .now) }) || isChanged {
                     try await lookForExpiry(on: connection)
                 }
                 context.event { $0.succeeded(in: .apps) }
@@ -37,7 +37,7 @@ final class AppWatch {
     }
 
     /// Returns whether something has changed.
-    private func readNews(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+    private func readChanges(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
             [
                 try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),

@@ -22,7 +22,7 @@ extension ClaimRows {
     package init(
         _ rows: borrowing Rows,
         _ plan: ClaimPlan,
-        app: AppRoute?,
+        app: RoutedApp?,
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
         let columns = try ClaimColumns(rows)
@@ -70,7 +70,7 @@ extension ClaimedJobs {
         _ rows: borrowing Rows,
         _ row: Int,
         _ columns: ClaimColumns,
-        of app: AppRoute?,
+        of app: RoutedApp?,
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: ByteRange?

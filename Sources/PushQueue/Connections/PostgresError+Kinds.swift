@@ -2,7 +2,7 @@ import CarillonPostgres
 
 extension PostgresError {
     /// The lock timeout or the statement timeout has passed.
-    var metLock: Bool { sqlState == "55P03" || sqlState == "57014" }
+    var isTimeout: Bool { sqlState == "55P03" || sqlState == "57014" }
 
     /// Other transactions were in the way.
     var isConflict: Bool { sqlState?.hasPrefix("40") ?? false }

@@ -4,7 +4,7 @@ import CarillonSchema
 extension WorkerDatabase {
     /// Closes a new connection to a copy: a restored backup may replace the database behind a name while the worker runs.
     func checked(_ connection: PostgresConnection) async throws(PostgresError) -> PostgresConnection {
-        let known = context.state.log.last
+        let known = context.state.wal.last
         do throws(PostgresError) {
             try note(try await connection.ask(PlaceSighting.statement) { try PlaceSighting($0) }, since: known)
             return connection
@@ -15,7 +15,7 @@ extension WorkerDatabase {
     }
 
     /// A heartbeat was answered. Behind a pooler, it may be the first statement that gets to a copy: all connections are closed.
-    func saw(_ place: PlaceSighting, since known: LogPosition?) async throws(PostgresError) {
+    func saw(_ place: PlaceSighting, since known: WALPosition?) async throws(PostgresError) {
         do throws(PostgresError) {
             try note(place, since: known)
         } catch {
@@ -24,9 +24,9 @@ extension WorkerDatabase {
         }
     }
 
-    private func note(_ place: PlaceSighting, since known: LogPosition?) throws(PostgresError) {
+    private func note(_ place: PlaceSighting, since known: WALPosition?) throws(PostgresError) {
         if let error = place.error { throw error }
-        guard let log = place.log, let earlier = context.event({ $0.log.saw(log, since: known) }) else { return }
-        context.log(.databaseWentBack(from: earlier, to: log))
+        guard let wal = place.wal, let earlier = context.event({ $0.wal.saw(wal, since: known) }) else { return }
+        context.log(.databaseWentBack(from: earlier, to: wal))
     }
 }

@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 
-extension SilenceWatch {
+extension SilenceState {
     /// After how long a server is left while the worker works: about one lease.
     static func limit(lease: Duration) -> Duration { min(max(lease, .seconds(5)), .seconds(15)) }
     /// The same for a worker that has not begun, if it can try another host.
@@ -17,16 +17,16 @@ extension WorkerDatabase {
     /// How long a server may leave statements without an answer.
     var silenceLimit: Duration {
         !hasBegun && context.options.database.hostCount > 1
-            ? SilenceWatch.limitAtStart : SilenceWatch.limit(lease: context.options.lease)
+            ? SilenceState.limitAtStart : SilenceState.limit(lease: context.options.lease)
     }
 
     /// Leaves a server that has stopped answering. Each is judged by the connections to it.
     /// - Returns: Connections that wait for nothing, to be probed: an answer shows that their server is alive.
-    func lookForSilence(_ watches: inout [ServerPlace: SilenceWatch]) async -> [PostgresConnection] {
-        let places = Dictionary(grouping: inUse, by: \.place)
-        watches = watches.filter { places[$0.key] != nil }
+    func lookForSilence(_ states: inout [ServerAddress: SilenceState]) async -> [PostgresConnection] {
+        let servers = Dictionary(grouping: inUse, by: \.server)
+        states = states.filter { servers[$0.key] != nil }
         var probes: [PostgresConnection] = []
-        for (place, connections) in places {
+        for (server, connections) in servers {
             var idle: [PostgresConnection] = []
             var arrivals = 0
             for connection in connections {
@@ -34,10 +34,10 @@ extension WorkerDatabase {
                 if await !connection.isWaiting { idle.append(connection) }
             }
             let isWaiting = idle.count < connections.count
-            switch watches[place, default: SilenceWatch()].looked(arrivals: arrivals, isWaiting: isWaiting) {
+            switch states[server, default: SilenceState()].looked(arrivals: arrivals, isWaiting: isWaiting) {
             case .wait: break
             case .probe: probes += idle
-            case .leave: await leave(place, silentFor: silenceLimit)
+            case .leave: await leave(server, silentFor: silenceLimit)
             }
         }
         return probes

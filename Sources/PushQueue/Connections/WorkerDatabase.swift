@@ -25,12 +25,12 @@ final class WorkerDatabase {
     private var own: [Purpose: PostgresConnection] = [:]
     /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
     /// statement waits for two large ones at most.
-    private var large = WaitingLine<CheckedContinuation<Void, Never>>(places: 2)
-    private var detourLine = DetourLine<CheckedContinuation<Void, Never>>()
+    private var large = AccessQueue<CheckedContinuation<Void, Never>>(places: 2)
+    private var detourQueue = DetourQueue<CheckedContinuation<Void, Never>>()
     /// Tasks that wait for the shared connection.
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Locks that statements met, to be logged with their holders.
-    private var metLocks: ArraySlice<MetLock> = []
+    private var lockTimeouts: ArraySlice<LockTimeout> = []
     private let lossBell = Bell()
     private let lifelineBell = Bell()
     private let lockBell = Bell()
@@ -47,7 +47,7 @@ final class WorkerDatabase {
             let departures = self.departures
             do {
                 let connection = try await connectBoth()
-                guard let lifeline else { throw PostgresError.unanswered(by: connection.place, for: silenceLimit) }
+                guard let lifeline else { throw PostgresError.unanswered(by: connection.server, for: silenceLimit) }
                 try await register(lifeline)
                 hasBegun = true
                 return use(connection)
@@ -67,7 +67,7 @@ final class WorkerDatabase {
         let other = try await connect(WorkerSettings.shared)
         coming = other
         // The first host has stopped answering in between.
-        if let first = lifeline, first.place != other.place {
+        if let first = lifeline, first.server != other.server {
             await first.close()
             lifeline = try await connect(WorkerSettings.lifeline)
         }
@@ -144,11 +144,11 @@ final class WorkerDatabase {
     // MARK: Silence
 
     /// Closes all connections to a server that does not answer. Others are tried first.
-    func leave(_ place: ServerPlace, silentFor limit: Duration) async {
+    func leave(_ server: ServerAddress, silentFor limit: Duration) async {
         departures += 1
-        context.options.database.silentHost?.note(place)
-        context.log(.databaseSilent(place, for: limit))
-        await close(because: .unanswered(by: place, for: limit)) { $0.place == place }
+        context.options.database.silentHost?.note(server)
+        context.log(.databaseSilent(server, for: limit))
+        await close(because: .unanswered(by: server, for: limit)) { $0.server == server }
     }
 
     func close(because error: PostgresError, where isMeant: (PostgresConnection) -> Bool = { _ in true }) async {
@@ -175,7 +175,7 @@ final class WorkerDatabase {
     func end() async {
         await shared?.close()
         shared = nil
-        while let met = metLocks.popFirst() { log(met, heldBy: []) }
+        while let timeout = lockTimeouts.popFirst() { log(timeout, heldBy: []) }
     }
 
     private func wakeWaiting() {
@@ -248,7 +248,7 @@ final class WorkerDatabase {
         guard error.sqlState == "55P03" else {
             return context.log(.databaseError(error.description, suppressed: suppressed))
         }
-        metLocks.append(MetLock(error: error, suppressed: suppressed))
+        lockTimeouts.append(LockTimeout(error: error, suppressed: suppressed))
         lockBell.ring()
     }
 
@@ -292,20 +292,20 @@ final class WorkerDatabase {
 
     func largeEnded() { large.leave()?.resume() }
 
-    /// - Parameter metLock: An earlier try timed out waiting for a lock.
+    /// - Parameter timedOut: An earlier try timed out waiting for a lock.
     /// - Returns: Nil if the worker is stopping.
     func write<R: Sendable>(
         for app: Int32,
         _ statement: Statement,
         _ parameters: Parameters,
         isLarge: Bool = false,
-        metLock: Bool,
+        timedOut: Bool,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R? {
         guard let connection = await connection() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if metLock || context.state.lockedApps.mustDetour(app, at: .now) {
+            if timedOut || context.state.lockedApps.mustDetour(app, at: .now) {
                 answer = try await askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await waitForLarge() }
@@ -320,7 +320,7 @@ final class WorkerDatabase {
             context.event { $0.lockedApps.passed(app) }
             return answer
         } catch {
-            if error.metLock { context.event { $0.lockedApps.met(lockOf: app, at: .now) } }
+            if error.isTimeout { context.event { $0.lockedApps.met(lockOf: app, at: .now) } }
             throw error
         }
     }
@@ -331,7 +331,7 @@ final class WorkerDatabase {
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        if !detourLine.take() { await withCheckedContinuation { detourLine.wait($0, of: app) } }
+        if !detourQueue.take() { await withCheckedContinuation { detourQueue.wait($0, of: app) } }
         let result: Result<R, PostgresError>
         do throws(PostgresError) {
             result = .success(try await ask(try await detour(), statement, parameters, decode))
@@ -340,7 +340,7 @@ final class WorkerDatabase {
             result = .failure(error)
         }
         if case .failure(let error) = result, error.code == .closed { await close(for: .detour) }
-        if let next = detourLine.pass() {
+        if let next = detourQueue.pass() {
             next.resume()
         } else {
             await close(for: .detour)
@@ -362,14 +362,14 @@ final class WorkerDatabase {
     /// where the wait for locks is short.
     func logLocks() async {
         for await _ in lockBell.rings {
-            while let met = metLocks.popFirst() {
-                log(met, heldBy: await lockHolders(of: met.error.lockedRelation))
+            while let timeout = lockTimeouts.popFirst() {
+                log(timeout, heldBy: await lockHolders(of: timeout.error.lockedRelation))
             }
         }
     }
 
-    private func log(_ met: MetLock, heldBy holders: [LockHolder]) {
-        context.log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
+    private func log(_ timeout: LockTimeout, heldBy holders: [LockHolder]) {
+        context.log(.lockMet(timeout.error.description, suppressed: timeout.suppressed, holders: holders))
     }
 
     /// - Parameter relation: The table whose row is locked, or nil for any table.

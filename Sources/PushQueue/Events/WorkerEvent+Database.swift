@@ -13,10 +13,10 @@ extension WorkerEvent {
             .with(["reason": reason]).counted { $0.isConnected = false }
     }
 
-    static func databaseSilent(_ place: ServerPlace, for time: Duration) -> Self {
+    static func databaseSilent(_ server: ServerAddress, for time: Duration) -> Self {
         let sentence =
             "The database accepts statements but has answered nothing for \(time): its connections are closed, and other hosts are tried first."
-        return Self(.databaseSilent, .warning, sentence).with(["host": place.host, "port": place.port])
+        return Self(.databaseSilent, .warning, sentence).with(["host": server.host, "port": server.port])
     }
 
     static func databaseAway(_ error: String, suppressed: Int) -> Self {
@@ -26,16 +26,16 @@ extension WorkerEvent {
 
     static let databaseBack = Self(.databaseBack, .info, "The database is back.")
 
-    /// The log of another timeline may be longer by now, although it lacked the end of the earlier one.
-    static func databaseWentBack(from earlier: LogPosition, to log: LogPosition) -> Self {
-        let isCertain = log.isShorter(than: earlier)
+    /// The WAL of another timeline may be longer by now, although it lacked the end of the earlier one.
+    static func databaseWentBack(from earlier: WALPosition, to wal: WALPosition) -> Self {
+        let isCertain = wal.isShorter(than: earlier)
         let cause = "a backup was restored, or a standby was promoted"
         let sentence =
             isCertain
             ? "The database is in an older state than before: \(cause) that lacked the last changes. What was sent since that state may be sent again; docs/backup.md says what to do."
             : "The database is on another timeline: \(cause). If it lacked the last changes, what was sent since may be sent again."
         return Self(.databaseWentBack, isCertain ? .error : .warning, sentence)
-            .with(["timeline": log.timeline, "lsn": log.text, "earlier_timeline": earlier.timeline])
+            .with(["timeline": wal.timeline, "lsn": wal.text, "earlier_timeline": earlier.timeline])
             .with(["earlier_lsn": earlier.text])
     }
 

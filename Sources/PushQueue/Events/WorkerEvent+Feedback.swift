@@ -15,7 +15,7 @@ extension WorkerEvent {
     }
 
     /// A feedback pass, or a part of one, was run. One that found nothing is logged at the lowest level.
-    package static func feedbackPass(_ tally: FeedbackTally, in duration: Duration) -> [Self] {
+    package static func feedbackPass(_ tally: ReapTally, in duration: Duration) -> [Self] {
         let reaped =
             switch (tally.isComplete, tally.total) {
             case (false, _): Self(.reaped, .info, "A feedback pass was interrupted; another will continue it.")

@@ -19,14 +19,14 @@ struct ClaimHandler: Sendable {
         case settling(SettlementWriting)
     }
 
-    private var claim: HeldClaim
+    private var claim: UnsettledClaim
     private var stage = Stage.new
     private var retries = StatementRetries()
     /// When the event that is handled took place.
     private var now: MonotonicInstant
-    private var news: [Flight.News] = []
+    private var reports: [Flight.Report] = []
 
-    init(_ claim: HeldClaim) {
+    init(_ claim: UnsettledClaim) {
         self.claim = claim
         now = claim.answeredAt
     }
@@ -34,11 +34,11 @@ struct ClaimHandler: Sendable {
     private var app: Int32 { claim.jobs.app }
 
     /// The statement to repeat has timed out waiting for a lock.
-    var metLock: Bool { retries.metLock }
+    var timedOut: Bool { retries.timedOut }
 
-    mutating func takeNews() -> [Flight.News] {
-        defer { news = [] }
-        return news
+    mutating func takeReports() -> [Flight.Report] {
+        defer { reports = [] }
+        return reports
     }
 
     mutating func next(after event: Flight.Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step? {
@@ -87,7 +87,7 @@ struct ClaimHandler: Sendable {
         state.schedule.refusals.succeeded(kind)
     }
 
-    private mutating func log(_ event: WorkerEvent) { news.append(.happened(event)) }
+    private mutating func log(_ event: WorkerEvent) { reports.append(.happened(event)) }
 
     private mutating func end(_ state: inout WorkerState) -> Step? {
         state.schedule.ended(claim)
@@ -129,7 +129,7 @@ struct ClaimHandler: Sendable {
         case .decided(let answer):
             succeeded(.question, &state)
             claim.jobs.keep(places, answer.decisions)
-            news.append(.superseded(pushes: answer.superseded, app: app))
+            reports.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
@@ -297,8 +297,8 @@ struct ClaimHandler: Sendable {
             let name = state.apps.name(of: app)
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
-        news.append(.settled(settlement, app: app))
-        for event in state.news(of: settlement, from: claim.jobs, at: now) { log(event) }
+        reports.append(.settled(settlement, app: app))
+        for event in state.events(of: settlement, from: claim.jobs, at: now) { log(event) }
         guard state.tallies.isSuspect(app) else { return learn(writing, &state) }
         stage = .settling(writing)
         return .writeCounts

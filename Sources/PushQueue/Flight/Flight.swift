@@ -21,7 +21,7 @@ struct Flight: Sendable {
     private var stage = Stage.claiming
     /// A row of the lane that has to be split.
     private var large: Int64?
-    private var news: [News] = []
+    private var reports: [Report] = []
 
     init(_ plan: ClaimPlan, claimedAs worker: Int64) {
         self.plan = plan
@@ -33,13 +33,13 @@ struct Flight: Sendable {
     var app: Int32 { plan.lane.app }
 
     /// The statement to repeat has timed out waiting for a lock.
-    var metLock: Bool {
-        if case .handling(let handler) = stage { handler.metLock } else { false }
+    var timedOut: Bool {
+        if case .handling(let handler) = stage { handler.timedOut } else { false }
     }
 
-    mutating func takeNews() -> [News] {
-        defer { news = [] }
-        return news
+    mutating func takeReports() -> [Report] {
+        defer { reports = [] }
+        return reports
     }
 
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
@@ -52,7 +52,7 @@ struct Flight: Sendable {
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
                 state.schedule.board.found([plan.lane], at: now)
-                if jobs > 0 { news.append(.happened(.split(app: app, message: message, jobs: jobs))) }
+                if jobs > 0 { reports.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
                 state.splitFailed(in: plan.lane, at: now)
             }
@@ -74,8 +74,8 @@ struct Flight: Sendable {
         }
         large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now)
         guard let jobs = rows.jobs else { return splitLarge() }
-        news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
-        var handler = ClaimHandler(HeldClaim(jobs, claimedAs: worker, answeredAt: now))
+        reports.append(.claimed(jobs: jobs.count, waits: jobs.waits))
+        var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))
         return handle(&handler, event, &state, at: now)
     }
 
@@ -86,7 +86,7 @@ struct Flight: Sendable {
         at now: MonotonicInstant
     ) -> Step {
         let step = handler.next(after: event, in: &state, at: now)
-        news += handler.takeNews()
+        reports += handler.takeReports()
         guard let step else { return splitLarge() }
         stage = .handling(handler)
         return step

@@ -81,12 +81,12 @@ final class FlightRunner {
                 return
             }
             step = context.event { flight.next(after: event, in: &$0, at: .now) }
-            publish(flight.takeNews())
+            publish(flight.takeReports())
         }
     }
 
-    private func publish(_ news: [Flight.News]) {
-        for item in news {
+    private func publish(_ reports: [Flight.Report]) {
+        for item in reports {
             switch item {
             case .claimed(let jobs, let waits):
                 context.count { counters in
@@ -137,9 +137,16 @@ final class FlightRunner {
         isLarge: Bool = false,
         _ event: @Sendable (borrowing Rows) throws -> Flight.Event
     ) async -> Flight.Event {
-        let (app, metLock) = (flight.app, flight.metLock)
+        let (app, timedOut) = (flight.app, flight.timedOut)
         do throws(PostgresError) {
-            return try await database.write(for: app, statement, parameters, isLarge: isLarge, metLock: metLock, event)
+            return try await database.write(
+                for: app,
+                statement,
+                parameters,
+                isLarge: isLarge,
+                timedOut: timedOut,
+                event
+            )
                 ?? .abandoned
         } catch {
             return .failed(error)

@@ -7,7 +7,7 @@ struct StatementRetries: Sendable {
     static let tries = 3
 
     /// The last try has timed out waiting for a lock.
-    private(set) var metLock = false
+    private(set) var timedOut = false
     /// PostgreSQL has refused the last try.
     private var wasRefused = false
     /// It has refused it for its content, so the success of another statement says nothing of the next try.
@@ -17,9 +17,9 @@ struct StatementRetries: Sendable {
 
     /// - Parameter kind: What the statement is for.
     mutating func failed(_ kind: RefusalPace.Kind, with error: PostgresError, _ state: inout WorkerState) {
-        metLock = error.metLock
+        timedOut = error.isTimeout
         // Locks are waited for one after the other, which is a pace too.
-        wasRefused = !metLock && (error.code == .server || error.code == .unexpectedValue)
+        wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
         if wasRefused { state.schedule.refusals.refused(kind) }
         wasRejected = wasRefused && error.isRefusal
         if error.isRefusal { rejections += 1 }

@@ -20,7 +20,7 @@ extension WorkerState {
     }
 
     /// Some or all outcomes of a claim are known.
-    mutating func settlement(of claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
+    mutating func settlement(of claim: UnsettledClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
             claim.jobs,
             outcomes,
@@ -39,7 +39,7 @@ extension WorkerState {
 
     /// A settlement was written.
     mutating func settled(
-        _ claim: inout HeldClaim,
+        _ claim: inout UnsettledClaim,
         _ settlement: Settlement,
         _ outcomes: Outcomes,
         at now: MonotonicInstant
@@ -49,12 +49,12 @@ extension WorkerState {
     }
 
     /// The events of a settlement.
-    mutating func news(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        tallies.news(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
+    mutating func events(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
+        tallies.events(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
     }
 
     /// Holds the app or ends its hold. What was learned by an earlier route says nothing of the present one.
-    mutating func updateHold(after settlement: Settlement, of claim: HeldClaim, at now: MonotonicInstant)
+    mutating func updateHold(after settlement: Settlement, of claim: UnsettledClaim, at now: MonotonicInstant)
         -> WorkerEvent?
     {
         let app = claim.jobs.app

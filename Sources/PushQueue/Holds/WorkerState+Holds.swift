@@ -7,19 +7,19 @@ import CarillonSchema
 extension WorkerState {
     /// Rows of apps were read. Returns the credentials that no app uses any more, and the ends of holds.
     mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> (unused: Set<Credential>, events: [WorkerEvent]) {
-        let news = apps.read(rows, of: ids)
-        for finding in news.findings { tallies.add(.finding(finding)) }
+        let changes = apps.read(rows, of: ids)
+        for finding in changes.findings { tallies.add(.finding(finding)) }
         var events: [WorkerEvent] = []
-        for app in news.rerouted where holds.routeChanged(app) {
+        for app in changes.rerouted where holds.routeChanged(app) {
             events.append(.holdOutdated(app: app, name: apps.name(of: app)))
         }
-        for app in news.removed where holds.isOnProbation(app.id) {
+        for app in changes.removed where holds.isOnProbation(app.id) {
             if holds.isHeld(app.id) { events.append(.holdOutdated(app: app.id, name: app.name)) }
             holds.end(app.id)
         }
-        for app in news.rerouted + news.removed.map(\.id) { tallies.add(.holdOutdated(app: app)) }
+        for app in changes.rerouted + changes.removed.map(\.id) { tallies.add(.holdOutdated(app: app)) }
         for id in ids { schedule.board.freed(id) }
-        return (news.unused, events)
+        return (changes.unused, events)
     }
 
     /// Holds the apps of these lanes that have no route.

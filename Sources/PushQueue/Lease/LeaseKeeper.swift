@@ -62,7 +62,7 @@ final class LeaseKeeper {
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
         let parameters = LeaseStatements.parameters(renewing: context.state.lease.id, for: context.options.lease)
         let askedAt = MonotonicInstant.now
-        let known = context.state.log.last
+        let known = context.state.wal.last
         let (alive, place) = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
             (try rows.int64IfPresent(0, "workers"), try PlaceSighting(rows))
         }
@@ -110,11 +110,11 @@ final class LeaseKeeper {
 
     func watchOthers() async {
         guard let lifeline = database.currentLifeline else { return }
-        var dead: [HeartbeatWatch.Sighting] = []
+        var dead: [HeartbeatState.Sighting] = []
         do throws(PostgresError) {
             let worker = Parameters(context.state.lease.id)
             let others = try await database.ask(lifeline, LeaseStatements.heartbeats, worker) { rows in
-                try rows.indices.map { try HeartbeatWatch.Sighting(rows, $0) }
+                try rows.indices.map { try HeartbeatState.Sighting(rows, $0) }
             }
             context.event { $0.succeeded(in: .watch) }
             dead = context.event { $0.lease.saw(others, at: .now) }
@@ -141,7 +141,7 @@ final class LeaseKeeper {
         try await database.ask(connection, LeaseStatements.hasOrphans) { try $0.bool(0, 0) }
     }
 
-    private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
+    private func takeOver(from dead: HeartbeatState.Sighting?) async {
         var isGone = false
         await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
             isGone = try await takeOver(from: dead, on: connection)
@@ -153,7 +153,7 @@ final class LeaseKeeper {
     /// - Returns: Whether the claims of the dead worker were taken over.
     @discardableResult
     func takeOver(
-        from dead: HeartbeatWatch.Sighting?,
+        from dead: HeartbeatState.Sighting?,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Bool {
         let parameters = LeaseStatements.parameters(takingOverFrom: dead)

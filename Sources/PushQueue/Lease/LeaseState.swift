@@ -8,7 +8,7 @@ struct LeaseState: Sendable {
     private var lease: Lease
     /// When the last heartbeat that succeeded was sent.
     private var heartbeatAt: MonotonicInstant?
-    private var watch = HeartbeatWatch()
+    private var heartbeats = HeartbeatState()
     private var strays = StrayClaims()
 
     init(duration: Duration) { lease = Lease(duration: duration) }
@@ -29,7 +29,7 @@ struct LeaseState: Sendable {
 
     mutating func renewed(askedAt: MonotonicInstant) {
         lease.granted(askedAt: askedAt)
-        if let last = heartbeatAt, askedAt - last >= longestSilence { watch.restart(at: askedAt) }
+        if let last = heartbeatAt, askedAt - last >= longestSilence { heartbeats.restart(at: askedAt) }
         heartbeatAt = askedAt
     }
 
@@ -47,23 +47,23 @@ struct LeaseState: Sendable {
     private var longestSilence: Duration { lease.duration * 3 / 5 }
 
     /// The heartbeats of the others were read. Returns the dead workers.
-    mutating func saw(_ others: [HeartbeatWatch.Sighting], at now: MonotonicInstant) -> [HeartbeatWatch.Sighting] {
-        watch.saw(others, at: now)
+    mutating func saw(_ others: [HeartbeatState.Sighting], at now: MonotonicInstant) -> [HeartbeatState.Sighting] {
+        heartbeats.saw(others, at: now)
         guard let heartbeatAt, now - heartbeatAt < longestSilence else { return [] }
-        return watch.dead(at: now)
+        return heartbeats.dead(at: now)
     }
 
     mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
-        watch.couldNotTakeOver(worker, at: now)
+        heartbeats.couldNotTakeOver(worker, at: now)
     }
 
     /// A worker may be dead. `worker --once` does not end before that is known.
-    var hasSuspects: Bool { watch.hasSuspects }
+    var hasSuspects: Bool { heartbeats.hasSuspects }
 
     /// The wait before the heartbeats of others are read again: until a lease may be over, or a fraction of the lease.
     func watchWait(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) -> Duration {
         let usual = lease.duration / 15 * Double.random(in: 0.8...1.2, using: &generator)
-        guard let end = watch.nextEnd, end > now else { return usual }
+        guard let end = heartbeats.nextEnd, end > now else { return usual }
         return min(usual, max(end - now, .milliseconds(1)))
     }
 

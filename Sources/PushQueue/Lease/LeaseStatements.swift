@@ -93,7 +93,7 @@ enum LeaseStatements {
     )
 
     /// - Parameter dead: If nil, only claims of workers without a row.
-    static func parameters(takingOverFrom dead: HeartbeatWatch.Sighting?) -> Parameters {
+    static func parameters(takingOverFrom dead: HeartbeatState.Sighting?) -> Parameters {
         Parameters(dead?.worker ?? 0, dead?.beat)
     }
 
@@ -101,7 +101,7 @@ enum LeaseStatements {
     static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
 }
 
-extension HeartbeatWatch.Sighting {
+extension HeartbeatState.Sighting {
     /// A row of `heartbeats`.
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         self.init(

@@ -2,17 +2,17 @@ import CarillonPostgres
 
 /// Does the maintenance tasks when they are due.
 final class MaintenanceRunner {
-    private let parts: MaintenanceParts
+    private let tools: MaintenanceTools
 
-    init(_ parts: MaintenanceParts) { self.parts = parts }
+    init(_ tools: MaintenanceTools) { self.tools = tools }
 
-    private var context: WorkerContext { parts.context }
-    private var database: WorkerDatabase { parts.database }
+    private var context: WorkerContext { tools.context }
+    private var database: WorkerDatabase { tools.database }
 
     func keep(_ task: MaintenanceTask) async {
         while let wait = context.event({ task.wait(&$0) }), await context.sleep(for: wait) {
             if case .none(let work) = task.means {
-                await work(parts)
+                await work(tools)
                 continue
             }
             guard let connection = await database.connection() else { return }
@@ -28,12 +28,12 @@ final class MaintenanceRunner {
     private func perform(_ task: MaintenanceTask, on shared: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
-        case .shared(let work): try await work(parts, shared)
+        case .shared(let work): try await work(tools, shared)
         case .own(let isDue, let work):
             context.event { $0.maintenance.began(task.name) }
-            guard try await isDue(parts, shared) else { return context.event { $0.maintenance.ended(task.name) } }
+            guard try await isDue(tools, shared) else { return context.event { $0.maintenance.ended(task.name) } }
             await database.withOwnConnection(for: .maintenance(task.name.line)) { own throws(PostgresError) in
-                try await work(parts, own)
+                try await work(tools, own)
                 context.event { $0.maintenance.ended(task.name) }
             }
         case .fleet(let fleetTask, let every, let work):
@@ -50,7 +50,7 @@ final class MaintenanceRunner {
                     case .take:
                         let parameters = fleetTask.parameters(every: interval, worker: worker)
                         answer = try await own.execute(FleetTask.take, parameters) == 1
-                    case .work: try await work(parts, own)
+                    case .work: try await work(tools, own)
                     case .end: try await own.execute(FleetTask.end, fleetTask.parameters(of: worker))
                     case .over: return
                     }

@@ -6,11 +6,11 @@ extension MaintenanceTask {
         name: .channels,
         wait: { $0.maintenance.channelWait },
         means: .own(
-            ifDue: { parts, connection throws(PostgresError) in
-                if parts.channels.hasUnrecorded { return true }
-                return try await parts.database.ask(connection, ChannelStatements.areDue) { try $0.bool(0, 0) }
+            ifDue: { tools, connection throws(PostgresError) in
+                if tools.channels.hasUnrecorded { return true }
+                return try await tools.database.ask(connection, ChannelStatements.areDue) { try $0.bool(0, 0) }
             },
-            { parts, connection throws(PostgresError) in try await parts.channels.manage(on: connection) }
+            { tools, connection throws(PostgresError) in try await tools.channels.manage(on: connection) }
         )
     )
 
@@ -18,8 +18,8 @@ extension MaintenanceTask {
     static let channelLists = MaintenanceTask(
         name: .channelLists,
         wait: { $0.maintenanceWait(for: .channelLists) },
-        means: .fleet(.channels, every: { _ in nil }) { parts, connection throws(PostgresError) in
-            try await parts.channels.compare(on: connection)
+        means: .fleet(.channels, every: { _ in nil }) { tools, connection throws(PostgresError) in
+            try await tools.channels.compare(on: connection)
         }
     )
 }

@@ -6,9 +6,9 @@ extension MaintenanceTask {
         name: .orphans,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { parts, connection throws(PostgresError) in try await parts.lease.hasOrphans(connection) },
-            { parts, connection throws(PostgresError) in
-                try await parts.lease.takeOver(from: nil, on: connection)
+            ifDue: { tools, connection throws(PostgresError) in try await tools.lease.hasOrphans(connection) },
+            { tools, connection throws(PostgresError) in
+                try await tools.lease.takeOver(from: nil, on: connection)
             }
         )
     )
@@ -18,10 +18,10 @@ extension MaintenanceTask {
         name: .strays,
         wait: { $0.maintenanceWait() },
         means: .own(
-            ifDue: { parts, connection throws(PostgresError) in
-                try await parts.lease.findStrays(on: connection)
+            ifDue: { tools, connection throws(PostgresError) in
+                try await tools.lease.findStrays(on: connection)
             },
-            { parts, connection throws(PostgresError) in try await parts.lease.releaseAgedStrays(on: connection) }
+            { tools, connection throws(PostgresError) in try await tools.lease.releaseAgedStrays(on: connection) }
         )
     )
 
@@ -29,10 +29,10 @@ extension MaintenanceTask {
     static let sweep = MaintenanceTask(
         name: .sweep,
         wait: { $0.maintenance.sweepWait },
-        means: .own(ifDue: { parts, _ in parts.context.state.mustSweep }) {
-            parts,
+        means: .own(ifDue: { tools, _ in tools.context.state.mustSweep }) {
+            tools,
             connection throws(PostgresError) in
-            try await parts.lookout.sweep(on: connection)
+            try await tools.lookout.sweep(on: connection)
         }
     )
 }

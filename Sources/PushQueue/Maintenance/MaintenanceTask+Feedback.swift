@@ -6,14 +6,14 @@ extension MaintenanceTask {
     static let feedback = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackWait() },
-        means: .fleet(.feedback, every: { $0.feedbackInterval }) { parts, connection throws(PostgresError) in
-            try await parts.feedback.read(on: connection)
+        means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
+            try await tools.feedback.read(on: connection)
             let began = MonotonicInstant.now
-            var pass = FeedbackPass()
+            var pass = ReapPass()
             defer {
-                for event in WorkerEvent.feedbackPass(pass.tally, in: .now - began) { parts.context.log(event) }
+                for event in WorkerEvent.feedbackPass(pass.tally, in: .now - began) { tools.context.log(event) }
             }
-            try await pass.run(on: connection, parts.context.loop, whileTrue: { parts.context.goesOn })
+            try await pass.run(on: connection, tools.context.loop, whileTrue: { tools.context.goesOn })
         }
     )
 
@@ -21,10 +21,10 @@ extension MaintenanceTask {
     static let feedbackLists = MaintenanceTask(
         name: .feedbackLists,
         wait: { $0.maintenance.feedbackListWait },
-        means: .own(ifDue: { parts, _ in parts.feedback.wasInterrupted }) {
-            parts,
+        means: .own(ifDue: { tools, _ in tools.feedback.wasInterrupted }) {
+            tools,
             connection throws(PostgresError) in
-            try await parts.feedback.read(on: connection)
+            try await tools.feedback.read(on: connection)
         }
     )
 }

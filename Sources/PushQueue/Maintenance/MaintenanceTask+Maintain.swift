@@ -6,13 +6,13 @@ extension MaintenanceTask {
     static let maintain = MaintenanceTask(
         name: .maintain,
         wait: { $0.maintenanceWait(for: .maintain) },
-        means: .fleet(.maintain, every: { _ in nil }) { parts, connection throws(PostgresError) in
-            try await parts.maintain(on: connection)
+        means: .fleet(.maintain, every: { _ in nil }) { tools, connection throws(PostgresError) in
+            try await tools.maintain(on: connection)
         }
     )
 }
 
-extension MaintenanceParts {
+extension MaintenanceTools {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
         let steps = try await database.ask(connection, MaintainStatements.steps) { rows in
             try rows.indices.map { try rows.string($0, 0) }
@@ -21,7 +21,7 @@ extension MaintenanceParts {
         for step in steps where !Task.isCancelled {
             guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
-            let holders = fault.metLock || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
+            let holders = fault.isTimeout || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
             context.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(MaintainStatements.soon) }

@@ -18,10 +18,25 @@ struct MaintenanceTask: Sendable {
 
         /// Tasks in the same line are done one at a time: only one may read a feedback list.
         var line: Name { self == .feedbackLists ? .feedback : self }
+
+        fileprivate var task: MaintenanceTask {
+            switch self {
+            case .counts: .counts
+            case .sweep: .sweep
+            case .orphans: .orphans
+            case .strays: .strays
+            case .maintain: .maintain
+            case .feedback: .feedback
+            case .feedbackLists: .feedbackLists
+            case .connections: .connections
+            case .channels: .channels
+            case .channelLists: .channelLists
+            }
+        }
     }
 
-    typealias Work = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Void
-    typealias Look = @Sendable (MaintenanceParts, PostgresConnection) async throws(PostgresError) -> Bool
+    typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void
+    typealias Look = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Bool
 
     /// The connection that the task uses.
     enum Means: Sendable {
@@ -32,7 +47,7 @@ struct MaintenanceTask: Sendable {
         /// A connection of its own, in one worker of the fleet at a time. If `every` returns nil, the interval is the row's.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
-        case none(@Sendable (MaintenanceParts) async -> Void)
+        case none(@Sendable (MaintenanceTools) async -> Void)
     }
 
     let name: Name
@@ -44,8 +59,8 @@ struct MaintenanceTask: Sendable {
     static let counts = MaintenanceTask(
         name: .counts,
         wait: { _ in .seconds(1) },
-        means: .shared { parts, connection throws(PostgresError) in
-            try await parts.breakers.writeCounts(on: connection)
+        means: .shared { tools, connection throws(PostgresError) in
+            try await tools.breakers.writeCounts(on: connection)
         }
     )
 
@@ -53,11 +68,8 @@ struct MaintenanceTask: Sendable {
     static let connections = MaintenanceTask(
         name: .connections,
         wait: { $0.maintenanceWait() },
-        means: .none { parts in await parts.context.backend.outdate(idle: parts.context.options.idleTimeout) }
+        means: .none { tools in await tools.context.backend.outdate(idle: tools.context.options.idleTimeout) }
     )
 
-    static let all: [MaintenanceTask] = [
-        .counts, .sweep, .orphans, .strays, .maintain, .feedback, .feedbackLists, .connections, .channels,
-        .channelLists,
-    ]
+    static let all = Name.allCases.map(\.task)
 }

@@ -57,7 +57,7 @@ struct SettlementWriting: Sendable {
         case over(isWritten: Bool)
     }
 
-    let claim: HeldClaim
+    let claim: UnsettledClaim
     let settlement: Settlement
     let outcomes: Outcomes
     /// Some pushes have not ended.
@@ -70,7 +70,7 @@ struct SettlementWriting: Sendable {
     private var mayBeWritten = false
     private var rejection = ""
 
-    init(_ claim: HeldClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
+    init(_ claim: UnsettledClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
         self.claim = claim
         self.settlement = settlement
         self.outcomes = outcomes

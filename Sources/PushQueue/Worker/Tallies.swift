@@ -61,7 +61,7 @@ struct Tallies: Sendable {
         _ failed: ArraySlice<CredentialNotes.Note>,
         with error: PostgresError
     ) -> ArraySlice<CredentialNotes.Note> {
-        let isOfFirst = error.isRefusal || error.metLock
+        let isOfFirst = error.isRefusal || error.isTimeout
         for note in isOfFirst ? failed.prefix(1) : failed where !error.isRefusal { notes.keep(note) }
         return isOfFirst ? failed.dropFirst() : []
     }
@@ -75,7 +75,7 @@ struct Tallies: Sendable {
 
     /// The events of a settlement: pushes that are tried again, and topics that are refused.
     /// - Parameter name: The name of the app, or nil if it has no row.
-    mutating func news(
+    mutating func events(
         of settlement: Settlement,
         from jobs: ClaimedJobs,
         by name: String?,

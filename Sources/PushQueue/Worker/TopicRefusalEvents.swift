@@ -48,8 +48,8 @@ struct TopicRefusalEvents: Sendable {
                 entry.pushes = 0
                 entry.sent = 0
             }
-            let isNews = entry.loggedAt.map { now - $0 >= Self.pause } ?? true
-            if isNews, entry.pushes >= (refusal.mayBeToken ? Self.manyTokens : 1) {
+            let isDue = entry.loggedAt.map { now - $0 >= Self.pause } ?? true
+            if isDue, entry.pushes >= (refusal.mayBeToken ? Self.manyTokens : 1) {
                 items.append(Item(refusal: refusal, pushes: entry.pushes, sent: entry.sent))
                 entry = Entry(loggedAt: now, seenAt: now)
             }

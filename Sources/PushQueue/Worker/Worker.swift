@@ -61,7 +61,7 @@ package actor Worker {
         breakers = BreakerWatch(context, database, apps)
         flights = FlightRunner(context, database, lease, apps, breakers)
         maintenance = MaintenanceRunner(
-            MaintenanceParts(
+            MaintenanceTools(
                 context: context,
                 database: database,
                 lease: lease,
@@ -98,9 +98,9 @@ package actor Worker {
     /// the loop.
     private func watchSilence() async {
         await withDiscardingTaskGroup { group in
-            var watches: [ServerPlace: SilenceWatch] = [:]
-            while await context.sleep(for: database.silenceLimit / SilenceWatch.looks) {
-                for connection in await database.lookForSilence(&watches) {
+            var states: [ServerAddress: SilenceState] = [:]
+            while await context.sleep(for: database.silenceLimit / SilenceState.looks) {
+                for connection in await database.lookForSilence(&states) {
                     group.addTask { _ = try? await connection.execute(WorkerDatabase.probe) }
                 }
             }

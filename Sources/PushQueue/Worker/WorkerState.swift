@@ -28,12 +28,12 @@ struct WorkerState: Sendable {
     var schedule: Schedule
     var apps: AppDirectory
     var holds = AppHolds()
-    var expiry = ExpiryWatch()
+    var expiry = ExpiryState()
     var maintenance: MaintenanceState
     var tallies = Tallies()
-    var reconnection = ReconnectionPace()
+    var reconnection = DatabaseReconnectPace()
     var lockedApps = LockedApps()
-    var log = LogWatch()
+    var wal = WALState()
     private var due = DueFloor()
     private var polling = PollingPace()
     private var backOffs: [Routine: BackOff] = [:]
@@ -113,7 +113,7 @@ struct WorkerState: Sendable {
 
     /// One claim whose release is rejected or locked does not stop the others, but for many of them.
     mutating func mayReleaseNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
-        (error.isRefusal || error.metLock) && schedule.refusals.take(at: now)
+        (error.isRefusal || error.isTimeout) && schedule.refusals.take(at: now)
     }
 
     // MARK: Maintenance

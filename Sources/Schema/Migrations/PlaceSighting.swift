@@ -10,7 +10,7 @@ package struct PlaceSighting: Sendable {
     /// Why nothing may be sent from there.
     package let error: PostgresError?
     /// Nil if the server does not say.
-    package let log: LogPosition?
+    package let wal: WALPosition?
 
     package init(_ rows: borrowing Rows) throws(PostgresError) {
         error = try rows.stringIfPresent(0, "fault").map { fault in
@@ -18,9 +18,9 @@ package struct PlaceSighting: Sendable {
         }
         guard let timeline = try rows.int32IfPresent(0, "timeline"), let flushed = try rows.int64IfPresent(0, "flushed")
         else {
-            log = nil
+            wal = nil
             return
         }
-        log = LogPosition(cluster: try rows.int64(0, "cluster"), timeline: timeline, flushed: flushed)
+        wal = WALPosition(cluster: try rows.int64(0, "cluster"), timeline: timeline, flushed: flushed)
     }
 }

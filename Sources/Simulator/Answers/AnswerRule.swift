@@ -154,7 +154,7 @@ public struct AnswerRule: Sendable, Hashable {
             case 503: ["ServiceUnavailable", "Shutdown"]
             default: [String]()
             }
-        return first + Refusal.allCases.filter { $0.status == status }.compactMap { $0.reason?.description }
+        return first + APNsRefusal.allCases.filter { $0.status == status }.compactMap { $0.reason?.description }
     }
 
     private static func suffix(

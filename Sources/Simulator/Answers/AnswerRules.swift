@@ -57,8 +57,8 @@ struct AnswerRules {
     /// Whether there are no rules for device tokens.
     var isEmpty: Bool { !hasPrefixes }
 
-    /// The verdict of the rule that applies to this push. Counts the use.
-    mutating func verdict(on token: Span<UInt8>) -> Verdict {
+    /// The judgement of the rule that applies to this push. Counts the use.
+    mutating func judgement(on token: Span<UInt8>) -> Judgement {
         if !hasPrefixes { return .accepted }
         var depth = token.count
         while let (rule, at) = longest(token, upTo: depth) {
@@ -95,9 +95,9 @@ struct AnswerRules {
         return true
     }
 
-    /// Whether a push with this verdict is answered with 200.
-    func isDelivered(_ verdict: Verdict) -> Bool {
-        switch verdict {
+    /// Whether a push with this judgement is answered with 200.
+    func isDelivered(_ judgement: Judgement) -> Bool {
+        switch judgement {
         case .accepted, .broadcast: return true
         case .managed: return false
         case .refused: return false

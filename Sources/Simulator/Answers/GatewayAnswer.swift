@@ -39,7 +39,7 @@ final class GatewayAnswer: Sendable {
     )
     static let clientGone = GatewayAnswer(status: nil, detail: "The client reset the stream before it was answered.")
 
-    convenience init(_ refusal: Refusal) {
+    convenience init(_ refusal: APNsRefusal) {
         self.init(status: refusal.status, reason: refusal.reason?.description, detail: refusal.detail)
     }
 

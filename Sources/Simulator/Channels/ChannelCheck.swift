@@ -47,7 +47,7 @@ struct ChannelCheck {
     }
 
     /// The refusal before the credential is checked, if any.
-    func refusalOfRoute(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
+    func refusalOfRoute(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>) -> APNsRefusal? {
         if head.duplicate != nil { return .duplicateHeaders }
         if route.action == .broadcast, !bytes.extracting(head.method.range).equals("POST") { return .methodNotAllowed }
         return HeaderForm.isTopic(bytes.extracting(route.app)) ? nil : .badChannelPath
@@ -60,7 +60,7 @@ struct ChannelCheck {
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
         credential: ClientCredential
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         if head.requestID.isPresent, !HeaderForm.isCanonicalUUID(bytes.extracting(head.requestID.range)) {
             return .badRequestID
         }
@@ -75,7 +75,7 @@ struct ChannelCheck {
 
     private func hasChannelID(_ head: RequestHead) -> Bool { !head.channelID.range.isEmpty }
 
-    private func refusalOfApp(_ app: Span<UInt8>, _ credential: ClientCredential) -> Refusal? {
+    private func refusalOfApp(_ app: Span<UInt8>, _ credential: ClientCredential) -> APNsRefusal? {
         switch credential {
         case .certificate(let certificate): certificate.allows(app) ? nil : .topicMismatch
         case .providerToken: topics.isEmpty || topics.contains(app.text) ? nil : .appDisallowed
@@ -87,7 +87,7 @@ struct ChannelCheck {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         guard hasChannelID(head) else { return .missingChannelID }
         guard head.pushType.isPresent else { return .missingPushType }
         guard bytes.extracting(head.pushType.range).equals("liveactivity") else { return .notLiveActivity }
@@ -108,7 +108,7 @@ struct ChannelCheck {
         }
     }
 
-    private func refusalOfUpdate(_ payload: Span<UInt8>) -> Refusal? {
+    private func refusalOfUpdate(_ payload: Span<UInt8>) -> APNsRefusal? {
         if payload.isEmpty { return .payloadEmpty }
         if payload.count > Self.rules.payloadLimit { return .broadcastTooLarge }
         var json = JSONObjectCheck()
@@ -117,7 +117,7 @@ struct ChannelCheck {
         return update.aps?.event?.text == "start" ? .startByBroadcast : nil
     }
 
-    private func newChannel(_ payload: Span<UInt8>) -> (storesMessages: Bool, refusal: Refusal?) {
+    private func newChannel(_ payload: Span<UInt8>) -> (storesMessages: Bool, refusal: APNsRefusal?) {
         if payload.isEmpty { return (false, .payloadEmpty) }
         guard let new = try? JSONDecoder().decode(NewChannel.self, from: Data(payload.array)) else {
             return (false, .badRequestPayload)
@@ -135,7 +135,7 @@ struct ChannelCheck {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>
-    ) -> Verdict {
+    ) -> Judgement {
         let app = bytes.extracting(route.app).text
         let id = bytes.extracting(head.channelID.range).text
         switch route.action {

@@ -1,6 +1,6 @@
 import CarillonText
 
-/// The channel service's answer to a request that it has carried out. An object, so that a ``Verdict`` stays small.
+/// The channel service's answer to a request that it has carried out. An object, so that a ``Judgement`` stays small.
 final class ChannelReply: Sendable, Equatable {
     let action: ChannelAction
     let status: UInt16

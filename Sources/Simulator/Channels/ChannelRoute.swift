@@ -47,7 +47,7 @@ struct ChannelRoute {
     }
 
     /// The refusal of a request to the channel service that has no route.
-    static func refusal(of head: RequestHead, in bytes: Span<UInt8>) -> Refusal {
+    static func refusal(of head: RequestHead, in bytes: Span<UInt8>) -> APNsRefusal {
         let path = bytes.extracting(head.path.range)
         for index in 0..<path.count where path[index] == UInt8(ascii: "?") { return .badRequestParameters }
         let isKnown = path.hasPrefix(appPrefix) && (path.hasSuffix(channels) || path.hasSuffix(allChannels))

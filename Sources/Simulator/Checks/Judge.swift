@@ -32,20 +32,20 @@ struct Judge {
 
     var uncounted: Int { rules.uncounted }
 
-    /// The verdict on a request that arrived at `now`, in seconds since 1970.
-    mutating func verdict(
+    /// The judgement on a request that arrived at `now`, in seconds since 1970.
+    mutating func judgement(
         on head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
         from connection: inout ConnectionState,
         now: Double
-    ) -> Verdict {
+    ) -> Judgement {
         guard connection.service == .pushes else {
-            return verdictOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
+            return judgementOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
         }
         if let refusal = check.refusalOfRoute(head, in: bytes) {
             guard ChannelRoute(of: head, in: bytes, at: .pushes) != nil else { return .refused(refusal) }
-            return verdictOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
+            return judgementOnChannelRequest(head, in: bytes, payload: payload, from: &connection, now: now)
         }
         let authorization = bytes.extracting(head.authorization.range)
         let isPresent = head.authorization.isPresent
@@ -65,17 +65,17 @@ struct Judge {
         }
         if owners == nil, rules.isEmpty { return .accepted }
         let app = app(of: head, in: bytes, credential)
-        return verdict(on: bytes.extracting(head.deviceToken(in: bytes)), of: app)
+        return judgement(on: bytes.extracting(head.deviceToken(in: bytes)), of: app)
     }
 
-    /// The verdict on a broadcast, or on a request to the channel service.
-    private mutating func verdictOnChannelRequest(
+    /// The judgement on a broadcast, or on a request to the channel service.
+    private mutating func judgementOnChannelRequest(
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
         from connection: inout ConnectionState,
         now: Double
-    ) -> Verdict {
+    ) -> Judgement {
         guard let route = ChannelRoute(of: head, in: bytes, at: connection.service) else {
             return .refused(ChannelRoute.refusal(of: head, in: bytes))
         }
@@ -95,29 +95,29 @@ struct Judge {
         return .ruled(rule)
     }
 
-    /// The verdict on a notification of the binary protocol, whose device token is given in digits.
-    mutating func verdict(
+    /// The judgement on a notification of the binary protocol, whose device token is given in digits.
+    mutating func judgement(
         on notification: Notification,
         token: Span<UInt8>,
         payload: Span<UInt8>,
         from certificate: ClientCredential.Certificate
-    ) -> Verdict {
+    ) -> Judgement {
         if token.isEmpty { return .refused(.missingDeviceToken) }
         guard HeaderForm.isDeviceToken(token) else { return .refused(.badDeviceToken) }
         if let refusal = check.refusalOfPayload(payload, limit: notification.payloadLimit) { return .refused(refusal) }
         if owners == nil, rules.isEmpty { return .accepted }
         // The protocol has no topic field; the topic is that of the certificate's subject.
-        guard let topic = certificate.topics.first else { return verdict(on: token, of: nil) }
-        return verdict(on: token, of: owners?.app(named: topic.span))
+        guard let topic = certificate.topics.first else { return judgement(on: token, of: nil) }
+        return judgement(on: token, of: owners?.app(named: topic.span))
     }
 
-    private mutating func verdict(on token: Span<UInt8>, of app: DeviceTokenOwners.App?) -> Verdict {
-        guard let app, let key = owners?.key(of: token) else { return rules.verdict(on: token) }
+    private mutating func judgement(on token: Span<UInt8>, of app: DeviceTokenOwners.App?) -> Judgement {
+        guard let app, let key = owners?.key(of: token) else { return rules.judgement(on: token) }
         let owner = owners?.owner(of: key)
         if let owner, owner != app { return .refused(.deviceTokenNotForTopic) }
-        let verdict = rules.verdict(on: token)
-        if owner == nil, rules.isDelivered(verdict) { owners?.set(key, to: app) }
-        return verdict
+        let judgement = rules.judgement(on: token)
+        if owner == nil, rules.isDelivered(judgement) { owners?.set(key, to: app) }
+        return judgement
     }
 
     /// The app of a good request: its topic, or the certificate's only one, without the suffix of its push type. Nil if device

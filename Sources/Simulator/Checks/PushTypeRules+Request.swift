@@ -43,7 +43,7 @@ extension PushTypeRules {
     }
 
     /// The refusal if no push of this type may go to the topic, which may have the suffix of this or another type.
-    func refusal(of topic: Span<UInt8>, hasSuffix: Bool) -> Refusal? {
+    func refusal(of topic: Span<UInt8>, hasSuffix: Bool) -> APNsRefusal? {
         if name.utf8CodeUnitCount == 0 { return nil }
         let fits = topicSuffix.utf8CodeUnitCount == 0 ? !hasSuffix : isSuffix(of: topic)
         if fits { return nil }

@@ -21,7 +21,7 @@ struct RequestCheck {
     }
 
     /// The refusal before the credential is checked, if any.
-    func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
+    func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> APNsRefusal? {
         if head.duplicate != nil { return .duplicateHeaders }
         guard bytes.extracting(head.method.range).equals("POST") else { return .methodNotAllowed }
         let path = bytes.extracting(head.path.range)
@@ -38,7 +38,7 @@ struct RequestCheck {
         payload: Span<UInt8>,
         credential: ClientCredential,
         bound: BoundTopics
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         if head.id.isPresent, !HeaderForm.isCanonicalUUID(bytes.extracting(head.id.range)) { return .badMessageID }
         if head.expiration.isPresent, !HeaderForm.isExpiration(bytes.extracting(head.expiration.range)) {
             return .badExpirationDate
@@ -76,7 +76,7 @@ struct RequestCheck {
         rules: PushTypeRules,
         credential: ClientCredential,
         bound: BoundTopics
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         guard part.isPresent else {
             guard let only = credential.onlyTopic else { return .missingTopic }
             return rules.refusal(of: only.span, hasSuffix: PushTypeRules(suffixOf: only.span) != nil)
@@ -102,7 +102,7 @@ struct RequestCheck {
     }
 
     /// Apple has no separate reason for a body that is not a JSON object; it counts as empty.
-    mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> Refusal? {
+    mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> APNsRefusal? {
         if payload.isEmpty { return .payloadEmpty }
         if payload.count > limit { return .payloadTooLarge }
         if payload.equals(goodPayload.span) { return nil }

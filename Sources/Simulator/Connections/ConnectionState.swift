@@ -1,7 +1,7 @@
 /// The state of one connection: its credential and its provider tokens so far. Requests and the time are passed to it.
 struct ConnectionState {
     private struct Accepted {
-        let token: ProviderToken
+        let token: PresentedToken
         var changedAt: Double?
     }
 
@@ -49,12 +49,12 @@ struct ConnectionState {
         isPresent: Bool,
         now: Double,
         keys: inout ProviderKeys
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         if case .certificate(let certificate) = credential { return certificate.refusal }
         guard isPresent else { return .missingProviderToken }
         if now < acceptedUntil, authorization.equals(acceptedBytes.span) { return nil }
-        do throws(Refusal) {
-            let token = try ProviderToken(authorization: authorization)
+        do throws(APNsRefusal) {
+            let token = try PresentedToken(authorization: authorization)
             try admit(token, now: now, keys: &keys)
             acceptedBytes = authorization.array
             acceptedUntil = token.issuedAt + Self.tokenLife
@@ -64,7 +64,7 @@ struct ConnectionState {
         }
     }
 
-    private mutating func admit(_ token: ProviderToken, now: Double, keys: inout ProviderKeys) throws(Refusal) {
+    private mutating func admit(_ token: PresentedToken, now: Double, keys: inout ProviderKeys) throws(APNsRefusal) {
         guard token.issuedAt <= now + Self.clockSkew else {
             // A time in milliseconds is a thousand times as large.
             throw token.issuedAt > 100 * now ? .tokenInMilliseconds : .tokenFromFuture

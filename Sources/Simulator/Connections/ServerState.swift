@@ -11,7 +11,7 @@ struct ServerState: ~Copyable {
     let isSandbox: Bool
     /// Collects the device tokens that are answered with 410; nil without a feedback service.
     let deadTokens: DeadTokens?
-    private let refusals = Refusal.allCases.map { GatewayAnswer($0) }
+    private let refusals = APNsRefusal.allCases.map { GatewayAnswer($0) }
     private let rules: [GatewayAnswer]
 
     /// The last input, and the next answer.
@@ -34,8 +34,8 @@ struct ServerState: ~Copyable {
         self.deadTokens = deadTokens
     }
 
-    func answer(to verdict: Verdict) -> GatewayAnswer {
-        switch verdict {
+    func answer(to judgement: Judgement) -> GatewayAnswer {
+        switch judgement {
         case .accepted, .broadcast: .accepted
         case .managed(let reply): GatewayAnswer(reply)
         case .refused(let refusal): refusals[Int(refusal.rawValue)]

@@ -15,7 +15,7 @@ final class SimulatorConnection {
 
     /// The result of ``judge(_:_:_:_:instead:)`` for each request. Values that only some tests need are stored separately.
     private struct Judged {
-        let verdict: Verdict
+        let judgement: Judgement
         let answer: GatewayAnswer
         /// An answer to HEAD has no body.
         var isHead = false
@@ -28,14 +28,14 @@ final class SimulatorConnection {
     private let session: ServerSession
     private var state: ConnectionState
     private var isTrusted: Bool
-    private var held = Fifo<HeldAnswer>()
+    private var delayed = Fifo<DelayedAnswer>()
     private var outbox = Outbox()
-    /// For the last judged request: the delivery to pass to the observer once it is answered, and the copy to keep with a held
+    /// For the last judged request: the request to pass to the observer once it is answered, and the copy to keep with a delayed
     /// answer.
-    private var judgedDelivery: Delivery?
-    private var judgedRequest: HeldAnswer.Copy?
-    /// The deliveries to pass to the observer once all output is written.
-    private var answered: [Delivery] = []
+    private var lastReceived: ReceivedRequest?
+    private var judgedRequest: DelayedAnswer.Copy?
+    /// The requests to pass to the observer once all output is written.
+    private var answered: [ReceivedRequest] = []
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: requests on higher streams are ignored.
     private var lastStream = Int32.max
@@ -64,7 +64,7 @@ final class SimulatorConnection {
 
     var descriptor: CInt { stream.descriptor }
 
-    var nextDue: MonotonicInstant? { held.first?.due }
+    var nextDue: MonotonicInstant? { delayed.first?.due }
 
     /// The frame or header block that the client has not completed: see ``ServerSession/unfinished``.
     var unfinished: Int? { session.unfinished }
@@ -115,7 +115,7 @@ final class SimulatorConnection {
 
     /// The connection is over: requests without an answer will get none.
     func ended(_ server: inout ServerState) {
-        while let answer = held.popFirst() { server.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
+        while let answer = delayed.popFirst() { server.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
         session.abandon()
         while let event = session.nextEvent() {
             recordUnanswered(event, &server)
@@ -186,7 +186,7 @@ final class SimulatorConnection {
         return true
     }
 
-    /// - Parameter instead: The answer that overrides the verdict.
+    /// - Parameter instead: The answer that overrides the judgement.
     private func take(_ request: HTTP2Request, _ server: inout ServerState, instead: GatewayAnswer? = nil) throws {
         highestStream = max(highestStream, request.stream)
         let instead = instead ?? (request.isGone ? .clientGone : nil)
@@ -201,7 +201,7 @@ final class SimulatorConnection {
         }
         let answer = judged.answer
         // Take it, so that the next request has its own.
-        let delivery = judgedDelivery.take()
+        let received = lastReceived.take()
         guard answer.status != nil else {
             if answer.resetsStream { try session.reset(request.stream, .internalError) }
             return
@@ -209,18 +209,18 @@ final class SimulatorConnection {
         let body = judged.isHead ? [] : answer.body(now: server.now)
         guard server.configuration.delay > .zero else {
             try respond(to: request.stream, server.block, body)
-            if let delivery { answered.append(delivery) }
+            if let received { answered.append(received) }
             return
         }
-        held.append(
-            HeldAnswer(
+        delayed.append(
+            DelayedAnswer(
                 due: MonotonicInstant.now + server.configuration.delay,
                 stream: request.stream,
                 block: server.block,
                 body: body,
-                verdict: judged.verdict,
+                judgement: judged.judgement,
                 request: judgedRequest.take(),
-                delivery: delivery
+                received: received
             )
         )
     }
@@ -236,16 +236,16 @@ final class SimulatorConnection {
         let head = RequestHead(fields, in: bytes)
         let payload = bytes.extracting(request.body.range)
         let seconds = Double(server.now) / 1000
-        let verdict: Verdict
+        let judgement: Judgement
         if request.hasTooManyFields {
-            verdict = .refused(.headerListTooLarge)
+            judgement = .refused(.headerListTooLarge)
         } else {
-            verdict = server.judge.verdict(on: head, in: bytes, payload: payload, from: &state, now: seconds)
+            judgement = server.judge.judgement(on: head, in: bytes, payload: payload, from: &state, now: seconds)
         }
-        var judged = Judged(verdict: verdict, answer: instead ?? server.answer(to: verdict))
+        var judged = Judged(judgement: judgement, answer: instead ?? server.answer(to: judgement))
         let answer = judged.answer
-        let isHeld = answer.status != nil && server.configuration.delay > .zero
-        let counted = instead == nil && !isHeld ? verdict : nil
+        let isDelayed = answer.status != nil && server.configuration.delay > .zero
+        let counted = instead == nil && !isDelayed ? judgement : nil
         server.recorder.counters.requestJudged(counted, payload: request.bodyCount)
 
         // Take it out of the server, so that the server can be passed on.
@@ -261,16 +261,16 @@ final class SimulatorConnection {
             server.ids.append(to: &id)
         }
         if server.recorder.keeps(head, in: bytes) {
-            let cause = instead == nil ? verdict.cause(of: head, in: bytes, payload, state.credential) : nil
+            let cause = instead == nil ? judgement.cause(of: head, in: bytes, payload, state.credential) : nil
             var facts = facts(of: request, server.now, answer, cause ?? answer.detail)
-            facts.channelRequest = ChannelRequest(route, head, in: bytes, verdict)
-            if isHeld {
+            facts.channelRequest = ReceivedChannelRequest(route, head, in: bytes, judgement)
+            if isDelayed {
                 let body = request.body.range
                 judgedRequest = .init(facts: facts, head: head, bytes: bytes.array, payload: body, id: id)
             } else {
                 server.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
             }
-            judgedDelivery = server.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
+            lastReceived = server.recorder.keepRequest(facts, head, in: bytes, id: id.span, payload: payload)
         }
         if let deadTokens = server.deadTokens, let seconds = answer.death(now: server.now),
             let token = Hexadecimal.bytes(of: bytes.extracting(head.deviceToken(in: bytes))), !token.isEmpty
@@ -282,7 +282,7 @@ final class SimulatorConnection {
         if status != 200 { judged.isHead = bytes.extracting(head.method.range).equals("HEAD") }
         server.block.reset(status: status)
         server.block.append(route == nil ? "apns-id" : "apns-request-id", id.span.bytes, indexing: .never)
-        if case .managed(let reply) = verdict, let channel = reply.channelID {
+        if case .managed(let reply) = judgement, let channel = reply.channelID {
             server.block.append("apns-channel-id", channel.span.bytes, indexing: .never)
         }
         if server.isSandbox, state.service == .pushes {
@@ -330,7 +330,7 @@ final class SimulatorConnection {
             guard server.recorder.keeps(head, in: bytes) else { return }
             var facts = facts(of: request, server.now, nil, detail)
             let route = ChannelRoute(of: head, in: bytes, at: state.service)
-            facts.channelRequest = ChannelRequest(route, head, in: bytes, nil)
+            facts.channelRequest = ReceivedChannelRequest(route, head, in: bytes, nil)
             let payload = bytes.extracting(request.body.range)
             server.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
         }
@@ -341,10 +341,10 @@ final class SimulatorConnection {
     private func answerHeld(_ server: inout ServerState) throws {
         guard nextDue != nil else { return }
         let now = MonotonicInstant.now
-        while let due = nextDue, due <= now, let answer = held.popFirst() {
+        while let due = nextDue, due <= now, let answer = delayed.popFirst() {
             let isOpen = try respond(to: answer.stream, answer.block, answer.body)
             server.recorder.settle(answer, unanswered: isOpen ? nil : GatewayAnswer.clientGone.detail)
-            if isOpen, let delivery = answer.delivery { answered.append(delivery) }
+            if isOpen, let received = answer.received { answered.append(received) }
         }
     }
 
@@ -364,7 +364,7 @@ final class SimulatorConnection {
         server.recorder.flush()
         let writing = try flush(&server)
         if writing == .ready(.read) {
-            for delivery in answered { server.recorder.answered(delivery) }
+            for received in answered { server.recorder.answered(received) }
             answered.removeAll(keepingCapacity: true)
         }
         return writing

@@ -55,7 +55,7 @@ actor SimulatorServer: SimulatorService {
         }
     }
 
-    var record: (statistics: SimulatorStatistics, deliveries: [Delivery]) {
+    var record: (statistics: SimulatorStatistics, requests: [ReceivedRequest]) {
         var statistics = state.recorder.counters.statistics
         statistics.connections = opened
         statistics.openConnections = open.count + binaryConnections
@@ -65,7 +65,7 @@ actor SimulatorServer: SimulatorService {
         if let counts = state.deadTokens?.list.withLock({ ($0.waiting, $0.sent) }) {
             (statistics.deadTokensWaiting, statistics.deadTokensTold) = counts
         }
-        return (statistics, state.recorder.deliveries)
+        return (statistics, state.recorder.requests)
     }
 
     /// Sends GOAWAY on every connection and closes all. Afterwards nothing of this server is left on the loop.

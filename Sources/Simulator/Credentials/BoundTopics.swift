@@ -6,7 +6,7 @@ struct BoundTopics: Sendable {
     /// The topics of a topic-specific key; empty for a key of the whole team.
     var ofKey: [[UInt8]] = []
 
-    func refusal(of app: Span<UInt8>, among topics: [[UInt8]]) -> Refusal? {
+    func refusal(of app: Span<UInt8>, among topics: [[UInt8]]) -> APNsRefusal? {
         if !ofKey.isEmpty, !ofKey.contains(where: { app.equals($0.span) }) { return .topicOfOtherKey }
         if topics.isEmpty { return nil }
         guard let place = topics.firstIndex(where: { app.equals($0.span) }) else { return .topicDisallowed }

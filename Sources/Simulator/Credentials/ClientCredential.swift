@@ -11,9 +11,9 @@ enum ClientCredential: Sendable {
         /// The topics that it may push to; empty for a certificate that names none, which may push to any.
         let topics: [[UInt8]]
         /// Why each push is refused; nil for a usable certificate.
-        let refusal: Refusal?
+        let refusal: APNsRefusal?
 
-        init(topics: [String], refusal: Refusal? = nil) {
+        init(topics: [String], refusal: APNsRefusal? = nil) {
             self.topics = topics.map { Array($0.utf8) }
             self.refusal = refusal
         }
@@ -41,7 +41,7 @@ enum ClientCredential: Sendable {
             return
         }
         let needed: CertificateFacts.Environments = environment == .sandbox ? .sandbox : .production
-        var refusal: Refusal?
+        var refusal: APNsRefusal?
         if now < facts.notBefore {
             refusal = .badCertificate
         } else if !facts.environments.isEmpty, !facts.environments.contains(needed) {

@@ -28,7 +28,7 @@ struct ProviderKeys {
     var acceptedTokens: Int { seen.count }
 
     /// Accepts the provider token, or throws the refusal.
-    mutating func verify(_ token: ProviderToken) throws(Refusal) {
+    mutating func verify(_ token: PresentedToken) throws(APNsRefusal) {
         if isPedantic, let oddity = token.oddity { throw oddity }
         if registered.isEmpty {
             try learn(token)
@@ -53,7 +53,7 @@ struct ProviderKeys {
         return !Set(one.topics).isDisjoint(with: other.topics)
     }
 
-    private mutating func learn(_ token: ProviderToken) throws(Refusal) {
+    private mutating func learn(_ token: PresentedToken) throws(APNsRefusal) {
         let digest = Digest.sha256(token.signedBytes.span.bytes)
         let candidates = P256Recovery.publicKeys(signature: token.signature, digest: digest)
         guard !candidates.isEmpty else { throw .tokenSignature }

@@ -11,7 +11,7 @@ final class DistantLink {
         var watch: WatchToken?
         var interest: Interest = []
         /// The bytes that this end has sent and that have not arrived at the other end.
-        var line: DelayLine
+        var queue: DelayQueue
         /// The bytes that have arrived at the other end but that it has not accepted yet.
         var output: [UInt8] = []
         var written = 0
@@ -21,12 +21,12 @@ final class DistantLink {
         /// Whether this end may send more.
         var isOpen = true
 
-        init(_ socket: consuming Socket, _ line: DelayLine) {
+        init(_ socket: consuming Socket, _ queue: DelayQueue) {
             self.socket = socket
-            self.line = line
+            self.queue = queue
         }
 
-        var isReading: Bool { isOpen && !line.isFull }
+        var isReading: Bool { isOpen && !queue.isFull }
     }
 
     private static let mostReads = 16
@@ -44,8 +44,8 @@ final class DistantLink {
         on loop: EventLoop
     ) throws(IOError) -> CInt {
         let (near, far) = try LoopbackPair().release()
-        let line = DelayLine(delay: roundTrip / 2, limit: limit)
-        DistantLink(End(client, line), End(Socket(owning: far), line), loop).updateWatches()
+        let queue = DelayQueue(delay: roundTrip / 2, limit: limit)
+        DistantLink(End(client, queue), End(Socket(owning: far), queue), loop).updateWatches()
         return near
     }
 
@@ -66,7 +66,7 @@ final class DistantLink {
 
     private func read(_ end: End) {
         for _ in 0..<Self.mostReads where end.isReading {
-            let item: DelayLine.Item
+            let item: DelayQueue.Item
             do throws(IOError) {
                 switch try end.socket.read(into: &room) {
                 case .bytes(let count): item = .bytes(Array(room[..<count]))
@@ -76,7 +76,7 @@ final class DistantLink {
             } catch {
                 item = .reset
             }
-            end.line.put(item, at: .now)
+            end.queue.put(item, at: .now)
             if item == .end || item == .reset { end.isOpen = false }
         }
         arm(end)
@@ -86,7 +86,7 @@ final class DistantLink {
 
     /// Writes the next item when it is due, unless the other end accepts nothing.
     private func arm(_ end: End) {
-        guard end.timer == nil, !end.isBlocked, !end.line.isClosed, let due = end.line.nextDue else { return }
+        guard end.timer == nil, !end.isBlocked, !end.queue.isClosed, let due = end.queue.nextDue else { return }
         end.timer = loop.schedule(at: due) { [self] in
             end.timer = nil
             write(from: end)
@@ -98,9 +98,9 @@ final class DistantLink {
     private func write(from end: End) {
         let other = other(than: end)
         end.isBlocked = false
-        while !end.line.isClosed {
+        while !end.queue.isClosed {
             if end.written == end.output.count {
-                guard let item = end.line.take(at: .now) else { break }
+                guard let item = end.queue.take(at: .now) else { break }
                 guard case .bytes(let bytes) = item else { return finish(end, isReset: item == .reset) }
                 (end.output, end.written) = (bytes, 0)
             }
@@ -113,7 +113,7 @@ final class DistantLink {
                 }
             } catch {
                 // The other end is gone, as reading from it will show. Further bytes are read and dropped.
-                end.line.close()
+                end.queue.close()
                 resetIfUnread(end)
             }
         }
@@ -123,14 +123,14 @@ final class DistantLink {
     /// The end, or the reset, of this end has arrived at the other.
     private func finish(_ end: End, isReset: Bool) {
         let other = other(than: end)
-        end.line.close()
+        end.queue.close()
         guard isReset else {
             other.socket.closeWriting()
             return resetIfUnread(other)
         }
         // The kernel sends the reset when the link, which has nothing left to wait for, closes the socket.
         other.socket.resetWhenClosed()
-        other.line.close()
+        other.queue.close()
         other.isOpen = false
         if let timer = other.timer.take() { loop.cancel(timer) }
     }
@@ -138,8 +138,8 @@ final class DistantLink {
     /// Resets an end that keeps sending after the other end is gone and its end has arrived, once the delay has passed.
     private func resetIfUnread(_ end: End) {
         let other = other(than: end)
-        guard end.isOpen, end.line.isClosed, !other.isOpen, other.line.isClosed else { return }
-        _ = loop.schedule(at: .now + end.line.delay) { [self] in
+        guard end.isOpen, end.queue.isClosed, !other.isOpen, other.queue.isClosed else { return }
+        _ = loop.schedule(at: .now + end.queue.delay) { [self] in
             end.socket.resetWhenClosed()
             end.isOpen = false
             updateWatch(end)
@@ -168,7 +168,7 @@ final class DistantLink {
             } catch {
                 // If there is no memory for a watch, the link cannot continue.
                 end.isOpen = false
-                other(than: end).line.close()
+                other(than: end).queue.close()
                 return
             }
         }

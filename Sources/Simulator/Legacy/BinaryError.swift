@@ -19,7 +19,7 @@ struct BinaryError: Equatable, Sendable {
 
 extension BinaryError.Status {
     /// Nil if the gateway accepts the notification. A dead token is accepted, and listed by the feedback service.
-    init?(_ verdict: Verdict, _ answer: GatewayAnswer) {
+    init?(_ judgement: Judgement, _ answer: GatewayAnswer) {
         switch (answer.status, answer.reason) {
         case (200, _), (410, _), (nil, _): return nil
         case (_, "Shutdown"): self = .shutdown
@@ -28,7 +28,7 @@ extension BinaryError.Status {
         case (_, "PayloadEmpty"): self = .missingPayload
         case (_, "BadTopic"), (_, "TopicDisallowed"): self = .topicSize
         case (413, _): self = .payloadSize
-        case (_, "BadDeviceToken") where verdict == .refused(.badDeviceToken): self = .tokenSize
+        case (_, "BadDeviceToken") where judgement == .refused(.badDeviceToken): self = .tokenSize
         case (_, "BadDeviceToken"), (_, "DeviceTokenNotForTopic"): self = .invalidToken
         case (500?, _), (503?, _): self = .processing
         default: self = .unknown

@@ -35,8 +35,8 @@ public struct DeadToken: Sendable, Hashable {
     }
 
     /// The entry in the feedback service's list.
-    var entry: FeedbackList.Entry {
+    var entry: DeadTokenList.Entry {
         let now = UInt32(truncatingIfNeeded: time(nil))
-        return FeedbackList.Entry(token: token, topic: topic.map { Array($0.utf8) }, seconds: seconds ?? now)
+        return DeadTokenList.Entry(token: token, topic: topic.map { Array($0.utf8) }, seconds: seconds ?? now)
     }
 }

@@ -40,7 +40,7 @@ actor FeedbackServer: SimulatorService {
     }
 
     /// Returns how many entries were sent completely. A failed write leaves the rest for the next client.
-    private func send(_ entries: [FeedbackList.Entry], over stream: inout TLSStream) async -> Int {
+    private func send(_ entries: [DeadTokenList.Entry], over stream: inout TLSStream) async -> Int {
         var room = cutAfter.take() ?? .max
         var sent = 0
         while sent < entries.count {

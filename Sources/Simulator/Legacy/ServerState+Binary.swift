@@ -25,13 +25,13 @@ extension ServerState {
         token.removeAll(keepingCapacity: true)
         for byte in bytes[notification.token] { token.append(hexadecimal: byte) }
         let payload = bytes.span.extracting(notification.payload)
-        let verdict = judge.verdict(on: notification, token: token.span, payload: payload, from: client.certificate)
-        let answer = answer(to: verdict)
-        recorder.counters.requestJudged(verdict, payload: payload.count)
-        let status = BinaryError.Status(verdict, answer)
+        let judgement = judge.judgement(on: notification, token: token.span, payload: payload, from: client.certificate)
+        let answer = answer(to: judgement)
+        recorder.counters.requestJudged(judgement, payload: payload.count)
+        let status = BinaryError.Status(judgement, answer)
         if recorder.keepsRequests { record(notification, token, from: client, answer, status) }
         if let deadTokens, let seconds = answer.death(now: now) {
-            let entry = FeedbackList.Entry(
+            let entry = DeadTokenList.Entry(
                 token: Array(bytes[notification.token]),
                 topic: client.certificate.topics.first,
                 seconds: seconds
@@ -97,9 +97,9 @@ extension ServerState {
                 "\(payload.count) bytes; command \(notification.command) takes \(notification.payloadLimit) at most"
         }
         recorder.log(facts, head, in: bytes.span, id: id.span, payload: payload)
-        // A delivery contains only what the client can know.
+        // A request that is kept contains only what the client can know.
         if answer.status != nil { facts.status = 200 }
         if let refusal, refusal != .shutdown { facts.status = UInt16(refusal.rawValue) }
-        _ = recorder.keepDelivery(facts, head, in: bytes.span, id: id.span, payload: payload)
+        _ = recorder.keepRequest(facts, head, in: bytes.span, id: id.span, payload: payload)
     }
 }

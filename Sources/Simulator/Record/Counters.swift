@@ -1,7 +1,7 @@
 /// Counters for the hot path: plain numbers by refusal and rule, from which ``SimulatorStatistics`` are computed on request.
 struct Counters {
     private let rules: [AnswerRule]
-    private var refusals = [Int](repeating: 0, count: Refusal.allCases.count)
+    private var refusals = [Int](repeating: 0, count: APNsRefusal.allCases.count)
     private var ruled: [Int]
     private var accepted = 0
     private var payloadBytes = 0
@@ -14,16 +14,16 @@ struct Counters {
     }
 
     /// Counts the answer to a request that was previously counted as unanswered.
-    mutating func heldAnswered(_ verdict: Verdict) {
+    mutating func delayedAnswered(_ judgement: Judgement) {
         rare.requests -= 1
         rare.unanswered -= 1
-        requestJudged(verdict, payload: 0)
+        requestJudged(judgement, payload: 0)
     }
 
-    /// Counts a request. If there is no verdict, it has no answer, or none yet.
-    mutating func requestJudged(_ verdict: Verdict?, payload: Int) {
+    /// Counts a request. If there is no judgement, it has no answer, or none yet.
+    mutating func requestJudged(_ judgement: Judgement?, payload: Int) {
         payloadBytes += payload
-        switch verdict {
+        switch judgement {
         case nil:
             rare.requests += 1
             rare.unanswered += 1
@@ -44,7 +44,7 @@ struct Counters {
         var statistics = rare
         statistics.payloadBytes = payloadBytes
         statistics.count(accepted, status: 200, reason: nil)
-        for (refusal, count) in zip(Refusal.allCases, refusals) {
+        for (refusal, count) in zip(APNsRefusal.allCases, refusals) {
             statistics.count(count, status: refusal.status, reason: refusal.reason?.description)
         }
         for (rule, count) in zip(rules, ruled) {

@@ -25,7 +25,7 @@ struct LogLine {
         /// Length and hash of the whole body, if only its beginning was kept.
         var longBody: (count: Int, digest: [UInt8])?
         /// Set for a request about channels, which has no device token.
-        var channelRequest: ChannelRequest?
+        var channelRequest: ReceivedChannelRequest?
     }
 
     private mutating func begin(_ now: Int64, _ connection: Int, _ line: inout [UInt8]) {

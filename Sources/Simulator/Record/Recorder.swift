@@ -1,8 +1,8 @@
-/// Records each request as the configuration demands: always counts, optionally log lines and deliveries.
+/// Records each request as the configuration demands: always counts, optionally log lines and requests.
 struct Recorder: ~Copyable {
     var counters: Counters
-    private(set) var deliveries: [Delivery] = []
-    private let keepsDeliveries: Bool
+    private(set) var requests: [ReceivedRequest] = []
+    private let recordsRequests: Bool
     private let observer: (@Sendable (SimulatorEvent) -> Void)?
     private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     private let prefix: [UInt8]
@@ -12,7 +12,7 @@ struct Recorder: ~Copyable {
 
     init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
         counters = Counters(rules: configuration.answers)
-        keepsDeliveries = configuration.recordsDeliveries
+        recordsRequests = configuration.recordsRequests
         observer = configuration.observer
         failureObserver = configuration.failureObserver
         prefix = Array(configuration.recordedPrefix.utf8)
@@ -26,7 +26,7 @@ struct Recorder: ~Copyable {
     var logs: Bool { log != nil }
 
     /// Whether more than counts is kept for some requests.
-    var keepsRequests: Bool { keepsDeliveries || observer != nil || logs }
+    var keepsRequests: Bool { recordsRequests || observer != nil || logs }
 
     /// Whether more than counts is kept for this request.
     func keeps(_ head: RequestHead, in bytes: Span<UInt8>) -> Bool {
@@ -48,10 +48,10 @@ struct Recorder: ~Copyable {
         line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
     }
 
-    /// A held answer was sent, or will not be sent for the given reason.
-    mutating func settle(_ held: HeldAnswer, unanswered reason: String?) {
-        if reason == nil { counters.heldAnswered(held.verdict) }
-        guard let request = held.request else { return }
+    /// A delayed answer was sent, or will not be sent for the given reason.
+    mutating func settle(_ delayed: DelayedAnswer, unanswered reason: String?) {
+        if reason == nil { counters.delayedAnswered(delayed.judgement) }
+        guard let request = delayed.request else { return }
         var facts = request.facts
         if let reason { (facts.status, facts.reason, facts.detail) = (nil, nil, reason) }
         let bytes = request.bytes.span
@@ -60,18 +60,18 @@ struct Recorder: ~Copyable {
     }
 
     /// Keeps the request and calls the observer. Returns what to pass to ``answered(_:)``.
-    mutating func keepDelivery(
+    mutating func keepRequest(
         _ facts: LogLine.Facts,
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         id: Span<UInt8>,
         payload: Span<UInt8>
-    ) -> Delivery? {
-        guard keepsDeliveries || observer != nil else { return nil }
+    ) -> ReceivedRequest? {
+        guard recordsRequests || observer != nil else { return nil }
         func text(_ part: RequestHead.Part, _ bytes: Span<UInt8>) -> String? {
             part.isPresent ? bytes.extracting(part.range).text : nil
         }
-        let delivery = Delivery(
+        let received = ReceivedRequest(
             time: facts.now,
             connection: facts.connection,
             stream: facts.stream,
@@ -89,10 +89,10 @@ struct Recorder: ~Copyable {
             status: facts.status.map(Int.init),
             reason: facts.reason
         )
-        if keepsDeliveries { deliveries.append(delivery) }
+        if recordsRequests { requests.append(received) }
         guard let observer else { return nil }
-        observer(.received(delivery))
-        return delivery
+        observer(.received(received))
+        return received
     }
 
     /// Records a failed connection at once, because nothing may come after it.
@@ -103,7 +103,7 @@ struct Recorder: ~Copyable {
         failureObserver?(failure)
     }
 
-    func answered(_ delivery: Delivery) { observer?(.answered(delivery)) }
+    func answered(_ received: ReceivedRequest) { observer?(.answered(received)) }
 
     /// Writes the lines. Call it before sending answers, so that a client that has its answer finds its line.
     mutating func flush() {

@@ -12,7 +12,7 @@ import Testing
         _ test: (APNsSimulator, Gateway, HTTP2Backend) async throws -> R
     ) async throws -> R {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         try change(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
@@ -102,7 +102,7 @@ import Testing
             let tokens = (0..<10_000).map(token)
             let result = try await APNs(connection).send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
             #expect(result.accepted == 10_000)
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.map(\.token).sorted() == tokens)
             #expect(Set(deliveries.map(\.apnsID)).count == 10_000)
         }
@@ -151,7 +151,7 @@ import Testing
         } _: { simulator, gateway, backend in
             let outcomes = await backend.deliver(batch(2000, digits: 64), to: gateway, with: try certificate(simulator))
             #expect(outcomes.count { $0.verdict == .accepted } == 2000)
-            let delivered = await simulator.deliveries().filter { $0.status == 200 }
+            let delivered = await simulator.receivedRequests().filter { $0.status == 200 }
             #expect(delivered.count == 2000)
             #expect(Set(delivered.map(\.token)).count == 2000)
         }
@@ -167,7 +167,7 @@ import Testing
         } _: { simulator, gateway, backend in
             let batch = batch(2000, digits: 64)
             let outcomes = await backend.deliver(batch, to: gateway, with: try certificate(simulator))
-            let delivered = Set(await simulator.deliveries().filter { $0.status == 200 }.map(\.token))
+            let delivered = Set(await simulator.receivedRequests().filter { $0.status == 200 }.map(\.token))
             for (index, outcome) in outcomes.enumerated() where outcome.verdict == .accepted {
                 #expect(delivered.contains(batch.token(of: index)))
             }

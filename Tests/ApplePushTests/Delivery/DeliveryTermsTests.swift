@@ -122,7 +122,7 @@ import Testing
     @Test func `when the permit ends, pushes that wait for a stream are safe and are not sent afterwards`() async throws
     {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         configuration.maximumStreams = 5
         configuration.delay = .seconds(2)
         let simulator = try APNsSimulator(configuration)
@@ -141,7 +141,7 @@ import Testing
             #expect(count(await rest.outcomes()) == [.safe: 15, .accepted: 5])
             let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
             #expect(count(later) == [.accepted: 3])
-            let received = await simulator.deliveries()
+            let received = await simulator.receivedRequests()
             #expect(received.count == 1 + 5 + 3)
         }
         await simulator.stop()

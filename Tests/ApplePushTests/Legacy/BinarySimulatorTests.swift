@@ -21,7 +21,7 @@ import Testing
         var configuration = SimulatorConfiguration()
         configuration.binaryPort = 0
         configuration.feedbackPort = 0
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         try configure(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
@@ -57,7 +57,7 @@ import Testing
             )
             let result = try await apns.send(message)
             #expect(result.failed.isEmpty && !result.needsRetry)
-            let delivery = try #require(await simulator.deliveries().first)
+            let delivery = try #require(await simulator.receivedRequests().first)
             #expect(delivery.token == Self.token("aa", 1))
             #expect(delivery.priority == "5")
             #expect(delivery.expiration == "1700000000")
@@ -92,7 +92,7 @@ import Testing
             let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
             #expect(result.failed.keys.sorted() == [tokens[0]])
             #expect(!result.needsRetry)
-            let accepted = await simulator.deliveries().filter { $0.status == 200 }.map(\.token)
+            let accepted = await simulator.receivedRequests().filter { $0.status == 200 }.map(\.token)
             #expect(accepted == Array(tokens.dropFirst()))
             #expect(await simulator.statistics().connections == 2)
         }
@@ -135,7 +135,7 @@ import Testing
             let tokens = (0..<450).map { Self.token("aa", $0) }
             let result = try await apns.send(try Message(tokens: tokens, alert: "Hello"))
             #expect(result.failed.isEmpty && !result.needsRetry)
-            #expect(await simulator.deliveries().map(\.token).filter { !$0.isEmpty } == tokens)
+            #expect(await simulator.receivedRequests().map(\.token).filter { !$0.isEmpty } == tokens)
             #expect(await simulator.statistics().goAways == 4)
         }
     }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (OutcomeRules.Ending.neverSubmitted, Outcome.Verdict.safe),
+        (OutcomeRules.PushEnding.neverSubmitted, Outcome.Verdict.safe),
         (.streamEnded(status: 0, isSurelyUnprocessed: true), .safe),
         (.streamEnded(status: 0, isSurelyUnprocessed: false), .unknown),
         (.streamEnded(status: 410, isSurelyUnprocessed: false), .unknown),
@@ -25,7 +25,7 @@ import Testing
         (.unsendable, .rejected),
     ])
     func `without a full answer a push is safe only if it was certainly not processed`(
-        ending: OutcomeRules.Ending,
+        ending: OutcomeRules.PushEnding,
         verdict: Outcome.Verdict
     ) {
         #expect(OutcomeRules.outcome(of: ending).verdict == verdict)

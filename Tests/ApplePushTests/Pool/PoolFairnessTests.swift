@@ -29,7 +29,7 @@ import Testing
                     #expect(await all?.outcomes.allSatisfy { $0.verdict == .accepted } == true)
                     let place = try #require(server.seen.firstIndex { $0.token.count == 10 })
                     // Those in flight go before it, and at most what is left of the large one's quantum.
-                    #expect(place <= 100 + streams + DeliveryLine.share)
+                    #expect(place <= 100 + streams + DeliveryOrder.share)
                 }
             }
         )

@@ -31,8 +31,8 @@ import Testing
                 )
             )
             let bundle = shop.folder.file("shop.p12")
-            try Fixtures.bundle.write(to: URL(filePath: bundle))
-            let passphrase = try shop.folder.write("passphrase", Fixtures.passphrase)
+            try CredentialFixtures.bundle.write(to: URL(filePath: bundle))
+            let passphrase = try shop.folder.write("passphrase", CredentialFixtures.passphrase)
             let credential = ["--file", bundle, "--passphrase-file", passphrase]
             let commands: [(words: [String], rows: [String])] = [
                 (["credential", "import", "new"] + credential, ["(\"add credential\",)"]),

@@ -121,13 +121,13 @@ import Testing
 
     @Test func `a p12 and an encrypted key are imported with their passphrase from a file`() async throws {
         try await withSchema { run, folder, _ in
-            let passphrase = try folder.write("passphrase", Fixtures.passphrase + "\n")
+            let passphrase = try folder.write("passphrase", CredentialFixtures.passphrase + "\n")
             let bundle = folder.file("cert.p12")
-            try Fixtures.bundle.write(to: .init(filePath: bundle))
+            try CredentialFixtures.bundle.write(to: .init(filePath: bundle))
             let first = try await run("credential", "import", "one", "--file", bundle, "--passphrase-file", passphrase)
             #expect(first.status == 0 && first.output.contains("com.example.fixture"))
-            let certificate = try folder.write("cert.pem", Fixtures.certificate)
-            let key = try folder.write("key.pem", Fixtures.encryptedKey)
+            let certificate = try folder.write("cert.pem", CredentialFixtures.certificate)
+            let key = try folder.write("key.pem", CredentialFixtures.encryptedKey)
             let second = try await run(
                 "credential",
                 "import",
@@ -159,7 +159,7 @@ import Testing
     @Test func `an app is added once, paused, resumed and removed`() async throws {
         try await withSchema { run, folder, _ in
             try await importCertificate("shop", in: folder, run)
-            let root = try folder.write("ca.pem", Fixtures.certificate)
+            let root = try folder.write("ca.pem", CredentialFixtures.certificate)
             let added = try await run(
                 "app",
                 "add",

@@ -40,7 +40,7 @@ import Testing
                 let run = try await ProgramRun.run(words, environment: environment)
                 #expect(run.status == 0, "\(words): \(run.output)\(run.errors)")
             }
-            #expect(await shop.gateway.deliveries().count == 2)
+            #expect(await shop.gateway.receivedRequests().count == 2)
         }
     }
 

@@ -93,7 +93,7 @@ import Testing
             let worker = try shop.start("worker", "--log-level", "debug")
             try await TestLoop.with { loop in
                 try await shop.enqueue(3)
-                try await loop.eventually("the pushes are sent") { await shop.gateway.deliveries().count == 3 }
+                try await loop.eventually("the pushes are sent") { await shop.gateway.receivedRequests().count == 3 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
             said += worker.said
@@ -109,7 +109,7 @@ import Testing
                 _ = await dashboard.post("/login", "password=\(password)")
                 _ = await dashboard.get("/")
             }
-            let tokens = Set(await shop.gateway.deliveries().compactMap(\.authorization)).compactMap {
+            let tokens = Set(await shop.gateway.receivedRequests().compactMap(\.authorization)).compactMap {
                 $0.split(separator: " ").last.map(String.init)
             }
             #expect(tokens.count == 1)

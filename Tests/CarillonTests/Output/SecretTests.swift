@@ -91,12 +91,12 @@ import Testing
     @Test func `a passphrase and a private key, in files, variables and rows`() async throws {
         try await Shop.with { shop in
             var hearing = Hearing()
-            let certificate = try shop.folder.write("cert.pem", Fixtures.certificate)
-            let key = try shop.folder.write("key.pem", Fixtures.encryptedKey)
+            let certificate = try shop.folder.write("cert.pem", CredentialFixtures.certificate)
+            let key = try shop.folder.write("key.pem", CredentialFixtures.encryptedKey)
             let wrong = try shop.folder.write("wrong", "canary-wrong\n")
             let bundle = shop.folder.file("bird.p12")
-            try Fixtures.bundle.write(to: URL(filePath: bundle))
-            let right = try shop.folder.write("right", Fixtures.passphrase + "\n")
+            try CredentialFixtures.bundle.write(to: URL(filePath: bundle))
+            let right = try shop.folder.write("right", CredentialFixtures.passphrase + "\n")
             let long = try shop.folder.write("long", String(repeating: "canary-long ", count: 500))
             let files = ["credential", "import", "bird", "--file", certificate, "--key", key]
             let nowhere = ["--database", "postgresql://u:canary-none@127.0.0.1:1/none"]
@@ -124,12 +124,14 @@ import Testing
                 try await shop.database.connection.script(row + "('long', 'x', 'y', repeat('canary ', 1000))")
             }
             hearing.heard("\(try #require(quoted))", by: "the limit of a passphrase")
-            let secretLine = String(try #require(Fixtures.encryptedKey.split(separator: "\n").dropFirst(2).first))
+            let secretLine = String(
+                try #require(CredentialFixtures.encryptedKey.split(separator: "\n").dropFirst(2).first)
+            )
             // As somebody inserts them by hand.
             try await shop.database.connection.script(
                 """
-                UPDATE carillon.certificates SET certificate = '\(Fixtures.certificate)',
-                    private_key = '\(Fixtures.encryptedKey)', passphrase = 'canary-wrong', status = NULL;
+                UPDATE carillon.certificates SET certificate = '\(CredentialFixtures.certificate)',
+                    private_key = '\(CredentialFixtures.encryptedKey)', passphrase = 'canary-wrong', status = NULL;
                 \(row) ('spoilt', 'canary-certificate', 'canary-key', 'canary-pass'), ('empty', NULL, 'canary', NULL)
                 """
             )

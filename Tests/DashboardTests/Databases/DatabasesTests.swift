@@ -17,7 +17,7 @@ import Testing
                     "INSERT INTO carillon.apps (name, topic, paused) VALUES ('news', 'com.example.news', true)"
                 )
                 let urls = [shop.database.url, other.url, "postgresql://127.0.0.1:1/none"]
-                let places = DatabasePlace.of(urls)
+                let places = DatabaseMount.of(urls)
                 try await body(urls.joined(separator: "\n"), shop, other, places.map { $0.path("/") })
             }
         }
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `each database has addresses of its own`() {
         let urls = ["postgresql://a/b.c", "postgresql://a.b/c", "postgresql://a/d"]
-        let paths = DatabasePlace.of(urls).map { $0.path("/apps") }
+        let paths = DatabaseMount.of(urls).map { $0.path("/apps") }
         #expect(Set(paths).count == 3, "\(paths)")
     }
 

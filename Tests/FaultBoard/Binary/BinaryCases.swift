@@ -107,7 +107,7 @@ import Testing
                     if next.token.isEmpty {
                         barriers.wrappingAdd(1, ordering: .relaxed)
                     } else {
-                        scene.record.note(.received(Delivery(next, on: line.number)))
+                        scene.record.note(.received(ReceivedRequest(next, on: line.number)))
                     }
                 }
             } test: { gateway, port in
@@ -130,7 +130,7 @@ import Testing
     }
 }
 
-extension Delivery {
+extension ReceivedRequest {
     /// A notification that a gateway has accepted, which it does without an answer.
     fileprivate init(_ notification: BinaryNotification, on connection: Int) {
         self.init(

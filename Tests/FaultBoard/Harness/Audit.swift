@@ -22,7 +22,7 @@ struct Audit {
 
     let committed: [String: Ledger.Message]
     let maybe: [String: Ledger.Message]
-    let outcomes: Outcomes
+    let outcomes: RecordedOutcomes
     /// By token.
     let sightings: [String: Sightings]
     let allowance: Allowance
@@ -30,7 +30,7 @@ struct Audit {
     /// 200s beyond the first of each push.
     private(set) var duplicates = 0
 
-    init(_ ledger: Ledger, _ outcomes: Outcomes, _ deliveries: [Delivery], _ allowance: Allowance) {
+    init(_ ledger: Ledger, _ outcomes: RecordedOutcomes, _ deliveries: [ReceivedRequest], _ allowance: Allowance) {
         committed = ledger.committed
         maybe = ledger.maybe
         self.outcomes = outcomes
@@ -97,7 +97,7 @@ struct Audit {
         return sightings.first.topic == message.topic && sightings.first.payload.elementsEqual(message.payload.utf8)
     }
 
-    private mutating func check(_ failure: Outcomes.Failure, of message: Ledger.Message) {
+    private mutating func check(_ failure: RecordedOutcomes.Failure, of message: Ledger.Message) {
         if let status = failure.status {
             let answer = "\(status) \(failure.reason)"
             guard sightings[failure.token]?.refusals.contains(answer) != true else { return }

@@ -13,8 +13,8 @@ import Testing
         payload: String = "{}",
         status: Int? = 200,
         reason: String? = nil
-    ) -> Delivery {
-        Delivery(
+    ) -> ReceivedRequest {
+        ReceivedRequest(
             time: 0,
             connection: 1,
             stream: 1,
@@ -36,15 +36,15 @@ import Testing
 
     private func breaches(
         sent: Int = 1,
-        failures: [Outcomes.Failure] = [],
-        _ deliveries: [Delivery],
-        _ change: (inout Outcomes) -> Void = { _ in },
+        failures: [RecordedOutcomes.Failure] = [],
+        _ deliveries: [ReceivedRequest],
+        _ change: (inout RecordedOutcomes) -> Void = { _ in },
         _ allowance: Audit.Allowance = Audit.Allowance()
     ) -> [String] {
         let ledger = Ledger()
         ledger.committed([Self.message])
-        var outcomes = Outcomes()
-        outcomes.results["m0"] = [Outcomes.Result(sent: sent, failed: failures.count, expired: 0, cancelled: 0)]
+        var outcomes = RecordedOutcomes()
+        outcomes.results["m0"] = [RecordedOutcomes.Result(sent: sent, failed: failures.count, expired: 0, cancelled: 0)]
         outcomes.failures["m0"] = failures.isEmpty ? nil : failures
         change(&outcomes)
         return Audit(ledger, outcomes, deliveries, allowance).breaches.map(\.invariant)
@@ -56,7 +56,7 @@ import Testing
 
     @Test func `a message without a result, or with two, is a breach`() {
         #expect(breaches([delivery()]) { $0.results = [:] } == ["I1"])
-        let again = Outcomes.Result(sent: 1, failed: 0, expired: 0, cancelled: 0)
+        let again = RecordedOutcomes.Result(sent: 1, failed: 0, expired: 0, cancelled: 0)
         #expect(breaches([delivery()]) { $0.results["m0"]?.append(again) } == ["I1"])
     }
 
@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `a failure with a reason that no answer had is a breach`() {
-        let unregistered = Outcomes.Failure(token: Self.token, status: 410, reason: "Unregistered", attempt: 1)
-        let poison = Outcomes.Failure(token: Self.token, status: nil, reason: "Poison", attempt: 1)
+        let unregistered = RecordedOutcomes.Failure(token: Self.token, status: 410, reason: "Unregistered", attempt: 1)
+        let poison = RecordedOutcomes.Failure(token: Self.token, status: nil, reason: "Poison", attempt: 1)
         #expect(breaches(sent: 0, failures: [unregistered], [delivery()]) == ["I3"])
         #expect(breaches(sent: 0, failures: [unregistered], [delivery(status: 410, reason: "Unregistered")]) == [])
         #expect(breaches(sent: 0, failures: [poison], []) == ["I3"])
@@ -97,7 +97,7 @@ import Testing
     @Test func `a commit of unknown outcome is right either way`() {
         let ledger = Ledger()
         ledger.unsure([Self.message])
-        #expect(Audit(ledger, Outcomes(), [], Audit.Allowance()).breaches.isEmpty)
-        #expect(Audit(ledger, Outcomes(), [delivery()], Audit.Allowance()).breaches.map(\.invariant) == ["I1"])
+        #expect(Audit(ledger, RecordedOutcomes(), [], Audit.Allowance()).breaches.isEmpty)
+        #expect(Audit(ledger, RecordedOutcomes(), [delivery()], Audit.Allowance()).breaches.map(\.invariant) == ["I1"])
     }
 }

@@ -32,7 +32,7 @@ extension Scene {
         await vigil.end()
         let audit = Audit(
             ledger,
-            try await Outcomes.read(by: client),
+            try await RecordedOutcomes.read(by: client),
             // A barrier of the binary protocol has no device token.
             record.deliveries.filter { !$0.token.isEmpty },
             Audit.Allowance(duplicates: duplicates, localReasons: localReasons)

@@ -27,7 +27,7 @@ struct Scene: Sendable {
     let folder: TemporaryFolder
     let fleet: Fleet
     let ledger = Ledger()
-    let record: Record
+    let record: Arrivals
     let vigil: Vigil
     let numbers = Counter()
 
@@ -39,7 +39,7 @@ struct Scene: Sendable {
         _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (Scene) async throws -> Void
     ) async throws {
-        let record = Record()
+        let record = Arrivals()
         var configuration = SimulatorConfiguration()
         // As far away as Apple, so that faults find pushes in flight, and the load is limited.
         configuration.delay = .milliseconds(50)

@@ -7,14 +7,14 @@ struct Sightings {
     private(set) var refusals: [String] = []
     /// Requests without an answer.
     private(set) var unanswered = 0
-    let first: Delivery
+    let first: ReceivedRequest
 
     var requests: Int { accepted + refusals.count + unanswered }
 
     /// How a later request differs from the first.
     private(set) var difference: String?
 
-    mutating func add(_ delivery: Delivery) {
+    mutating func add(_ delivery: ReceivedRequest) {
         switch delivery.status {
         case 200: accepted += 1
         case nil: unanswered += 1
@@ -23,7 +23,7 @@ struct Sightings {
         if difference == nil { difference = Self.difference(of: delivery, from: first) }
     }
 
-    private static func difference(of one: Delivery, from other: Delivery) -> String? {
+    private static func difference(of one: ReceivedRequest, from other: ReceivedRequest) -> String? {
         if one.hasIdentity, one.apnsID != other.apnsID { return "apns-id \(one.apnsID) and \(other.apnsID)" }
         if one.payload != other.payload { return "another body" }
         if one.topic != other.topic { return "another topic" }
@@ -36,7 +36,7 @@ struct Sightings {
     }
 
     /// By token.
-    static func sorted(_ deliveries: [Delivery]) -> [String: Sightings] {
+    static func sorted(_ deliveries: [ReceivedRequest]) -> [String: Sightings] {
         var sightings: [String: Sightings] = [:]
         for delivery in deliveries {
             sightings[delivery.token, default: Sightings(nothingOf: delivery)].add(delivery)
@@ -44,12 +44,12 @@ struct Sightings {
         return sightings
     }
 
-    private init(nothingOf delivery: Delivery) {
+    private init(nothingOf delivery: ReceivedRequest) {
         first = delivery
     }
 }
 
-extension Delivery {
+extension ReceivedRequest {
     /// A notification of the binary protocol has a number of its connection instead.
     var hasIdentity: Bool { Int(apnsID) == nil }
 }

@@ -13,7 +13,7 @@ import Testing
         let number: Int
         let status: Int?
 
-        init?(_ delivery: Delivery) {
+        init?(_ delivery: ReceivedRequest) {
             let text = String(decoding: delivery.payload, as: UTF8.self)
             guard let found = text.firstMatch(of: #/^{"aps":{"timestamp":(\d+),"event":"update",.*"n":(\d+)/#),
                 let stamp = Int64(found.output.1), let number = Int(found.output.2)

@@ -75,7 +75,7 @@ extension Scene {
     }
 
     /// The gateway kills it when it receives or has answered the Nth request.
-    private func crash(at number: Int, _ moment: Record.Moment) async throws -> Int {
+    private func crash(at number: Int, _ moment: Arrivals.Moment) async throws -> Int {
         let victim = try await self.victim()
         record.at(number, moment) { victim.kill() }
         try await enqueue(1000)

@@ -47,8 +47,8 @@ import Testing
                 application: "test",
                 timeout: limit
             )
-            #expect(source.silentHost?.place?.port == "\(silent.port)")
-            #expect(connection.place.port != "\(silent.port)")
+            #expect(source.silentHost?.server?.port == "\(silent.port)")
+            #expect(connection.server.port != "\(silent.port)")
             await connection.close()
         }
     }

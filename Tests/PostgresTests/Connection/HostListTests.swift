@@ -6,21 +6,21 @@ import Testing
     private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")
 
     @Test func `continues after the one that did not answer`() {
-        let rest = list.after(ServerPlace(host: "a", port: "1"))
+        let rest = list.after(ServerAddress(host: "a", port: "1"))
         #expect(rest?.keywords.map(\.value) == ["b,c", "2,3"])
-        #expect(rest?.after(ServerPlace(host: "b", port: "2"))?.keywords.map(\.value) == ["c", "3"])
-        #expect(list.after(ServerPlace(host: "c", port: "3")) == nil)
-        #expect(list.after(ServerPlace(host: "d", port: "1")) == nil)
+        #expect(rest?.after(ServerAddress(host: "b", port: "2"))?.keywords.map(\.value) == ["c", "3"])
+        #expect(list.after(ServerAddress(host: "c", port: "3")) == nil)
+        #expect(list.after(ServerAddress(host: "d", port: "1")) == nil)
     }
 
     @Test func `uses a single port for all`() {
         let list = HostList(host: "a,b", address: "", port: "5433")
-        #expect(list.after(ServerPlace(host: "a", port: "5433"))?.keywords.map(\.value) == ["b", "5433"])
+        #expect(list.after(ServerAddress(host: "a", port: "5433"))?.keywords.map(\.value) == ["b", "5433"])
     }
 
     @Test func `has the silent one last`() {
-        #expect(list.withLast(ServerPlace(host: "a", port: "1"))?.keywords.map(\.value) == ["b,c,a", "2,3,1"])
-        #expect(list.withLast(ServerPlace(host: "a", port: "2")) == nil)
+        #expect(list.withLast(ServerAddress(host: "a", port: "1"))?.keywords.map(\.value) == ["b,c,a", "2,3,1"])
+        #expect(list.withLast(ServerAddress(host: "a", port: "2")) == nil)
     }
 
     @Test func `counts what a string names`() throws {

@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct SilenceLimitTests {
     @Test func `the time is about a lease, from 5 to 15 seconds`() {
-        #expect(SilenceWatch.limit(lease: .seconds(2)) == .seconds(5))
-        #expect(SilenceWatch.limit(lease: .seconds(9)) == .seconds(9))
-        #expect(SilenceWatch.limit(lease: .seconds(600)) == .seconds(15))
+        #expect(SilenceState.limit(lease: .seconds(2)) == .seconds(5))
+        #expect(SilenceState.limit(lease: .seconds(9)) == .seconds(9))
+        #expect(SilenceState.limit(lease: .seconds(600)) == .seconds(15))
     }
 }

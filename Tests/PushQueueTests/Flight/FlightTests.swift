@@ -9,11 +9,11 @@ import Testing
 /// What a flight needs next, told what happened, without a database, a gateway or a clock.
 @Suite struct FlightTests {
     /// A worker, one of its flights and the time.
-    private struct Scene {
+    private struct FlightUnderTest {
         var state: WorkerState
         var flight: Flight
         var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-        var news: [Flight.News] = []
+        var reports: [Flight.Report] = []
 
         /// - Parameter app: The second one has a rate of 40 a second, and 3 background pushes an hour to a device.
         init(app: Int32 = 1) throws {
@@ -33,7 +33,7 @@ import Testing
         /// Says in a word or two what it needs next.
         mutating func tell(_ event: Flight.Event) -> String {
             let step = flight.next(after: event, in: &state, at: now)
-            news += flight.takeNews()
+            reports += flight.takeReports()
             return switch step {
             case .claim: "claim"
             case .ask(.order, _, let updates): "order \(updates.count)"
@@ -80,11 +80,11 @@ import Testing
         }
 
         var events: [WorkerEvent] {
-            news.compactMap { if case .happened(let event) = $0 { event } else { nil } }
+            reports.compactMap { if case .happened(let event) = $0 { event } else { nil } }
         }
 
         var settled: Settlement.Tally {
-            news.reduce(into: Settlement.Tally()) { sum, item in
+            reports.reduce(into: Settlement.Tally()) { sum, item in
                 if case .settled(let settlement, _) = item { sum += settlement.tally }
             }
         }
@@ -95,192 +95,192 @@ import Testing
     private let gone = PostgresError(.closed, "the connection is gone", effect: .unknown)
 
     @Test func `a claim is sent and settled, and its flight ends`() throws {
-        var scene = try Scene()
-        #expect(scene.claimed(2) == "deliver 2")
-        #expect(scene.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
-        #expect(scene.tell(.written(.written)) == "end")
-        #expect(scene.settled.sent == 2)
-        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+        var trial = try FlightUnderTest()
+        #expect(trial.claimed(2) == "deliver 2")
+        #expect(trial.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
+        #expect(trial.tell(.written(.written)) == "end")
+        #expect(trial.settled.sent == 2)
+        #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
     }
 
     @Test func `a claim that is empty, or not made, ends its flight`() throws {
         for event in [
             Flight.Event.claimFailed(.connection), .claimFailed(.everything), .claimed(ClaimRows()), .abandoned,
         ] {
-            var scene = try Scene()
-            #expect(scene.tell(event) == "end")
-            #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+            var trial = try FlightUnderTest()
+            #expect(trial.tell(event) == "end")
+            #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
         }
     }
 
     @Test func `the first part is settled early, and the rest when it has ended`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(3)
-        #expect(scene.delivered([.accepted, .pending, .accepted], hasRest: true) == "write [0, 2] as settlement 0")
-        #expect(scene.tell(.written(.written)) == "await the rest")
-        #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.accepted, .accepted, .accepted]) == "write [1] as settlement 1")
-        #expect(scene.tell(.written(.written)) == "end")
-        #expect(scene.settled.sent == 3)
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(3)
+        #expect(trial.delivered([.accepted, .pending, .accepted], hasRest: true) == "write [0, 2] as settlement 0")
+        #expect(trial.tell(.written(.written)) == "await the rest")
+        #expect(trial.state.schedule.inFlight == 1)
+        #expect(trial.delivered([.accepted, .accepted, .accepted]) == "write [1] as settlement 1")
+        #expect(trial.tell(.written(.written)) == "end")
+        #expect(trial.settled.sent == 3)
     }
 
     @Test func `a first part that PostgreSQL rejects is written with the rest`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(2)
-        _ = scene.delivered([.accepted, .pending], hasRest: true)
-        #expect(scene.tell(.failed(refused)) == "await the rest")
-        #expect(scene.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(2)
+        _ = trial.delivered([.accepted, .pending], hasRest: true)
+        #expect(trial.tell(.failed(refused)) == "await the rest")
+        #expect(trial.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
     }
 
     @Test func `a settlement that PostgreSQL rejects is cut until the job at fault is alone`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(2)
-        _ = scene.delivered([.accepted, .accepted])
-        #expect(scene.tell(.failed(refused)) == "write [0] as settlement 0")
-        #expect(scene.tell(.failed(refused)) == "wait")
-        #expect(scene.tell(.waited) == "write [0] as settlement 0")
-        for _ in 0..<2 { #expect(scene.tell(.failed(refused)) == "wait") }
-        #expect(scene.tell(.waited) == "write what can be of 0 as settlement 0")
-        #expect(scene.tell(.written(.written)) == "write [1] as settlement 1")
-        #expect(scene.tell(.written(.written)) == "end")
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(2)
+        _ = trial.delivered([.accepted, .accepted])
+        #expect(trial.tell(.failed(refused)) == "write [0] as settlement 0")
+        #expect(trial.tell(.failed(refused)) == "wait")
+        #expect(trial.tell(.waited) == "write [0] as settlement 0")
+        for _ in 0..<2 { #expect(trial.tell(.failed(refused)) == "wait") }
+        #expect(trial.tell(.waited) == "write what can be of 0 as settlement 0")
+        #expect(trial.tell(.written(.written)) == "write [1] as settlement 1")
+        #expect(trial.tell(.written(.written)) == "end")
         let unrecorded = WorkerEvent.unrecorded(
             app: "app 1",
             message: 1,
             error: "violates a constraint",
             isWritten: true
         )
-        #expect(scene.events.first?.text == unrecorded.text)
+        #expect(trial.events.first?.text == unrecorded.text)
     }
 
     @Test func `a settlement whose answer was lost is written again, and counts as written`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(1)
-        _ = scene.delivered([.accepted])
-        scene.state.reconnection.disconnected(at: scene.now, isOwnFault: false)
-        #expect(scene.tell(.failed(gone)) == "write [0] as settlement 0")
-        #expect(scene.tell(.written(.before)) == "end")
-        #expect(scene.settled.sent == 1)
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(1)
+        _ = trial.delivered([.accepted])
+        trial.state.reconnection.disconnected(at: trial.now, isOwnFault: false)
+        #expect(trial.tell(.failed(gone)) == "write [0] as settlement 0")
+        #expect(trial.tell(.written(.before)) == "end")
+        #expect(trial.settled.sent == 1)
     }
 
     @Test func `a claim that was taken over is not counted, and its rest is not written`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(2)
-        _ = scene.delivered([.accepted, .pending], hasRest: true)
-        #expect(scene.tell(.written(.lost)) == "await the rest")
-        #expect(scene.delivered([.accepted, .accepted]) == "end")
-        #expect(scene.settled == Settlement.Tally())
-        #expect(scene.events.first?.text == WorkerEvent.stale(claim: 5).text)
-        #expect(scene.state.schedule.inFlight == 0)
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(2)
+        _ = trial.delivered([.accepted, .pending], hasRest: true)
+        #expect(trial.tell(.written(.lost)) == "await the rest")
+        #expect(trial.delivered([.accepted, .accepted]) == "end")
+        #expect(trial.settled == Settlement.Tally())
+        #expect(trial.events.first?.text == WorkerEvent.stale(claim: 5).text)
+        #expect(trial.state.schedule.inFlight == 0)
     }
 
     @Test func `jobs that may no longer be sent go back`() throws {
-        var scene = try Scene()
-        _ = scene.state.drainRequested()
-        #expect(scene.claimed(2) == "release")
-        #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == "release")
-        #expect(scene.tell(.released) == "end")
-        #expect(scene.state.schedule.isIdle)
+        var trial = try FlightUnderTest()
+        _ = trial.state.drainRequested()
+        #expect(trial.claimed(2) == "release")
+        #expect(trial.tell(.failed(short)) == "wait")
+        #expect(trial.tell(.waited) == "release")
+        #expect(trial.tell(.released) == "end")
+        #expect(trial.state.schedule.isIdle)
     }
 
     @Test func `a claim whose release PostgreSQL rejects three times keeps its row`() throws {
-        var scene = try Scene()
-        _ = scene.state.drainRequested()
-        _ = scene.claimed(1)
+        var trial = try FlightUnderTest()
+        _ = trial.state.drainRequested()
+        _ = trial.claimed(1)
         for _ in 0..<2 {
-            #expect(scene.tell(.failed(refused)) == "wait")
-            #expect(scene.tell(.waited) == "release")
+            #expect(trial.tell(.failed(refused)) == "wait")
+            #expect(trial.tell(.waited) == "release")
         }
-        #expect(scene.tell(.failed(refused)) == "end")
+        #expect(trial.tell(.failed(refused)) == "end")
     }
 
     @Test func `a claim with a rate waits for its turn, and takes another after a missed one`() throws {
-        var scene = try Scene(app: 2)
-        #expect(scene.claimed(2) == "take a turn for 2")
-        #expect(scene.tell(.turnGiven(.milliseconds(80))) == "wait")
-        scene.now = scene.now + .milliseconds(200)
-        #expect(scene.tell(.waited) == "take a turn for 2")
-        #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
+        var trial = try FlightUnderTest(app: 2)
+        #expect(trial.claimed(2) == "take a turn for 2")
+        #expect(trial.tell(.turnGiven(.milliseconds(80))) == "wait")
+        trial.now = trial.now + .milliseconds(200)
+        #expect(trial.tell(.waited) == "take a turn for 2")
+        #expect(trial.tell(.turnGiven(.zero)) == "deliver 2")
     }
 
     @Test func `of background pushes those are sent that are due, and the others have left the claim`() throws {
-        var scene = try Scene(app: 2)
-        #expect(scene.claimed(4, arePaced: true) == "pace 4 at 3")
-        #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == "pace 4 at 3")
+        var trial = try FlightUnderTest(app: 2)
+        #expect(trial.claimed(4, arePaced: true) == "pace 4 at 3")
+        #expect(trial.tell(.failed(short)) == "wait")
+        #expect(trial.tell(.waited) == "pace 4 at 3")
         // One waits, one has ended, and so has one that waited before.
         let now = PushDecisions.Decision.send(stamp: nil)
         #expect(
-            scene.tell(.decided(PushDecisions(decisions: [now, .later, now, .superseded], superseded: 2)))
+            trial.tell(.decided(PushDecisions(decisions: [now, .later, now, .superseded], superseded: 2)))
                 == "take a turn for 2"
         )
-        let superseded = scene.news.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
+        let superseded = trial.reports.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
         #expect(superseded == [2])
-        #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
-        #expect(scene.state.schedule.inFlight == 2)
-        var all = try Scene(app: 2)
+        #expect(trial.tell(.turnGiven(.zero)) == "deliver 2")
+        #expect(trial.state.schedule.inFlight == 2)
+        var all = try FlightUnderTest(app: 2)
         _ = all.claimed(1, arePaced: true)
         #expect(all.tell(.decided(PushDecisions(decisions: [.later], superseded: 0))) == "end")
         #expect(all.state.schedule.isIdle && all.state.schedule.inFlight == 0)
-        var lost = try Scene(app: 2)
+        var lost = try FlightUnderTest(app: 2)
         _ = lost.claimed(1, arePaced: true)
         #expect(lost.tell(.claimLost) == "end")
         // Without the option nothing is asked.
-        var free = try Scene()
+        var free = try FlightUnderTest()
         #expect(free.claimed(2, arePaced: true) == "deliver 2")
     }
 
     @Test func `a claim without a turn soon goes back, as does one of a worker that ends`() throws {
         for event in [Flight.Event.turnGiven(nil), .abandoned] {
-            var scene = try Scene(app: 2)
-            _ = scene.claimed(2)
-            #expect(scene.tell(event) == "release")
+            var trial = try FlightUnderTest(app: 2)
+            _ = trial.claimed(2)
+            #expect(trial.tell(event) == "release")
         }
-        var scene = try Scene(app: 2)
-        _ = scene.claimed(2)
-        _ = scene.state.drainRequested()
-        #expect(scene.tell(.failed(short)) == "release")
+        var trial = try FlightUnderTest(app: 2)
+        _ = trial.claimed(2)
+        _ = trial.state.drainRequested()
+        #expect(trial.tell(.failed(short)) == "release")
     }
 
     @Test func `updates of Live Activities are ordered first, and those that are superseded are not sent`() throws {
-        var scene = try Scene()
-        #expect(scene.claimed(3, areUpdates: true) == "order 3")
-        #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == "order 3")
+        var trial = try FlightUnderTest()
+        #expect(trial.claimed(3, areUpdates: true) == "order 3")
+        #expect(trial.tell(.failed(short)) == "wait")
+        #expect(trial.tell(.waited) == "order 3")
         #expect(
-            scene.tell(.decided(PushDecisions(decisions: [.superseded, .send(stamp: 77), .superseded], superseded: 2)))
+            trial.tell(.decided(PushDecisions(decisions: [.superseded, .send(stamp: 77), .superseded], superseded: 2)))
                 == "deliver 1"
         )
-        #expect(scene.state.schedule.inFlight == 1)
-        #expect(scene.delivered([.accepted]) == "write [0] as settlement 0")
-        #expect(scene.tell(.written(.written)) == "end")
-        #expect(scene.settled.sent == 1)
-        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+        #expect(trial.state.schedule.inFlight == 1)
+        #expect(trial.delivered([.accepted]) == "write [0] as settlement 0")
+        #expect(trial.tell(.written(.written)) == "end")
+        #expect(trial.settled.sent == 1)
+        #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
     }
 
     @Test func `a claim whose updates are all superseded, or that was taken over, ends`() throws {
         for answer in [PushDecisions(decisions: [.superseded, .superseded], superseded: 2), nil] {
-            var scene = try Scene(app: 2)
-            _ = scene.claimed(2, areUpdates: true)
-            #expect(scene.tell(Flight.Event(answer)) == "end")
-            #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+            var trial = try FlightUnderTest(app: 2)
+            _ = trial.claimed(2, areUpdates: true)
+            #expect(trial.tell(Flight.Event(answer)) == "end")
+            #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
         }
     }
 
     @Test func `updates wait for a turn once they are ordered, and go back if the worker ends before`() throws {
-        var scene = try Scene(app: 2)
-        _ = scene.claimed(3, areUpdates: true)
+        var trial = try FlightUnderTest(app: 2)
+        _ = trial.claimed(3, areUpdates: true)
         #expect(
-            scene.tell(
+            trial.tell(
                 .decided(PushDecisions(decisions: [.send(stamp: 1), .send(stamp: 2), .superseded], superseded: 1))
             )
                 == "take a turn for 2"
         )
-        var other = try Scene()
+        var other = try FlightUnderTest()
         _ = other.claimed(3, areUpdates: true)
         _ = other.state.drainRequested()
         #expect(other.tell(.failed(gone)) == "release")
-        var third = try Scene()
+        var third = try FlightUnderTest()
         _ = third.claimed(3, areUpdates: true)
         #expect(third.tell(.abandoned) == "release")
     }
@@ -299,91 +299,91 @@ import Testing
         question: String,
         sentence: String
     ) throws {
-        var scene = try Scene(app: app)
-        #expect(scene.claimed(2, areUpdates: app == 1, arePaced: app == 2) == question)
+        var trial = try FlightUnderTest(app: app)
+        #expect(trial.claimed(2, areUpdates: app == 1, arePaced: app == 2) == question)
         for _ in 0..<2 {
-            #expect(scene.tell(.failed(refused)) == "wait")
-            #expect(scene.tell(.waited) == question)
+            #expect(trial.tell(.failed(refused)) == "wait")
+            #expect(trial.tell(.waited) == question)
         }
-        #expect(scene.tell(.failed(short)) == "wait")
-        #expect(scene.tell(.waited) == question)
-        #expect(scene.tell(.failed(refused)) == "release")
-        #expect(scene.tell(.released) == "end")
-        let event = try #require(scene.events.last)
+        #expect(trial.tell(.failed(short)) == "wait")
+        #expect(trial.tell(.waited) == question)
+        #expect(trial.tell(.failed(refused)) == "release")
+        #expect(trial.tell(.released) == "end")
+        let event = try #require(trial.events.last)
         #expect(
             event.kind == .held && event.message.hasPrefix(sentence) && event.message.contains("violates a constraint")
         )
         #expect(event.text.contains(#"{"app":"app \#(app)","kind":"database","#))
-        #expect(scene.state.schedule.isIdle && scene.state.schedule.inFlight == 0)
+        #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
     }
 
     @Test func `a claim whose turn PostgreSQL rejects three times goes back, and its app is held`() throws {
-        var scene = try Scene(app: 2)
-        #expect(scene.claimed(2) == "take a turn for 2")
+        var trial = try FlightUnderTest(app: 2)
+        #expect(trial.claimed(2) == "take a turn for 2")
         for _ in 0..<2 {
-            #expect(scene.tell(.failed(refused)) == "wait")
-            #expect(scene.tell(.waited) == "take a turn for 2")
+            #expect(trial.tell(.failed(refused)) == "wait")
+            #expect(trial.tell(.waited) == "take a turn for 2")
         }
-        #expect(scene.tell(.failed(refused)) == "release")
-        #expect(scene.tell(.released) == "end")
-        let event = try #require(scene.events.last)
+        #expect(trial.tell(.failed(refused)) == "release")
+        #expect(trial.tell(.released) == "end")
+        let event = try #require(trial.events.last)
         #expect(event.kind == .held && event.message.hasPrefix("PostgreSQL cannot space out the app's pushes: "))
     }
 
     @Test func `errors of schema and rights are waited out, whatever the claim needs`() throws {
         let denied = PostgresError(.server, "permission denied", sqlState: "42501")
-        func tries(_ scene: inout Scene, _ step: String) {
+        func tries(_ trial: inout FlightUnderTest, _ step: String) {
             for _ in 0..<20 {
-                #expect(scene.tell(.failed(denied)) == "wait")
-                scene.now = scene.now + .seconds(2)
-                #expect(scene.tell(.waited) == step)
+                #expect(trial.tell(.failed(denied)) == "wait")
+                trial.now = trial.now + .seconds(2)
+                #expect(trial.tell(.waited) == step)
             }
         }
-        var scene = try Scene()
-        _ = scene.claimed(2, areUpdates: true)
-        tries(&scene, "order 2")
-        scene = try Scene(app: 2)
-        _ = scene.claimed(2)
-        tries(&scene, "take a turn for 2")
-        scene = try Scene()
-        _ = scene.claimed(2)
-        _ = scene.delivered([.accepted, .accepted])
-        tries(&scene, "write [0, 1] as settlement 0")
-        scene = try Scene()
-        _ = scene.state.drainRequested()
-        _ = scene.claimed(2)
-        tries(&scene, "release")
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(2, areUpdates: true)
+        tries(&trial, "order 2")
+        trial = try FlightUnderTest(app: 2)
+        _ = trial.claimed(2)
+        tries(&trial, "take a turn for 2")
+        trial = try FlightUnderTest()
+        _ = trial.claimed(2)
+        _ = trial.delivered([.accepted, .accepted])
+        tries(&trial, "write [0, 1] as settlement 0")
+        trial = try FlightUnderTest()
+        _ = trial.state.drainRequested()
+        _ = trial.claimed(2)
+        tries(&trial, "release")
     }
 
     @Test func `a row that is too large is split after the rest of its claim`() throws {
-        var scene = try Scene()
-        #expect(scene.claimed(1, large: 1001) == "deliver 1")
-        _ = scene.delivered([.accepted])
-        #expect(scene.tell(.written(.written)) == "split 1000")
-        #expect(scene.tell(.wasSplit(jobs: 3)) == "end")
-        #expect(scene.events.last?.text == WorkerEvent.split(app: 1, message: 1000, jobs: 3).text)
+        var trial = try FlightUnderTest()
+        #expect(trial.claimed(1, large: 1001) == "deliver 1")
+        _ = trial.delivered([.accepted])
+        #expect(trial.tell(.written(.written)) == "split 1000")
+        #expect(trial.tell(.wasSplit(jobs: 3)) == "end")
+        #expect(trial.events.last?.text == WorkerEvent.split(app: 1, message: 1000, jobs: 3).text)
     }
 
     @Test func `many bad tokens are counted at once`() throws {
-        var scene = try Scene()
+        var trial = try FlightUnderTest()
         var earlier = Settlement.Tally()
         earlier.failed = 99
         earlier.badTokens = 99
-        scene.state.tallies.add(earlier, of: 1)
-        _ = scene.claimed(1)
-        _ = scene.delivered([Outcome(.rejected, status: 400, reason: .badDeviceToken)])
-        #expect(scene.tell(.written(.written)) == "count")
-        #expect(scene.tell(.counted) == "end")
+        trial.state.tallies.add(earlier, of: 1)
+        _ = trial.claimed(1)
+        _ = trial.delivered([Outcome(.rejected, status: 400, reason: .badDeviceToken)])
+        #expect(trial.tell(.written(.written)) == "count")
+        #expect(trial.tell(.counted) == "end")
     }
 
     @Test func `a worker that no longer waits leaves unwritten settlements`() throws {
-        var scene = try Scene()
-        _ = scene.claimed(2)
-        _ = scene.delivered([.accepted, .pending], hasRest: true)
-        #expect(scene.tell(.abandoned) == "await the rest")
-        _ = scene.delivered([.accepted, .accepted])
-        #expect(scene.tell(.abandoned) == "end")
-        #expect(scene.settled == Settlement.Tally())
+        var trial = try FlightUnderTest()
+        _ = trial.claimed(2)
+        _ = trial.delivered([.accepted, .pending], hasRest: true)
+        #expect(trial.tell(.abandoned) == "await the rest")
+        _ = trial.delivered([.accepted, .accepted])
+        #expect(trial.tell(.abandoned) == "end")
+        #expect(trial.settled == Settlement.Tally())
     }
 }
 

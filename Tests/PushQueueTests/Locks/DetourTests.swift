@@ -8,16 +8,16 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
     @Test func `apps are served in rotation, however many statements wait for one of them`() {
-        var line = DetourLine<String>()
-        let taken = [line.take(), line.take()]
+        var queue = DetourQueue<String>()
+        let taken = [queue.take(), queue.take()]
         #expect(taken == [true, false])
-        for number in 1...3 { line.wait("a\(number)", of: 1) }
-        line.wait("b1", of: 2)
-        line.wait("c1", of: 3)
+        for number in 1...3 { queue.wait("a\(number)", of: 1) }
+        queue.wait("b1", of: 2)
+        queue.wait("c1", of: 3)
         var order: [String] = []
-        while let next = line.pass() { order.append(next) }
+        while let next = queue.pass() { order.append(next) }
         #expect(order == ["a1", "b1", "c1", "a2", "a3"])
-        let takenAgain = line.take()
+        let takenAgain = queue.take()
         #expect(takenAgain)
     }
 

@@ -28,7 +28,7 @@ import Testing
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
         var settings = AppSettings(name: "demo")
         settings.topic = "com.example.demo"
-        let app = AppRoute(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
+        let app = RoutedApp(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
         let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 100_000)
         let answer = try await database.connection.query(ClaimStatement.statement, parameters) { rows in
             try ClaimRows(rows, plan, app: app, installation: (1, 2))
@@ -199,7 +199,7 @@ import Testing
         after earlier: [String: Outcome]? = nil,
         in database: TestDatabase
     ) async throws -> SettlementWriting {
-        var held = HeldClaim(claim, claimedAs: 1, answeredAt: .now)
+        var held = UnsettledClaim(claim, claimedAs: 1, answeredAt: .now)
         if let earlier { held.progress = .partSettled(self.outcomes(claim, earlier)) }
         let settlement = settlement(claim, outcomes, after: earlier)
         var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRest: false)

@@ -213,7 +213,7 @@ struct Difference {
         // Somebody who knows an older heartbeat may not take over.
         let lag: Int64 = flip(1, outOf: 6) ? 1 : 0
         let sighting = seen.first { $0.worker == dead }.map {
-            HeartbeatWatch.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
+            HeartbeatState.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
         }
         let parameters = LeaseStatements.parameters(takingOverFrom: sighting)
         let real = try await ask(LeaseStatements.takeOver, parameters) { rows in
@@ -252,10 +252,10 @@ struct Difference {
         )
     }
 
-    private static func app(_ id: Int32) -> AppRoute {
+    private static func app(_ id: Int32) -> RoutedApp {
         var settings = AppSettings(name: "")
         settings.topic = "org.example"
-        return AppRoute(App(id: id, settings: settings), .failure(Hold(.setting, "")))
+        return RoutedApp(App(id: id, settings: settings), .failure(Hold(.setting, "")))
     }
 
     private mutating func floors() -> [(lane: Lane, id: Int64)] {

@@ -46,7 +46,7 @@ extension ModelDatabase {
     var hasOrphans: Bool { tables.inflight.values.contains { tables.workers[$0.worker] == nil } }
 
     /// Takes over from a dead worker, and from those that are gone. The claims are for the audit.
-    mutating func takeOver(from dead: HeartbeatWatch.Sighting?) -> (workers: Int, claims: [ModelClaim]) {
+    mutating func takeOver(from dead: HeartbeatState.Sighting?) -> (workers: Int, claims: [ModelClaim]) {
         change { tables in
             var workers = 0
             if let dead, tables.workers[dead.worker]?.beat == dead.beat {

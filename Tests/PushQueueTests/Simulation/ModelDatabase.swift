@@ -134,9 +134,9 @@ struct ModelDatabase {
     }
 
     /// The heartbeats of all other workers.
-    func heartbeats(butOf worker: Int64) -> [HeartbeatWatch.Sighting] {
+    func heartbeats(butOf worker: Int64) -> [HeartbeatState.Sighting] {
         tables.workers.filter { $0.key != worker }.map { id, row in
-            HeartbeatWatch.Sighting(
+            HeartbeatState.Sighting(
                 worker: id,
                 beat: row.beat,
                 lease: .microseconds(row.lease),

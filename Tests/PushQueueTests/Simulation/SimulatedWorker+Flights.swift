@@ -82,7 +82,7 @@ extension SimulatedWorker {
 
     private func tell(_ event: Flight.Event, to way: SimulatedFlight) {
         let step = way.flight.next(after: event, in: &state, at: now)
-        _ = way.flight.takeNews()
+        _ = way.flight.takeReports()
         dispatch()
         take(step, of: way)
     }

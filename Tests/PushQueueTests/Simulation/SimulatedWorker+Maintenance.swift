@@ -72,7 +72,7 @@ extension SimulatedWorker {
         after(wait) {
             let interval = self.state.options.feedbackInterval.nanoseconds / 1000
             self.run(.feedback, every: interval, then: { self.keepFeedback() }) { link, then in
-                self.reap(FeedbackPass(), on: link, then: then)
+                self.reap(ReapPass(), on: link, then: then)
             }
         }
     }
@@ -144,7 +144,7 @@ extension SimulatedWorker {
         )
     }
 
-    private func reap(_ pass: FeedbackPass, on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+    private func reap(_ pass: ReapPass, on link: SimulatedLink, then: @escaping (Bool) -> Void) {
         guard state.phase == .working else { return then(true) }
         let next = pass.next
         link.ask(self) { database in

@@ -242,13 +242,13 @@ final class SimulatedWorker {
         }
     }
 
-    private func takeOver(from dead: ArraySlice<HeartbeatWatch.Sighting>, then: @escaping () -> Void) {
+    private func takeOver(from dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
         guard let next = dead.first else { return then() }
         takeOver(from: next) { self.takeOver(from: dead.dropFirst(), then: then) }
     }
 
     /// On a connection of its own.
-    func takeOver(from dead: HeartbeatWatch.Sighting?, then: @escaping () -> Void) {
+    func takeOver(from dead: HeartbeatState.Sighting?, then: @escaping () -> Void) {
         guard self.link != nil, simulation.databaseIsUp else { return then() }
         let link = newLink()
         link.ask(self) { database in

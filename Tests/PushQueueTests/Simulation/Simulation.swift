@@ -11,7 +11,7 @@ final class Simulation {
     var random: SeededGenerator
     /// The monotonic clock, in microseconds.
     private(set) var time: Int64 = 1_000_000_000
-    private var events = EventQueue()
+    private var events = SimulationQueue()
     var database = ModelDatabase()
     var databaseIsUp = true
     var gateway = ModelGateway()
@@ -92,7 +92,7 @@ final class Simulation {
     private func end() {
         for worker in workers { worker.die() }
         cutAll()
-        events = EventQueue()
+        events = SimulationQueue()
     }
 
     // MARK: Those who enqueue

@@ -31,7 +31,7 @@ extension WorkerStateTests {
                 _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
                 guard let jobs = answer.jobs else { continue }
                 state.schedule.stoppedWaiting(plan.lane.app)
-                state.schedule.ended(HeldClaim(jobs, claimedAs: 7, answeredAt: now))
+                state.schedule.ended(UnsettledClaim(jobs, claimedAs: 7, answeredAt: now))
             }
         }
         return claims

@@ -14,7 +14,7 @@ extension WorkerStateTests {
         let plan = try plan(&state, at: now + .seconds(2))
         let answer = answer(to: plan, claim: 2)
         _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now + .seconds(2))
-        let late = HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
+        let late = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
         #expect(state.settlingWait(at: now + .seconds(10)) == .seconds(20))
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(-10))
         _ = end(early, .accepted, in: &state, at: now + .seconds(40))

@@ -54,18 +54,18 @@ import Testing
     }
 
     /// Claims from the lane and sends all of it; the claim is in the air.
-    func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> HeldClaim {
+    func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> UnsettledClaim {
         let plan = try plan(&state, at: now)
         let answer = self.answer(to: plan, rows: rows)
         _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
-        var claim = HeldClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
+        var claim = UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
         claim.route = try state.apps[plan.lane.app]?.route.get()
         return claim
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
     func end(
-        _ flight: HeldClaim,
+        _ flight: UnsettledClaim,
         _ outcome: Outcome,
         in state: inout WorkerState,
         at now: MonotonicInstant
@@ -116,22 +116,22 @@ import Testing
 
     @Test func `claims are taken over only from workers whose heartbeat has not changed for their lease`() throws {
         var state = try begin()
-        let still = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        let still = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         for second in 0..<15 {
             let now = self.now + .seconds(second)
             state.renewed(workersAlive: 3, askedAt: now)
-            let alive = HeartbeatWatch.Sighting(worker: 2, beat: Int64(second / 3), lease: .seconds(15))
+            let alive = HeartbeatState.Sighting(worker: 2, beat: Int64(second / 3), lease: .seconds(15))
             let dead = state.lease.saw([still, alive], at: now)
             #expect(dead.isEmpty)
         }
-        let alive = HeartbeatWatch.Sighting(worker: 2, beat: 5, lease: .seconds(15))
+        let alive = HeartbeatState.Sighting(worker: 2, beat: 5, lease: .seconds(15))
         let dead = state.lease.saw([still, alive], at: self.now + .seconds(15))
         #expect(dead.map(\.worker) == [1])
     }
 
     @Test func `while its own heartbeats fail a worker declares no other dead, and then waits for a lease`() throws {
         var state = try begin()
-        let other = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        let other = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         let early = [0, 20].flatMap { state.lease.saw([other], at: now + .seconds($0)) }
         #expect(early.isEmpty)
         for second in stride(from: 20, to: 35, by: 3) {
@@ -159,7 +159,7 @@ import Testing
             _ = state.lookEnded(look, [], at: now)
             return state.isDone
         }
-        let silent = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15), looksDead: true)
+        let silent = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15), looksDead: true)
         _ = state.lease.saw([silent], at: self.now)
         let isDone = looks(at: self.now)
         _ = state.lease.saw([], at: self.now + .seconds(16))
@@ -320,11 +320,11 @@ import Testing
 
     @Test func `pushes in flight stay within the limit, and one app does not use all of it`() throws {
         var state = try begin(with: [first])
-        var flights: [HeldClaim] = []
+        var flights: [UnsettledClaim] = []
         while let plan = state.nextClaim(at: now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
             _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
-            flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+            flights.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
         }
         #expect((270...360).contains(state.schedule.inFlight))
         _ = state.understood([second], at: now)

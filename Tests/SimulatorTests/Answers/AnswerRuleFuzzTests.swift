@@ -42,7 +42,7 @@ import Testing
         let rules: [AnswerRule]
         var uses: [String: UInt32] = [:]
 
-        mutating func verdict(on token: String) -> Verdict {
+        mutating func judgement(on token: String) -> Judgement {
             let token = token.lowercased()
             var places: [String: Int] = [:]
             for (index, rule) in rules.enumerated() { places[rule.prefix] = index }
@@ -74,7 +74,7 @@ import Testing
             for _ in 0..<100 {
                 let token = digits(5)
                 let bytes = Array(token.utf8)
-                let (found, expected) = (tree.verdict(on: bytes.span), model.verdict(on: token))
+                let (found, expected) = (tree.judgement(on: bytes.span), model.judgement(on: token))
                 #expect(found == expected, "seed \(seed): \(token)")
             }
         }

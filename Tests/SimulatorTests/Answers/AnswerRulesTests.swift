@@ -9,7 +9,7 @@ struct AnswerRulesTests {
 
     private func take(_ token: String, from rules: inout AnswerRules) -> Int? {
         let bytes = Array(token.utf8)
-        if case .ruled(let rule) = rules.verdict(on: bytes.span) { return rule }
+        if case .ruled(let rule) = rules.judgement(on: bytes.span) { return rule }
         return nil
     }
 

@@ -21,7 +21,7 @@ struct AuthorityFileTests {
             #expect(today.rootPEM == yesterday.rootPEM)
             try await today.start()
             try await TestLoop.with { loop in
-                let client = try await TestClient.connect(
+                let client = try await SimulatorClient.connect(
                     to: today,
                     certificate: certificate,
                     trusting: yesterday.rootPEM,

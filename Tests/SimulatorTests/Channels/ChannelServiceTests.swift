@@ -16,17 +16,17 @@ struct ChannelServiceTests {
 
     private func manage(
         _ change: @escaping (inout SimulatorConfiguration) throws -> Void = { _ in },
-        _ body: (APNsSimulator, TestClient, TestClient) async throws -> Void
+        _ body: (APNsSimulator, SimulatorClient, SimulatorClient) async throws -> Void
     ) async throws {
         try await TestSimulator.with {
             $0.channelPort = 0
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             let certificate = try simulator.issueCertificate(topics: [Self.app])
             let fields = ["apns-channel-id", "apns-request-id"]
-            func connect(_ port: UInt16?) async throws -> TestClient {
-                try await TestClient.connect(
+            func connect(_ port: UInt16?) async throws -> SimulatorClient {
+                try await SimulatorClient.connect(
                     to: simulator,
                     certificate: certificate,
                     port: port,
@@ -64,7 +64,7 @@ struct ChannelServiceTests {
         return request
     }
 
-    private func reason(_ reply: TestClient.Reply) -> String { "\(reply.status) \(reply.body)" }
+    private func reason(_ reply: SimulatorClient.Reply) -> String { "\(reply.status) \(reply.body)" }
 
     private func refusal(_ status: Int, _ reason: String) -> String { #"\#(status) {"reason":"\#(reason)"}"# }
 
@@ -93,7 +93,7 @@ struct ChannelServiceTests {
             #expect(statistics.broadcasts == 1 && statistics.delivered == 1)
             #expect(statistics.channelRequests == 5 && statistics.requests == 6 && statistics.channels == 0)
             #expect(statistics.byStatus == ["200": 4, "201": 1, "204": 1])
-            let deliveries = await simulator.deliveries()
+            let deliveries = await simulator.receivedRequests()
             #expect(deliveries.map(\.channelAction) == ["create", "read", "list", "broadcast", "remove", "list"])
             #expect(deliveries.map(\.channel) == [channel, channel, nil, channel, channel, nil])
         }
@@ -194,7 +194,7 @@ struct ChannelServiceTests {
             let provider = try TestProvider()
             let channelPort = try #require(simulator.channelPort)
             for port in [simulator.port, channelPort] {
-                let client = try await TestClient.connect(to: simulator, port: port, on: loop)
+                let client = try await SimulatorClient.connect(to: simulator, port: port, on: loop)
                 func ask(_ app: String, _ authorization: String?) async throws -> String {
                     let isGateway = port == simulator.port
                     var sample =

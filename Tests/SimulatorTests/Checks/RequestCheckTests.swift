@@ -10,7 +10,7 @@ struct RequestCheckTests {
         _ request: SampleRequest,
         credential: ClientCredential = .providerToken,
         topics: [String] = []
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         var check = RequestCheck(topics: topics)
         return request.refusal(by: &check, credential: credential)
     }
@@ -27,7 +27,7 @@ struct RequestCheckTests {
         #expect(refusal(request) == nil)
     }
 
-    static let malformed: [(SampleRequest, Refusal)] = [
+    static let malformed: [(SampleRequest, APNsRefusal)] = [
         (SampleRequest(method: "GET"), .methodNotAllowed),
         (SampleRequest(method: "post"), .methodNotAllowed),
         (SampleRequest(path: "/"), .badPath),
@@ -165,7 +165,7 @@ struct RequestCheckTests {
     }
 
     @Test func `statuses are those of Apple's table`() {
-        for refusal in Refusal.allCases {
+        for refusal in APNsRefusal.allCases {
             #expect([400, 403, 404, 405, 413, 429, 431].contains(refusal.status))
         }
         let body = GatewayAnswer(.badDeviceToken).body(now: 0)

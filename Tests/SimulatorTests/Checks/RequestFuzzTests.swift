@@ -80,7 +80,7 @@ import Testing
                     bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
                 }
                 let payload = request.payload
-                let verdict: Verdict
+                let judgement: Judgement
                 if case .providerToken = credential {
                     // As if its provider token were good.
                     let refusal =
@@ -92,13 +92,19 @@ import Testing
                             credential: credential,
                             bound: BoundTopics(known: check.topicCount)
                         )
-                    verdict = refusal.map { .refused($0) } ?? .accepted
+                    judgement = refusal.map { .refused($0) } ?? .accepted
                 } else {
-                    verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
+                    judgement = judge.judgement(
+                        on: head,
+                        in: bytes.span,
+                        payload: payload.span,
+                        from: &connection,
+                        now: 0
+                    )
                 }
-                let answer = server.answer(to: verdict)
-                let detail = verdict.cause(of: head, in: bytes.span, payload.span, credential) ?? answer.detail
-                if case .accepted = verdict {
+                let answer = server.answer(to: judgement)
+                let detail = judgement.cause(of: head, in: bytes.span, payload.span, credential) ?? answer.detail
+                if case .accepted = judgement {
                     #expect(detail == nil, "seed \(seed)")
                 } else {
                     #expect(detail?.last == ".", "seed \(seed): \(detail ?? "no detail")")

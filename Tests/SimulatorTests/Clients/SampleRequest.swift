@@ -51,7 +51,7 @@ struct SampleRequest {
     }
 
     /// The first thing a check finds wrong, the credential left aside.
-    func refusal(by check: inout RequestCheck, credential: ClientCredential = .providerToken) -> Refusal? {
+    func refusal(by check: inout RequestCheck, credential: ClientCredential = .providerToken) -> APNsRefusal? {
         let (head, bytes) = flat
         return check.refusalOfRoute(head, in: bytes.span)
             ?? check.refusalOfContent(

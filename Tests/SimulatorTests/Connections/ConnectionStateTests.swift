@@ -13,7 +13,7 @@ struct ConnectionStateTests {
         keys: [ProviderKey] = [],
         environment: SimulatorConfiguration.Environment = .production,
         isPedantic: Bool = false
-    ) -> [Refusal?] {
+    ) -> [APNsRefusal?] {
         var connection = ConnectionState(credential: .providerToken)
         var known = ProviderKeys(keys, environment: environment, isPedantic: isPedantic)
         return requests.map { text, after in
@@ -34,10 +34,10 @@ struct ConnectionStateTests {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         let good = provider.authorization(issuedAt: Self.then)
         let keys = ProviderKeys([try provider.registered()], environment: .production)
-        func refusal(_ text: String, keys: ProviderKeys = keys, after earlier: String? = nil) -> Refusal? {
+        func refusal(_ text: String, keys: ProviderKeys = keys, after earlier: String? = nil) -> APNsRefusal? {
             var connection = ConnectionState(credential: .providerToken)
             var keys = keys
-            var last: Refusal?
+            var last: APNsRefusal?
             for text in [earlier, text].compactMap(\.self) {
                 let bytes = Array(text.utf8)
                 last = connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys)
@@ -76,7 +76,7 @@ struct ConnectionStateTests {
         }
         func detailOfToken(_ text: String) throws -> String {
             let bytes = Array(text.utf8)
-            let error = #expect(throws: Refusal.self) { try ProviderToken(authorization: bytes.span) }
+            let error = #expect(throws: APNsRefusal.self) { try PresentedToken(authorization: bytes.span) }
             return try #require(error?.detail)
         }
         let (header, claims) = (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":1700000000}"#)
@@ -94,12 +94,12 @@ struct ConnectionStateTests {
     }
 
     @Test func `the detail of a taken kid names both causes`() {
-        #expect(Refusal.keyTaken.detail.contains("signature"))
-        #expect(Refusal.keyTaken.detail.contains("--file"))
+        #expect(APNsRefusal.keyTaken.detail.contains("signature"))
+        #expect(APNsRefusal.keyTaken.detail.contains("--file"))
     }
 
     @Test func `every refusal has a detail of its own`() {
-        let details = Refusal.allCases.map(\.detail)
+        let details = APNsRefusal.allCases.map(\.detail)
         #expect(details.allSatisfy { $0.hasSuffix(".") })
         #expect(Set(details).count == details.count)
     }
@@ -201,8 +201,8 @@ struct ConnectionStateTests {
         var keys = ProviderKeys([], environment: .production)
         func believes(_ provider: TestProvider, at time: Int64) -> Bool {
             let bytes = Array(provider.authorization(issuedAt: time).utf8)
-            do throws(Refusal) {
-                try keys.verify(ProviderToken(authorization: bytes.span))
+            do throws(APNsRefusal) {
+                try keys.verify(PresentedToken(authorization: bytes.span))
                 return true
             } catch {
                 return false
@@ -271,7 +271,7 @@ struct ConnectionStateTests {
         let outcomes = outcomes([
             (first, 0), (soon, 1199), (again, 1199), (first, 1199), (late, 1200), (first, 1300), (late, 1300),
         ])
-        let tooMany = Refusal.tooManyProviderTokenUpdates
+        let tooMany = APNsRefusal.tooManyProviderTokenUpdates
         #expect(outcomes == [nil, tooMany, tooMany, nil, nil, tooMany, nil])
     }
 
@@ -296,7 +296,7 @@ struct ConnectionStateTests {
             try team.registered(), try otherTeamKey.registered(), try news.registered(topics: ["com.news"]),
             try newsAndMail.registered(topics: ["com.news", "com.mail"]), try mail.registered(topics: ["com.mail"]),
         ]
-        func refusal(of second: TestProvider, after first: TestProvider) -> Refusal? {
+        func refusal(of second: TestProvider, after first: TestProvider) -> APNsRefusal? {
             let tokens = [first, second].map { ($0.authorization(issuedAt: Self.then), after: 0.0) }
             return outcomes(tokens, keys: keys).last ?? nil
         }
@@ -346,7 +346,7 @@ struct ConnectionStateTests {
             from start: Int64 = now - 10,
             to end: Int64 = now + 10,
             in environment: SimulatorConfiguration.Environment = .production
-        ) throws -> Refusal? {
+        ) throws -> APNsRefusal? {
             let issued = try authority.issue(
                 commonName: "c",
                 topics: ["com.example.app"],

@@ -19,7 +19,7 @@ struct PeerTests {
     @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
     func `a client that does not offer h2 can speak it`(alpn: [String]) async throws {
         try await TestSimulator.with { simulator, failures, loop in
-            let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, alpn: alpn, on: loop)
             let token = try TestProvider().appleSample(issuedAt: now)
             #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
             #expect(failures.all.isEmpty)
@@ -36,13 +36,13 @@ struct PeerTests {
             $0.isPedantic = true
         } _: { simulator, failures, loop in
             do {
-                let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+                let client = try await SimulatorClient.connect(to: simulator, alpn: alpn, on: loop)
                 try await client.waitForClose()
             } catch {
                 #expect((error as? TLSError)?.alert == 120)
             }
             try await loop.eventually("it was told") { failures.all.map(\.message) == [reason] }
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let token = try TestProvider().authorization(issuedAt: now)
             #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
         }
@@ -137,7 +137,7 @@ struct PeerTests {
 
     @Test func `more header fields than the SETTINGS allow are answered with 431`() async throws {
         try await TestSimulator.with { simulator, _, loop in
-            let client = try await TestClient.connect(to: simulator, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, on: loop)
             func request(_ count: Int) -> SampleRequest {
                 SampleRequest(["apns-collapse-id": String(repeating: "c", count: count)])
             }
@@ -157,7 +157,7 @@ struct PeerTests {
                 $0.logFile = folder.file("log")
                 $0.isPedantic = true
             } _: { simulator, _, loop in
-                let client = try await TestClient.connect(to: simulator, on: loop)
+                let client = try await SimulatorClient.connect(to: simulator, on: loop)
                 let token = try TestProvider().appleSample(issuedAt: now)
                 let reply = try #require(try await client.send([SampleRequest()], authorization: token).first)
                 #expect((reply.status, reply.body) == (403, #"{"reason":"InvalidProviderToken"}"#))

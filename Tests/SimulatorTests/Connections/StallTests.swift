@@ -68,7 +68,7 @@ import Testing
         let clock = ManualClock()
         try await TestSimulator.with(clock: clock) { simulator, failures, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let quiet = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let quiet = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             // Because of this stalled one the simulator checks both.
             let client = try await RawClient.connect(to: simulator, saying: [], on: loop)
             try await loop.eventually("both have come") { await simulator.statistics().openConnections == 2 }
@@ -85,7 +85,7 @@ import Testing
         let looks: [(piece: Int?, seconds: Int)] = [
             (2, 0), (2, 9), (4, 11), (4, 20), (nil, 21), (4, 22), (4, 32),
         ]
-        let verdicts = looks.map { stall.isTooLong($0.piece, at: start + .seconds($0.seconds)) }
-        #expect(verdicts == [false, false, false, false, false, false, true])
+        let judgements = looks.map { stall.isTooLong($0.piece, at: start + .seconds($0.seconds)) }
+        #expect(judgements == [false, false, false, false, false, false, true])
     }
 }

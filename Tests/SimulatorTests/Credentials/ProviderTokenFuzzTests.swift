@@ -31,8 +31,8 @@ import Testing
                 default: bytes.swapAt(place, bytes.count - 1)
                 }
             }
-            do throws(Refusal) {
-                let token = try ProviderToken(authorization: bytes.span)
+            do throws(APNsRefusal) {
+                let token = try PresentedToken(authorization: bytes.span)
                 #expect(token.signature.count == 64, "seed \(seed)")
                 #expect(!token.keyID.isEmpty && !token.teamID.isEmpty && token.issuedAt.isFinite, "seed \(seed)")
                 try keys.verify(token)

@@ -16,13 +16,13 @@ struct DeviceTokenOwnersTests {
         type: String? = nil,
         token: String = SampleRequest.token,
         certificate: [String] = []
-    ) -> Refusal? {
+    ) -> APNsRefusal? {
         let fields: KeyValuePairs = type.map { ["apns-push-type": $0, "apns-priority": "5"] } ?? [:]
         let (head, bytes) = SampleRequest(path: "/3/device/\(token)", topic: topic, fields).flat
         let payload = Array("{}".utf8)
         var connection = ConnectionState(credential: .certificate(.init(topics: certificate)))
-        let verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
-        if case .refused(let refusal) = verdict { return refusal }
+        let judgement = judge.judgement(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
+        if case .refused(let refusal) = judgement { return refusal }
         return nil
     }
 

@@ -10,15 +10,15 @@ import Testing
 @Suite struct DistanceTests {
     private func withSimulator(
         _ change: (inout SimulatorConfiguration) throws -> Void,
-        _ body: (APNsSimulator, TestClient) async throws -> Void
+        _ body: (APNsSimulator, SimulatorClient) async throws -> Void
     ) async throws {
         try await TestSimulator.with {
             $0.distance = .milliseconds(100)
-            $0.recordsDeliveries = true
+            $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            try await body(simulator, TestClient.connect(to: simulator, certificate: certificate, on: loop))
+            try await body(simulator, SimulatorClient.connect(to: simulator, certificate: certificate, on: loop))
         }
     }
 
@@ -138,7 +138,7 @@ import Testing
             let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.count == 5 && replies.last?.ending != nil)
             #expect(await client.isClosed)
-            #expect(await simulator.deliveries().count == 5)
+            #expect(await simulator.receivedRequests().count == 5)
         }
     }
 
@@ -161,7 +161,7 @@ import Testing
             try await TestLoop.with { loop in
                 for _ in 0..<5 {
                     let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-                    let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+                    let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
                     #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
                 }
                 try await loop.eventually("all connections are closed") {

@@ -110,7 +110,7 @@ struct RequestLogTests {
     func `a body of any length is counted and hashed whole`(count: Int) async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let text = String((0..<count).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
             let replies = try await client.send([SampleRequest().with(payload: text), SampleRequest()])
             #expect(replies.map(\.status) == [413, 200])
@@ -125,7 +125,7 @@ struct RequestLogTests {
     @Test func `the certificate's topic is in the line of a request without one`() async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let replies = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
             #expect(replies.map(\.status) == [200, 400])
             let found = try lines()
@@ -173,7 +173,7 @@ struct RequestLogTests {
             let certificate = try simulator.issueCertificate(topics: [
                 "com.example.app", "com.example.app.location-query",
             ])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             #expect(try await client.send([request]).map(\.status) == [400])
             let detail = try #require(try lines().first?.detail)
             #expect(detail.contains(expected) && !detail.contains(other) && detail.hasSuffix("."), "\(detail)")
@@ -183,7 +183,7 @@ struct RequestLogTests {
     @Test func `the detail of a body that is too long names the push type and its limit`() async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app", "com.example.app.voip"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let payload = #"{"a":""# + String(repeating: "x", count: 5113) + #""}"#
             let requests = [
                 SampleRequest(["apns-push-type": "alert"]),
@@ -202,7 +202,7 @@ struct RequestLogTests {
     @Test func `a wrong path or method is in the line`() async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let requests = [SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()]
             let replies = try await client.send(requests)
             #expect(replies.map(\.status) == [405, 404, 200])

@@ -40,8 +40,8 @@ import Testing
             var random = SeededGenerator(seed: seed)
             let isKey = Bool.random(using: &random)
             let certificate =
-                isKey ? Array(Fixtures.certificate.utf8) : Self.spoilt(Fixtures.certificate, using: &random)
-            let key = isKey ? Self.spoilt(Fixtures.key, using: &random) : Array(Fixtures.key.utf8)
+                isKey ? Array(KeyFixtures.certificate.utf8) : Self.spoilt(KeyFixtures.certificate, using: &random)
+            let key = isKey ? Self.spoilt(KeyFixtures.key, using: &random) : Array(KeyFixtures.key.utf8)
             do throws(TLSError) {
                 let identity = try Identity(certificate: certificate, privateKey: key)
                 #expect(identity.digest.count == 32, "seed \(seed)")

@@ -19,24 +19,29 @@ import Testing
         }
     }
 
-    private static let leaf = Fixtures.certificate + "\n"
+    private static let leaf = KeyFixtures.certificate + "\n"
 
     private static let good = [
-        Form("the key apart", leaf, key: Fixtures.key),
-        Form("the key in the same text, after", leaf + Fixtures.key),
-        Form("the key in the same text, before", Fixtures.key + "\n" + leaf),
-        Form("an empty key apart, the key in the same text", leaf + Fixtures.key, key: ""),
-        Form("the older form of a key, with its parameters", leaf, key: Fixtures.traditionalKey),
-        Form("the older form in the same text", leaf + Fixtures.traditionalKey),
-        Form("an encrypted key", leaf, key: Fixtures.encryptedKey, passphrase: "s3cret"),
-        Form("an encrypted key in the same text", leaf + Fixtures.encryptedKey, passphrase: "s3cret"),
-        Form("an encrypted key in the older form", leaf, key: Fixtures.traditionalEncryptedKey, passphrase: "s3cret"),
-        Form("a key encrypted with 600,000 rounds", leaf, key: Fixtures.manyRoundsKey, passphrase: "s3cret"),
-        Form("a key encrypted by scrypt", leaf, key: Fixtures.scryptKey, passphrase: "s3cret"),
-        Form("a passphrase that is not needed", leaf, key: Fixtures.key, passphrase: "s3cret"),
-        Form("the leaf after its chain", Fixtures.root + "\n" + leaf, key: Fixtures.key),
-        Form("lines that end as on Windows", windows(leaf + Fixtures.key)),
-        Form("notes between the blocks", "Bag Attributes\n" + leaf + "Key Attributes: none\n" + Fixtures.key),
+        Form("the key apart", leaf, key: KeyFixtures.key),
+        Form("the key in the same text, after", leaf + KeyFixtures.key),
+        Form("the key in the same text, before", KeyFixtures.key + "\n" + leaf),
+        Form("an empty key apart, the key in the same text", leaf + KeyFixtures.key, key: ""),
+        Form("the older form of a key, with its parameters", leaf, key: KeyFixtures.traditionalKey),
+        Form("the older form in the same text", leaf + KeyFixtures.traditionalKey),
+        Form("an encrypted key", leaf, key: KeyFixtures.encryptedKey, passphrase: "s3cret"),
+        Form("an encrypted key in the same text", leaf + KeyFixtures.encryptedKey, passphrase: "s3cret"),
+        Form(
+            "an encrypted key in the older form",
+            leaf,
+            key: KeyFixtures.traditionalEncryptedKey,
+            passphrase: "s3cret"
+        ),
+        Form("a key encrypted with 600,000 rounds", leaf, key: KeyFixtures.manyRoundsKey, passphrase: "s3cret"),
+        Form("a key encrypted by scrypt", leaf, key: KeyFixtures.scryptKey, passphrase: "s3cret"),
+        Form("a passphrase that is not needed", leaf, key: KeyFixtures.key, passphrase: "s3cret"),
+        Form("the leaf after its chain", KeyFixtures.root + "\n" + leaf, key: KeyFixtures.key),
+        Form("lines that end as on Windows", windows(leaf + KeyFixtures.key)),
+        Form("notes between the blocks", "Bag Attributes\n" + leaf + "Key Attributes: none\n" + KeyFixtures.key),
     ]
 
     private static func windows(_ text: String) -> String {
@@ -48,13 +53,13 @@ import Testing
         let identity = try Identity(certificate: form.certificate, privateKey: form.key, passphrase: form.passphrase)
         #expect(identity.leaf.subject == "CN=Fixture,UID=org.example.app")
         #expect(identity.digest.count == 32)
-        _ = try TLSContext.client(identity: identity, trust: .pem(Fixtures.root))
+        _ = try TLSContext.client(identity: identity, trust: .pem(KeyFixtures.root))
     }
 
     @Test func `digests tell identities apart, whatever form they came in`() throws {
-        let apart = try Identity(certificate: Self.leaf, privateKey: Fixtures.key)
-        let together = try Identity(certificate: Self.leaf + Fixtures.encryptedKey, passphrase: "s3cret")
-        let withChain = try Identity(certificate: Self.leaf + Fixtures.root, privateKey: Fixtures.key)
+        let apart = try Identity(certificate: Self.leaf, privateKey: KeyFixtures.key)
+        let together = try Identity(certificate: Self.leaf + KeyFixtures.encryptedKey, passphrase: "s3cret")
+        let withChain = try Identity(certificate: Self.leaf + KeyFixtures.root, privateKey: KeyFixtures.key)
         #expect(apart.digest == together.digest)
         #expect(apart.digest != withChain.digest)
     }
@@ -66,39 +71,44 @@ import Testing
     }
 
     private static let bad: [(Form, TLSError.Code)] = [
-        (Form("no certificate at all", "hello", key: Fixtures.key), .malformedCertificate),
+        (Form("no certificate at all", "hello", key: KeyFixtures.key), .malformedCertificate),
         (Form("nothing", ""), .malformedCertificate),
-        (Form("a key where the certificate belongs", Fixtures.key), .malformedCertificate),
-        (Form("a certificate that was cut", cut(Fixtures.certificate), key: Fixtures.key), .malformedCertificate),
+        (Form("a key where the certificate belongs", KeyFixtures.key), .malformedCertificate),
+        (Form("a certificate that was cut", cut(KeyFixtures.certificate), key: KeyFixtures.key), .malformedCertificate),
         (
-            Form("a beginning without an end", "-----BEGIN CERTIFICATE-----\nMII", key: Fixtures.key),
+            Form("a beginning without an end", "-----BEGIN CERTIFICATE-----\nMII", key: KeyFixtures.key),
             .malformedCertificate
         ),
         (Form("no key", leaf), .missingKey),
-        (Form("a certificate where the key belongs", leaf, key: Fixtures.certificate), .malformedKey),
-        (Form("a key that was cut", leaf, key: cut(Fixtures.rsaKey)), .malformedKey),
+        (Form("a certificate where the key belongs", leaf, key: KeyFixtures.certificate), .malformedKey),
+        (Form("a key that was cut", leaf, key: cut(KeyFixtures.rsaKey)), .malformedKey),
         (Form("garbage for a key", leaf, key: "garbage"), .malformedKey),
-        (Form("another key", leaf, key: Fixtures.rsaKey), .keyMismatch),
-        (Form("another key of the same kind", leaf, key: Fixtures.p384Key), .keyMismatch),
-        (Form("no passphrase", leaf, key: Fixtures.encryptedKey), .passphraseNeeded),
-        (Form("no passphrase, older form", leaf, key: Fixtures.traditionalEncryptedKey), .passphraseNeeded),
-        (Form("a wrong passphrase", leaf, key: Fixtures.encryptedKey, passphrase: "secret"), .wrongPassphrase),
-        (Form("an empty passphrase", leaf, key: Fixtures.encryptedKey, passphrase: ""), .wrongPassphrase),
+        (Form("another key", leaf, key: KeyFixtures.rsaKey), .keyMismatch),
+        (Form("another key of the same kind", leaf, key: KeyFixtures.p384Key), .keyMismatch),
+        (Form("no passphrase", leaf, key: KeyFixtures.encryptedKey), .passphraseNeeded),
+        (Form("no passphrase, older form", leaf, key: KeyFixtures.traditionalEncryptedKey), .passphraseNeeded),
+        (Form("a wrong passphrase", leaf, key: KeyFixtures.encryptedKey, passphrase: "secret"), .wrongPassphrase),
+        (Form("an empty passphrase", leaf, key: KeyFixtures.encryptedKey, passphrase: ""), .wrongPassphrase),
         (
-            Form("a wrong passphrase, older form", leaf, key: Fixtures.traditionalEncryptedKey, passphrase: "secret"),
+            Form(
+                "a wrong passphrase, older form",
+                leaf,
+                key: KeyFixtures.traditionalEncryptedKey,
+                passphrase: "secret"
+            ),
             .wrongPassphrase
         ),
         (
             Form(
                 "a passphrase of no reasonable length",
                 leaf,
-                key: Fixtures.encryptedKey,
+                key: KeyFixtures.encryptedKey,
                 passphrase: String(repeating: "x", count: 5_000)
             ),
             .wrongPassphrase
         ),
         (
-            Form("an encrypted key that was cut", leaf, key: cut(Fixtures.encryptedKey), passphrase: "s3cret"),
+            Form("an encrypted key that was cut", leaf, key: cut(KeyFixtures.encryptedKey), passphrase: "s3cret"),
             .malformedKey
         ),
     ]
@@ -114,8 +124,8 @@ import Testing
 
     /// Whoever wrote the row chose how long opening its key takes, and a worker would stand still for so long.
     @Test(arguments: [
-        Form("PBKDF2", leaf, key: Fixtures.slowPBKDF2Key), Form("scrypt", leaf, key: Fixtures.slowScryptKey),
-        Form("the form before PBKDF2", leaf, key: Fixtures.slowOldKey),
+        Form("PBKDF2", leaf, key: KeyFixtures.slowPBKDF2Key), Form("scrypt", leaf, key: KeyFixtures.slowScryptKey),
+        Form("the form before PBKDF2", leaf, key: KeyFixtures.slowOldKey),
     ])
     func `a key that takes too long to open is refused at once`(form: Form) {
         let start = MonotonicInstant.now
@@ -129,7 +139,7 @@ import Testing
 
     /// OpenSSL would go by the second header, which only the passphrase opens.
     @Test func `a key with two headers is refused before either is opened`() {
-        let lines = Fixtures.encryptedKey.split(separator: "\n")
+        let lines = KeyFixtures.encryptedKey.split(separator: "\n")
         let header = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF", ""]
         let key = ([String(lines[0])] + header + lines.dropFirst().map(String.init)).joined(separator: "\n")
         let error = #expect(throws: TLSError.self) {
@@ -144,7 +154,7 @@ import Testing
             let error = #expect(throws: TLSError.self) {
                 _ = try Identity(
                     certificate: Self.leaf,
-                    privateKey: Fixtures.traditionalEncryptedKey,
+                    privateKey: KeyFixtures.traditionalEncryptedKey,
                     passphrase: "wrong\(number)"
                 )
             }
@@ -156,7 +166,7 @@ import Testing
         let missing = #expect(throws: TLSError.self) { _ = try Identity(certificate: Self.leaf) }
         #expect(missing?.message == "there is no private key: give one beside the certificate, or in the same PEM text")
         let mismatch = #expect(throws: TLSError.self) {
-            _ = try Identity(certificate: Self.leaf, privateKey: Fixtures.rsaKey)
+            _ = try Identity(certificate: Self.leaf, privateKey: KeyFixtures.rsaKey)
         }
         #expect(
             mismatch?.message
@@ -164,7 +174,7 @@ import Testing
                 + "give the key that the certificate was requested with"
         )
         let wrong = #expect(throws: TLSError.self) {
-            _ = try Identity(certificate: Self.leaf, privateKey: Fixtures.encryptedKey, passphrase: "secret")
+            _ = try Identity(certificate: Self.leaf, privateKey: KeyFixtures.encryptedKey, passphrase: "secret")
         }
         #expect(wrong?.message == "the passphrase does not open the private key in the private key text")
     }

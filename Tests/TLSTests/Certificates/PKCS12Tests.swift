@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Fixtures.modernP12, "s3cret"), (Fixtures.legacyP12, "s3cret"), (Fixtures.openP12, ""), (Fixtures.bareP12, ""),
+        (KeyFixtures.modernP12, "s3cret"), (KeyFixtures.legacyP12, "s3cret"), (KeyFixtures.openP12, ""),
+        (KeyFixtures.bareP12, ""),
     ])
     func `a file gives the certificate and the key in PEM`(file: String, passphrase: String) throws {
         let opened = try PKCS12.open(Self.bytes(file), passphrase: Array(passphrase.utf8))
@@ -23,12 +24,12 @@ import Testing
     }
 
     @Test func `the chain is included`() throws {
-        let opened = try PKCS12.open(Self.bytes(Fixtures.modernP12), passphrase: Array("s3cret".utf8))
+        let opened = try PKCS12.open(Self.bytes(KeyFixtures.modernP12), passphrase: Array("s3cret".utf8))
         #expect(PEM(Array(opened.certificatePEM.utf8)).blocks.map(\.label) == ["CERTIFICATE", "CERTIFICATE"])
         #expect(try CertificateFacts(pem: opened.certificatePEM).subject == "CN=Fixture,UID=org.example.app")
     }
 
-    @Test(arguments: [Fixtures.modernP12, Fixtures.legacyP12], ["", "wrong"])
+    @Test(arguments: [KeyFixtures.modernP12, KeyFixtures.legacyP12], ["", "wrong"])
     func `a wrong passphrase is told from other faults`(file: String, passphrase: String) throws {
         let bytes = try Self.bytes(file)
         let error = #expect(throws: TLSError.self) { _ = try PKCS12.open(bytes, passphrase: Array(passphrase.utf8)) }
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func `a file without a key, and one that is none`() throws {
-        let keyless = try Self.bytes(Fixtures.keylessP12)
+        let keyless = try Self.bytes(KeyFixtures.keylessP12)
         #expect(throws: TLSError.self) { _ = try PKCS12.open(keyless, passphrase: Array("s3cret".utf8)) }
         let error = #expect(throws: TLSError.self) { _ = try PKCS12.open(Array("hello".utf8)) }
         #expect(error?.code == .malformedCertificate)
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func `a damaged file is an error, wherever it is damaged`() throws {
-        let bytes = try Self.bytes(Fixtures.modernP12)
+        let bytes = try Self.bytes(KeyFixtures.modernP12)
         for index in stride(from: 0, to: bytes.count, by: 37) {
             var damaged = bytes
             damaged[index] ^= 0x55

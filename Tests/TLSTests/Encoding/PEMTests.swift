@@ -28,9 +28,9 @@ import Testing
 
     @Test func `a text longer than any credential is refused with its length and the limit`() throws {
         let filler = String(repeating: "x", count: PEM.limit)
-        let long = Fixtures.certificate + "\n" + filler
+        let long = KeyFixtures.certificate + "\n" + filler
         let texts: [(certificate: String, key: String?)] = [
-            (long + Fixtures.key, nil), (long, Fixtures.key), (Fixtures.certificate, filler + Fixtures.key),
+            (long + KeyFixtures.key, nil), (long, KeyFixtures.key), (KeyFixtures.certificate, filler + KeyFixtures.key),
         ]
         for (certificate, key) in texts {
             let error = #expect(throws: TLSError.self) {
@@ -39,9 +39,9 @@ import Testing
             #expect(error?.code == .tooLong)
             #expect(error?.message.contains("at most 524288 are read") == true)
         }
-        #expect(throws: TLSError.self) { _ = try SigningKey(p8: filler + Fixtures.key) }
+        #expect(throws: TLSError.self) { _ = try SigningKey(p8: filler + KeyFixtures.key) }
         #expect(throws: TLSError.self) { _ = try TLSContext.client(trust: .pem(long)) }
-        let fitting = Fixtures.certificate + "\n" + filler.dropLast(Fixtures.certificate.utf8.count + 1)
-        #expect(throws: Never.self) { try Identity(certificate: fitting, privateKey: Fixtures.key) }
+        let fitting = KeyFixtures.certificate + "\n" + filler.dropLast(KeyFixtures.certificate.utf8.count + 1)
+        #expect(throws: Never.self) { try Identity(certificate: fitting, privateKey: KeyFixtures.key) }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SigningKeyTests {
     @Test func `a signature is 64 bytes that the public key verifies, and nothing else does`() throws {
-        let key = try SigningKey(p8: Fixtures.key)
+        let key = try SigningKey(p8: KeyFixtures.key)
         let text = Array("header.claims".utf8)
         for _ in 0..<200 {  // now and then r or s begins with zeros
             let signature = key.sign(text)
@@ -33,7 +33,7 @@ import Testing
         #expect(key.isValid(signature: signature, for: Array(input.utf8)))
     }
 
-    @Test(arguments: [Fixtures.p384Key, Fixtures.ed25519Key, Fixtures.rsaKey])
+    @Test(arguments: [KeyFixtures.p384Key, KeyFixtures.ed25519Key, KeyFixtures.rsaKey])
     func `a key of another kind is refused with what to use instead`(key: String) {
         let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: key) }
         #expect(error?.code == .unsupportedKey)
@@ -61,13 +61,13 @@ import Testing
                 "\(error?.message ?? "") \(words)"
             )
         }
-        let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: Fixtures.encryptedKey) }
+        let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: KeyFixtures.encryptedKey) }
         #expect(error?.message.contains("decrypt it with openssl pkcs8 -topk8 -nocrypt") == true)
     }
 
     @Test(arguments: [
-        ("", TLSError.Code.malformedKey), (Fixtures.certificate, .malformedKey),
-        (Fixtures.encryptedKey, .passphraseNeeded),
+        ("", TLSError.Code.malformedKey), (KeyFixtures.certificate, .malformedKey),
+        (KeyFixtures.encryptedKey, .passphraseNeeded),
     ])
     func `a text that is no plain key is refused`(text: String, code: TLSError.Code) {
         let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: text) }
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `a text or a point that is no public key is refused`() {
         #expect(throws: TLSError.self) { _ = try VerifyingKey(pem: "hello") }
-        #expect(throws: TLSError.self) { _ = try VerifyingKey(pem: Fixtures.rsaKey) }
+        #expect(throws: TLSError.self) { _ = try VerifyingKey(pem: KeyFixtures.rsaKey) }
         #expect(throws: TLSError.self) { _ = try VerifyingKey(point: [4, 1, 2]) }
         #expect(throws: TLSError.self) { _ = try VerifyingKey(point: [UInt8](repeating: 4, count: 65)) }
     }

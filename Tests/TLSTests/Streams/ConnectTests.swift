@@ -70,7 +70,7 @@ import Testing
 
     @Test func `a port that refuses and a name without an address have different codes`() async throws {
         try await TestLoop.with { loop in
-            let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
+            let context = try TLSContext.client(trust: .pem(KeyFixtures.root), alpn: ["h2"])
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
             listener.close()
             let refused = await Self.connect(to: listener.port, context: context, on: loop)
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `the handshake with a silent server times out`() async throws {
         try await TestLoop.with { loop in
-            let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
+            let context = try TLSContext.client(trust: .pem(KeyFixtures.root), alpn: ["h2"])
             let (_, continuation) = AsyncStream.makeStream(of: CInt.self)
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { continuation.yield($0.release()) }
             defer { listener.close() }
@@ -100,7 +100,7 @@ import Testing
 
     @Test func `a server that closes during the handshake has a code of its own`() async throws {
         try await TestLoop.with { loop in
-            let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
+            let context = try TLSContext.client(trust: .pem(KeyFixtures.root), alpn: ["h2"])
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { socket in socket.resetWhenClosed() }
             defer { listener.close() }
             let error = await Self.connect(to: listener.port, context: context, on: loop)
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `connecting ends when its task is cancelled`() async throws {
         try await TestLoop.with { loop in
-            let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
+            let context = try TLSContext.client(trust: .pem(KeyFixtures.root), alpn: ["h2"])
             let (accepted, continuation) = AsyncStream.makeStream(of: CInt.self)
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { continuation.yield($0.release()) }
             defer { listener.close() }

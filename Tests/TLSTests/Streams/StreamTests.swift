@@ -134,7 +134,7 @@ import Testing
         let (left, right) = pair.release()
         let peer = Socket(owning: right)
         var client = try TLSStream(
-            client: .client(trust: .pem(Fixtures.root), alpn: ["h2"]),
+            client: .client(trust: .pem(KeyFixtures.root), alpn: ["h2"]),
             host: "localhost",
             socket: Socket(owning: left)
         )
@@ -171,9 +171,9 @@ import Testing
         _ = try pair.second.write(record.span.bytes)
         let (left, right) = pair.release()
         let peer = Socket(owning: right)
-        let identity = isShown ? try Identity(certificate: Fixtures.certificate, privateKey: Fixtures.key) : nil
+        let identity = isShown ? try Identity(certificate: KeyFixtures.certificate, privateKey: KeyFixtures.key) : nil
         var client = try TLSStream(
-            client: .client(identity: identity, trust: .pem(Fixtures.root)),
+            client: .client(identity: identity, trust: .pem(KeyFixtures.root)),
             host: "localhost",
             socket: Socket(owning: left)
         )

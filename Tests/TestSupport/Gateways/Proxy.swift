@@ -7,7 +7,7 @@ package actor Proxy {
     package enum Direction: Sendable { case up, down }
 
     /// How a connection ends.
-    package enum Ending: Sendable { case close, reset }
+    package enum CloseKind: Sendable { case close, reset }
 
     private let loop: EventLoop
     private let target: UInt16
@@ -109,7 +109,7 @@ package actor Proxy {
     }
 
     /// Ends every connection.
-    package func endAll(by ending: Ending) {
+    package func endAll(by ending: CloseKind) {
         for link in links.values { link.end(by: ending) }
     }
 

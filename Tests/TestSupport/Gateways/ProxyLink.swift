@@ -85,7 +85,7 @@ final class ProxyLink {
     }
 
     /// The sockets are closed with the last reference to the link.
-    func end(by ending: Proxy.Ending, isCut: Bool = false) {
+    func end(by ending: Proxy.CloseKind, isCut: Bool = false) {
         guard !isOver else { return }
         isOver = true
         for end in [client, server] {

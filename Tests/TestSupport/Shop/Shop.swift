@@ -18,7 +18,7 @@ package struct Shop {
         _ body: (Shop) async throws -> Void
     ) async throws {
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         try configure(&configuration)
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()

@@ -10,9 +10,9 @@ struct GatewayChecks {
     let loop: EventLoop
 
     func run() async -> [Finding] {
-        let apps: [AppRoute]
+        let apps: [RoutedApp]
         do {
-            apps = try await AppRoute.all(on: connection)
+            apps = try await RoutedApp.all(on: connection)
         } catch {
             return [.failed("gateway", error)]
         }

@@ -13,7 +13,7 @@ struct DemoRun: Sendable {
     func run() async throws -> ExitStatus {
         let start = MonotonicInstant.now
         var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
+        configuration.recordsRequests = true
         configuration.answers = try plan.answers()
         say("Starting a private PostgreSQL ...")
         let servers = PrivateServers(configuration: configuration, console: console, loop: loop)
@@ -55,7 +55,7 @@ struct DemoRun: Sendable {
         var recorded = try await database.recorded()
         recorded.retried = ended.retried
         var answered = DemoAudit.Answered()
-        for delivery in await gateway.deliveries() { answered.add(delivery.token, status: delivery.status ?? 0) }
+        for delivery in await gateway.receivedRequests() { answered.add(delivery.token, status: delivery.status ?? 0) }
         return DemoAudit(plan: plan, recorded: recorded, answered: answered)
     }
 

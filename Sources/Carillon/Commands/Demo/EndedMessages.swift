@@ -96,7 +96,7 @@ struct EndedMessages {
     }
 }
 
-extension Delivery {
+extension ReceivedRequest {
     /// A request as a line for people: its answer, the headers that differ from the default, and the payload.
     func line(usualTopic: String) -> String {
         let answer = (status.map { "\($0)" } ?? "no answer") + (reason.map { " \($0)" } ?? "")

@@ -8,7 +8,7 @@ import Synchronization
 
 /// One of the databases that the program serves: its worker, and the worker's state.
 final class ServedDatabase: Sendable {
-    enum Ending: Sendable {
+    enum WorkerEnding: Sendable {
         case worked(Worker.Summary)
         /// It never started.
         case failed(ExitStatus)
@@ -70,7 +70,7 @@ final class ServedDatabase: Sendable {
     // MARK: Working
 
     /// Runs to the end; throws if it cannot start.
-    func run() async throws -> Ending {
+    func run() async throws -> WorkerEnding {
         // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
         .worked(
             try await worker.run { connection in
@@ -82,7 +82,7 @@ final class ServedDatabase: Sendable {
 
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
     /// with --once.
-    func runBesideOthers() async -> Ending {
+    func runBesideOthers() async -> WorkerEnding {
         var backOff = BackOff(from: .seconds(1), to: .seconds(15))
         var random = SystemRandomNumberGenerator()
         while true {

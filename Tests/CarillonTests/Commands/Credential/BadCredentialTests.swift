@@ -39,22 +39,24 @@ import Testing
 
     @Test func `a certificate that is cut off is refused`() async throws {
         let text = try await refusal(["--file", "@cert.pem", "--key", "@key.pem"]) { folder in
-            let lines = Fixtures.certificate.split(separator: "\n")
+            let lines = CredentialFixtures.certificate.split(separator: "\n")
             _ = try folder.write("cert.pem", (lines.prefix(4) + lines.suffix(1)).joined(separator: "\n"))
-            _ = try folder.write("key.pem", Fixtures.encryptedKey)
+            _ = try folder.write("key.pem", CredentialFixtures.encryptedKey)
         }
         #expect(text.contains("certificate"))
     }
 
     @Test func `a certificate without its key is refused`() async throws {
-        let text = try await refusal(["--file", "@cert.pem"]) { _ = try $0.write("cert.pem", Fixtures.certificate) }
+        let text = try await refusal(["--file", "@cert.pem"]) {
+            _ = try $0.write("cert.pem", CredentialFixtures.certificate)
+        }
         #expect(text.contains("no private key") && text.contains("--key"))
     }
 
     @Test func `a key of another certificate is refused`() async throws {
         let other = try CertificateAuthority(name: "Other").issue(commonName: "other")
         let text = try await refusal(["--file", "@cert.pem", "--key", "@key.pem"]) { folder in
-            _ = try folder.write("cert.pem", Fixtures.certificate)
+            _ = try folder.write("cert.pem", CredentialFixtures.certificate)
             _ = try folder.write("key.pem", other.privateKeyPEM)
         }
         #expect(text.contains("does not belong to the certificate"))
@@ -64,8 +66,8 @@ import Testing
     func `a missing or wrong passphrase is refused, for PEM`(passphrase: String?) async throws {
         let flags = passphrase == nil ? [] : ["--passphrase-file", "@passphrase"]
         let text = try await refusal(["--file", "@cert.pem", "--key", "@key.pem"] + flags) { folder in
-            _ = try folder.write("cert.pem", Fixtures.certificate)
-            _ = try folder.write("key.pem", Fixtures.encryptedKey)
+            _ = try folder.write("cert.pem", CredentialFixtures.certificate)
+            _ = try folder.write("key.pem", CredentialFixtures.encryptedKey)
             if let passphrase { _ = try folder.write("passphrase", passphrase + "\n") }
         }
         #expect(text.contains("passphrase") && text.contains("--passphrase-file"))
@@ -75,7 +77,7 @@ import Testing
     func `a missing or wrong passphrase is refused, for a p12`(passphrase: String?) async throws {
         let flags = passphrase == nil ? [] : ["--passphrase-file", "@passphrase"]
         let text = try await refusal(["--file", "@cert.p12"] + flags) { folder in
-            try Fixtures.bundle.write(to: URL(filePath: folder.file("cert.p12")))
+            try CredentialFixtures.bundle.write(to: URL(filePath: folder.file("cert.p12")))
             if let passphrase { _ = try folder.write("passphrase", passphrase + "\n") }
         }
         #expect(text.contains("passphrase") && text.contains("--passphrase-file"))
@@ -84,7 +86,7 @@ import Testing
     @Test func `a signing key that is not on P-256 is refused`() async throws {
         let text = try await refusal(
             ["--file", "@key.p8", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ"]
-        ) { _ = try $0.write("key.p8", Fixtures.wrongCurve) }
+        ) { _ = try $0.write("key.p8", CredentialFixtures.wrongCurve) }
         #expect(text.contains("P-256"))
     }
 
@@ -96,8 +98,8 @@ import Testing
     ])
     func `a signing key needs its identifiers, and nothing else takes them`(words: [String]) async throws {
         let text = try await refusal(words, status: .usage) { folder in
-            _ = try folder.write("key.p8", Fixtures.wrongCurve)
-            _ = try folder.write("cert.pem", Fixtures.certificate)
+            _ = try folder.write("key.p8", CredentialFixtures.wrongCurve)
+            _ = try folder.write("cert.pem", CredentialFixtures.certificate)
         }
         #expect(text.contains("--key-id") || text.contains("--team-id"))
     }

@@ -43,7 +43,7 @@ import Testing
             #expect(requeued.output == "{\"pushes\":1,\"dry_run\":false}\n")
             #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
             #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(await shop.gateway.deliveries().filter { $0.token == Shop.token("bad1") }.count == 2)
+            #expect(await shop.gateway.receivedRequests().filter { $0.token == Shop.token("bad1") }.count == 2)
             #expect(
                 try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE reason = 'BadTopic'") == 2
             )

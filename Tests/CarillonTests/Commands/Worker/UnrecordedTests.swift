@@ -111,7 +111,7 @@ import Testing
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
-            #expect(await shop.gateway.deliveries().count == 1)
+            #expect(await shop.gateway.receivedRequests().count == 1)
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 0 && run.output == "")
             #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
-            let tokens = await shop.gateway.deliveries().map(\.token)
+            let tokens = await shop.gateway.receivedRequests().map(\.token)
             #expect(tokens.count == 300 && Set(tokens).count == 300)
             for line in run.errors.split(separator: "\n") { #expect(line.hasPrefix("{\"time\":")) }
         }
@@ -148,7 +148,7 @@ import Testing
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 69 || run.status == 78)
             #expect(run.errors.contains("trust"))
-            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(await shop.gateway.receivedRequests().isEmpty)
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
         }
     }
@@ -159,7 +159,7 @@ import Testing
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 69 || run.status == 78)
             #expect(run.errors.contains("localhost"))
-            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(await shop.gateway.receivedRequests().isEmpty)
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
         }
     }
@@ -187,7 +187,7 @@ import Testing
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
                 #expect(worker.said.contains("waiting for the answers"))
             }
-            let tokens = await shop.gateway.deliveries().map(\.token)
+            let tokens = await shop.gateway.receivedRequests().map(\.token)
             #expect(Set(tokens).count == tokens.count)
             #expect(
                 try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results")

@@ -37,8 +37,8 @@ import Testing
         return .init(refusal: .init(reason: reason, status: 400, first: 0), pushes: 5, sent: sent)
     }
 
-    private func tally(deleted: Int, faults: [String] = [], _ state: ReapBatch.State = .over) -> FeedbackTally {
-        var tally = FeedbackTally()
+    private func tally(deleted: Int, faults: [String] = [], _ state: ReapBatch.State = .over) -> ReapTally {
+        var tally = ReapTally()
         tally.add(ReapBatch(state, next: nil, app: "shop", handled: 9, deleted: deleted, faults: faults))
         return tally
     }
@@ -55,8 +55,8 @@ import Testing
     ]
 
     @Test func `every event has its level, its sentence and its fields`() throws {
-        func log(_ timeline: Int32, _ flushed: Int64) -> LogPosition {
-            LogPosition(cluster: 1, timeline: timeline, flushed: flushed)
+        func log(_ timeline: Int32, _ flushed: Int64) -> WALPosition {
+            WALPosition(cluster: 1, timeline: timeline, flushed: flushed)
         }
         var events: [WorkerEvent] = [
             .started(worker: 7, version: Program.version),

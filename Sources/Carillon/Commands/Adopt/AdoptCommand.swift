@@ -1,0 +1,123 @@
+import CarillonPostgres
+import CarillonText
+
+extension Command {
+    static let adopt = Command(
+        "adopt",
+        summary: "Let workers send from this copy of a database.",
+        discussion:
+            "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueuing "
+            + "over HTTP refuse such a copy until the owner of the schema adopts it. A cloned disk and a base backup are refused "
+            + "only if the original has a name (--installation). Shows both places and what waits here, and asks first, unless "
+            + "--yes is given. A promoted standby needs no adoption.",
+        options: [.installation, .expireBefore, .yes, .database],
+        examples: ["carillon adopt", "carillon adopt --expire-before now", "carillon adopt --installation production"],
+        run: { invocation in
+            let adoption = try AdoptCommand(invocation)
+            return try await DatabaseScope.with(invocation) { connection, _ in try await adoption.run(on: connection) }
+        }
+    )
+}
+
+private struct AdoptCommand: Sendable {
+    private static let places = Statement(
+        "adopt_places",
+        """
+        SELECT i.database_oid AS home, i.system_identifier AS home_cluster, i.name, p.database_oid AS here,
+            p.system_identifier AS here_cluster, current_database()::text AS database,
+            (SELECT count(*) FROM carillon.messages) AS ready, (SELECT count(*) FROM carillon.scheduled) AS scheduled,
+            (SELECT coalesce(sum(cardinality(f.jobs)), 0)::bigint FROM carillon.inflight f) AS claimed,
+            (SELECT min(o.created_at) FROM (SELECT m.created_at FROM carillon.messages m
+                UNION ALL SELECT s.created_at FROM carillon.scheduled s
+                UNION ALL SELECT j.created_at FROM carillon.inflight f, unnest(f.jobs) AS j) AS o
+                WHERE isfinite(o.created_at)) AS oldest
+        FROM carillon.installation i, carillon.place() AS p
+        """
+    )
+
+    private static let adopt = Statement(
+        "adopt",
+        "SELECT carillon.adopt($1, CASE $2::bigint WHEN 9223372036854775807 THEN 'infinity' ELSE 'epoch'::timestamptz + $2 * interval '1 us' END)"
+    )
+
+    private struct Places: Sendable {
+        let home: String
+        let here: String
+        let name: String?
+        let isHome: Bool
+        /// What waits, as a sentence.
+        let jobs: String
+
+        init(_ rows: borrowing Rows) throws(PostgresError) {
+            let (home, here) = (try rows.int64(0, "home"), try rows.int64(0, "here"))
+            let (homeCluster, hereCluster) = (try rows.int64(0, "home_cluster"), try rows.int64(0, "here_cluster"))
+            self.home = "the database \(home) of the cluster \(homeCluster)"
+            self.here = "the database \(here) (\(try rows.string(0, "database").visible)) of the cluster \(hereCluster)"
+            name = try rows.stringIfPresent(0, "name")
+            isHome = (home, homeCluster) == (here, hereCluster)
+            let oldest = try rows.timestampIfPresent(0, "oldest").map { "; the oldest is of \(TimeText.seconds($0))" }
+            jobs =
+                "Here wait \(Counted.text(try rows.int64(0, "ready"), "ready job")), "
+                + "\(Int(try rows.int64(0, "scheduled")).grouped) scheduled and "
+                + "\(Int(try rows.int64(0, "claimed")).grouped) that workers have claimed\(oldest ?? "")."
+        }
+    }
+
+    let invocation: Invocation
+    private let name: String?
+    /// In microseconds since 1970.
+    private let expireBefore: Int64?
+
+    init(_ invocation: Invocation) throws(UsageError) {
+        self.invocation = invocation
+        name = invocation.settings.text(.installation)
+        guard let text = invocation.settings.text(.expireBefore) else {
+            expireBefore = nil
+            return
+        }
+        if text == "now" {
+            expireBefore = .max
+            return
+        }
+        switch TimeReader.read(Array(text.utf8)[...]) {
+        case .time(let time): expireBefore = time
+        case .wrong(let reason): throw UsageError("--expire-before: '\(text)' \(reason).")
+        }
+    }
+
+    func run(on connection: PostgresConnection) async throws -> ExitStatus {
+        let console = invocation.console
+        let places = try await connection.query(Self.places) { rows in try Places(rows) }
+        if places.isHome, expireBefore == nil, name ?? places.name == places.name {
+            console.print("Pushes are sent from this database already.")
+            return .done
+        }
+        if !places.isHome {
+            console.print("Until now, pushes are sent from \(places.home).")
+            console.print("This is \(places.here).")
+        }
+        console.print(places.jobs)
+        try Confirmation(invocation: invocation).obtain(consequence(places))
+        let expired = try await connection.query(Self.adopt, Parameters(name, expireBefore)) { rows in
+            try rows.int64(0, 0)
+        }
+        console.print("Pushes are sent from this database now.")
+        if expireBefore != nil {
+            console.print(
+                "\(Counted.text(expired, "job expires", "jobs expire")): workers end them without sending them."
+            )
+        }
+        return .done
+    }
+
+    private func consequence(_ places: Places) -> String {
+        let expiring =
+            expireBefore.map { time in
+                time == .max
+                    ? "All jobs that wait expire."
+                    : "Jobs enqueued before \(TimeText.seconds(time)) expire, and all others are sent."
+            }
+            ?? "All jobs that wait are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older jobs."
+        return "Workers send from this database. \(expiring)"
+    }
+}

@@ -1,0 +1,83 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import CarillonSchema
+import CarillonWeb
+
+extension Command {
+    static let pyapns = Command(
+        "pyapns",
+        summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
+        discussion:
+            "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
+            + "restart. 'provision' adds an app with its certificate; with --replace-credentials, it also replaces a "
+            + "certificate by a newer one. "
+            + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
+            + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
+            + "--host names another address and there is an access token, which clients pass as a password "
+            + "(http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
+            + "cannot be reached at the start, and with 78 when the schema is missing or has another version.",
+        options: [.host, .pyapnsPort, .accessToken, .replaceCredentials, .certificateFolder, .database],
+        examples: [
+            "carillon pyapns --database postgresql://localhost/shop",
+            "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",
+        ],
+        isService: true,
+        run: { try await PyapnsCommand(invocation: $0).run() }
+    )
+}
+
+private struct PyapnsCommand {
+    /// How long calls in progress may take after the request to stop.
+    private static let drainTimeout = Duration.seconds(10)
+
+    let invocation: Invocation
+
+    func run() async throws -> ExitStatus {
+        let (settings, log) = (invocation.settings, invocation.console.log)
+        let host = settings.text(.host) ?? "127.0.0.1"
+        let token = try settings.text(.accessToken).map { text throws(UsageError) in try AccessToken(text) }
+        guard Address.isLoopback(host) || token != nil else {
+            throw UsageError(
+                "With --host \(host), other machines could send pushes and add apps: give clients a token, and name its file "
+                    + "with --access-token-file."
+            )
+        }
+        guard !settings.isOn(.replaceCredentials) || token != nil else {
+            throw UsageError(
+                "With --replace-credentials, every program on this machine could replace certificates: give clients a token, "
+                    + "and name its file with --access-token-file."
+            )
+        }
+        return try await LoopScope.with { loop in
+            try await DatabaseScope.with(invocation, on: loop) { connection in
+                try await SchemaCheck.run(on: connection)
+                try await PlaceCheck.run(on: connection)
+            }
+            let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
+            let pyapnsLog = PyapnsLog(log)
+            let service = PyapnsService(
+                database: database,
+                log: pyapnsLog,
+                certificateFolder: settings.text(.certificateFolder),
+                replaces: settings.isOn(.replaceCredentials)
+            )
+            let tokens = token.map {
+                AccessTokenSource($0, path: settings.file(of: .accessToken)) { pyapnsLog.tokenFailed($0) }
+            }
+            let endpoint = PyapnsEndpoint(service: service, token: tokens, log: pyapnsLog)
+            let server = endpoint.server(host, UInt16(settings.count(.port)))
+            return try await Cleanup.after({
+                server.stop()
+                await database.close()
+            }) {
+                try await Interruption.wait(on: loop) {
+                    try server.start()
+                    log.info("Listening for calls of pyapns clients.", ["host": host, "port": server.port])
+                }
+                await server.drain(on: loop, within: Self.drainTimeout)
+                return .done
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonText
+import FoundationEssentials
+
+extension Command {
+    static let tokensImport = Command(
+        "tokens import",
+        summary: "Register the device tokens in a file for an app.",
+        discussion:
+            "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "
+            + "last_update, owner and kind, in any order; other columns are ignored. Without a header, each line is "
+            + "a token, optionally followed by last_update and owner. last_update is a time with a time zone, or "
+            + "seconds, milliseconds or microseconds since 1970. A token without it counts as registered now, so no "
+            + "earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind sets it for "
+            + "tokens without one, and a new token without either has the kind device. A token that is registered "
+            + "already keeps the newer time. The first ten refused lines are listed; all other lines are imported, "
+            + "and the command then exits with 1. If interrupted, it keeps what it has imported and exits with 75; "
+            + "you can run it again at any time.",
+        arguments: [Argument("FILE", "The file, or - for standard input.")],
+        required: [.app],
+        options: [.kind, .rejects, .json, .database],
+        examples: [
+            "carillon tokens import --app shop tokens.csv",
+            "carillon tokens import --app shop --rejects refused.csv tokens.csv",
+            "psql shop -c \"COPY (SELECT token, last_update FROM devices) TO STDOUT CSV HEADER\" \\\n"
+                + "      | carillon tokens import --app shop -",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, loop in
+                try await TokensImportCommand(invocation: invocation, connection: connection, loop: loop).run()
+            }
+        }
+    )
+}
+
+private struct TokensImportCommand: Sendable {
+    let invocation: Invocation
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    private var console: Console { invocation.console }
+    private var app: String { invocation.settings.text(.app) ?? "" }
+
+    func run() async throws -> ExitStatus {
+        let source = try InputFile(invocation.name)
+        defer { source.close() }
+        let store = TokenStore(connection)
+        do {
+            try await store.check(app: app)
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw CommandError(.failed, "There is no app named \(app).", hint: error.hint)
+        }
+        let rejects = try invocation.settings.text(.rejects).map { path throws(FileError) in
+            try RejectFile(path, besides: source)
+        }
+        defer { rejects?.close() }
+        if source.isTerminal { console.note("Reading tokens from the terminal; Ctrl-D ends them.") }
+        let start = MonotonicInstant.now
+        let connection = self.connection
+        let tally = try await Interruption.cancelling(
+            on: loop,
+            // Does not wait for PostgreSQL.
+            again: { Task { await connection.close() } },
+            { await follow(source, store, rejects, since: start) }
+        )
+        return try end(tally, source, after: MonotonicInstant.now - start)
+    }
+
+    private func follow(
+        _ source: InputFile,
+        _ store: TokenStore,
+        _ rejects: RejectFile?,
+        since start: MonotonicInstant
+    ) async -> ImportTally {
+        var work = TokenImport(
+            source,
+            into: store,
+            app: app,
+            on: loop,
+            rejects: rejects,
+            kind: invocation.settings.text(.kind).flatMap { TokenKind(rawValue: $0) },
+            now: Int64(Date.now.timeIntervalSince1970 * 1e6)
+        )
+        var display = ImportDisplay(console: console, start: start, size: source.size)
+        let tally = await work.run { tally, refused in display.show(tally, refused) }
+        display.end(tally, otherColumns: work.otherColumns, hasFile: rejects != nil)
+        return tally
+    }
+
+    private func end(_ tally: ImportTally, _ source: InputFile, after time: Duration) throws -> ExitStatus {
+        if tally.failure == nil || tally.written > 0 { report(tally, time) }
+        if let failure = tally.failure {
+            if let error = failure as? TokenFileError {
+                throw CommandError(.configuration, "Cannot import \(source.name): \(error.reason)")
+            }
+            if tally.line > 0 { console.note(resumption(tally)) }
+            if let error = failure as? PostgresError, error.sqlState == SQLState.insufficientPrivilege,
+                error.message.contains("temporary")
+            {
+                throw CommandError(
+                    .configuration,
+                    error.message.asSentence,
+                    hint: "Importing needs temporary tables: GRANT TEMPORARY ON DATABASE ... TO this user."
+                )
+            }
+            throw failure
+        }
+        if tally.isInterrupted {
+            throw CommandError(.tryAgain, "It was interrupted before it was done.", hint: resumption(tally))
+        }
+        return tally.refused > 0 ? .failed : .done
+    }
+
+    private func resumption(_ tally: ImportTally) -> String {
+        "The file is imported up to line \(tally.line). Run it again: tokens that are imported stay as they are."
+    }
+
+    private func report(_ tally: ImportTally, _ time: Duration) {
+        if invocation.settings.isOn(.json) {
+            console.print(json: [
+                "app": app, "lines": tally.lines, "imported": tally.written, "new": tally.new,
+                "changed": tally.changed, "known": tally.known, "refused": tally.refused, "last_line": tally.line,
+                "complete": tally.failure == nil && !tally.isInterrupted, "seconds": Double(time.secondsText) ?? 0,
+            ])
+            return
+        }
+        let rate = Int(Double(tally.written) / max(0.001, time.seconds))
+        let tokens = Counted.text(Int64(tally.written), "token")
+        console.print(
+            "Imported \(tokens) into \(app) in \(time.secondsText) s (\(rate.grouped) a second): "
+                + "\(tally.new.grouped) new, \(tally.changed.grouped) changed, \(tally.known.grouped) known already."
+        )
+    }
+}

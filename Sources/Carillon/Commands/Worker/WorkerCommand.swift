@@ -1,0 +1,156 @@
+import ApplePush
+import CarillonDashboard
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import CarillonWeb
+
+extension Command {
+    static let worker = Command(
+        "worker",
+        summary: "Claim jobs, send their pushes and record the outcomes, until stopped.",
+        discussion:
+            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to "
+            + "what it has sent, and settles them. A second signal ends it at once and leaves every unsent job "
+            + "claimable. Exits with 0 when everything it claimed is settled, 1 when log lines could not be "
+            + "written, 69 when the database cannot be reached at the start, 75 when it did not drain, and 78 when "
+            + "the schema is missing or has another version. With --once, it creates the channels that were "
+            + "requested, runs no feedback passes, and also exits with 69, 75 or 78 when an app could not send. With "
+            + "several databases, the worker retries one that it cannot serve until it is stopped, and then exits "
+            + "with the status of that failure.",
+        options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
+            .embedded, .data, .databases,
+        ],
+        examples: [
+            "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
+            "carillon worker --once",
+            "carillon worker --database postgresql://db1/shop --database postgresql://db2/news",
+            "carillon worker --embedded --data /var/lib/carillon --web --local-changes",
+        ],
+        isService: true,
+        run: { try await WorkerCommand(invocation: $0).run() }
+    )
+}
+
+private struct WorkerCommand: Sendable {
+    let invocation: Invocation
+
+    func run() async throws -> ExitStatus {
+        try await LoopScope.with { loop in
+            guard invocation.settings.isOn(.embedded) else {
+                if invocation.settings.text(.data) != nil {
+                    throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
+                }
+                let databases = invocation.settings.databases
+                return try await work(on: databases.isEmpty ? [DatabaseSetting("")] : databases, loop)
+            }
+            return try await EmbeddedDatabase.with(invocation, on: loop) { url in
+                try await work(on: [DatabaseSetting(url)], loop)
+            }
+        }
+    }
+
+    private func work(on databases: [DatabaseSetting], _ loop: EventLoop) async throws -> ExitStatus {
+        let dashboard = try dashboard(of: databases, loop)
+        let backend = TransportBackend(
+            http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
+            binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
+        )
+        let served = served(on: databases, backend, loop)
+        let endpoints = WorkerEndpoints(
+            loop: loop,
+            databases: served,
+            traffic: { backend.traffic },
+            log: invocation.console.log
+        )
+        let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
+        let result: Result<[ServedDatabase.WorkerEnding], any Error>
+        do {
+            try server?.start()
+            if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
+            try dashboard?.start(invocation.console.log)
+            let endings = try await Interruption.with(
+                on: loop,
+                signalled: { count in for database in served { count == 1 ? database.drain() : database.giveUp() } }
+            ) { try await run(served) }
+            result = .success(endings)
+        } catch {
+            result = .failure(error)
+        }
+        await backend.shutdown()
+        server?.stop()
+        await dashboard?.stop()
+        for database in served { await database.gauges.close() }
+        let statuses = zip(served, try result.get()).map { status(of: $1, on: $0) }
+        // Problems that somebody must fix come first, then problems that may resolve themselves.
+        return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+    }
+
+    /// The dashboards that --web serves, with the logins of the worker.
+    private func dashboard(of databases: [DatabaseSetting], _ loop: EventLoop) throws -> DashboardService? {
+        guard invocation.settings.isOn(.withWeb), let address = invocation.settings.address(.webAddress) else {
+            return nil
+        }
+        return try DashboardService(
+            invocation.settings,
+            databases: databases,
+            at: address,
+            loop: loop,
+            log: invocation.console.log
+        )
+    }
+
+    /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
+    private func served(
+        on databases: [DatabaseSetting],
+        _ backend: TransportBackend,
+        _ loop: EventLoop
+    ) -> [ServedDatabase] {
+        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
+        let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
+        return databases.indices.map { place in
+            ServedDatabase(
+                WorkerOptions(invocation.settings, database: databases[place].source),
+                label: labels[place],
+                ceiling: databases.count > 1 ? ceiling.member(place) : nil,
+                backend: backend,
+                loop: loop,
+                log: invocation.console.log
+            )
+        }
+    }
+
+    private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.WorkerEnding] {
+        if served.count == 1 { return [try await served[0].run()] }
+        return await withTaskGroup(of: (Int, ServedDatabase.WorkerEnding).self) { group in
+            for (place, database) in served.enumerated() { group.addTask { (place, await database.runBesideOthers()) } }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func status(of ending: ServedDatabase.WorkerEnding, on database: ServedDatabase) -> ExitStatus {
+        switch ending {
+        case .failed(let status): status
+        case .worked(let report): status(of: report, on: database)
+        }
+    }
+
+    private func status(of report: Worker.Summary, on database: ServedDatabase) -> ExitStatus {
+        let total = report.counters.total
+        database.log.info(
+            "What it did:",
+            [
+                "sent": total.sent, "failed": total.failed, "expired": total.expired, "retried": total.retried,
+                "unknown": total.unknown,
+            ]
+        )
+        if database.hasGivenUp || !report.isClean { return .tryAgain }
+        guard invocation.settings.isOn(.once) else { return .done }
+        // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
+        if !report.counters.breakers.isEmpty { return .configuration }
+        let kinds = report.holds.map(\.hold.kind)
+        if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }
+        if kinds.contains(.connection) { return .unavailable }
+        return kinds.isEmpty ? .done : .tryAgain
+    }
+}

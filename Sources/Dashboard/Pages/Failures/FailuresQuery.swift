@@ -1,0 +1,71 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+struct FailuresQuery {
+    static let pageLength = 50
+
+    /// $1 to $3: as for the groups; $4: only failures up to this time, in microseconds since 1970, or null; $5: whether to include
+    /// dismissed failures; $6: as $5 for the groups; $7: how many failures of that time were on earlier pages.
+    private static let statement = Statement(
+        "web_failures",
+        """
+        SELECT \(FailureRecord.columns)
+        FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
+            SELECT f.* FROM carillon.failures f
+            WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
+                AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
+            ORDER BY f.failed_at DESC \(LookDepth.limit("$6 + $7"))) f
+        WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
+        ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7
+        """
+    )
+
+    let database: WebDatabase
+    let tokens: TokenDisplay
+    let app: String?
+    let reason: String?
+    let window: FailureWindow
+    let start: TimeCursor?
+    let showsDismissed: Bool
+
+    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+        self.database = database
+        self.tokens = tokens
+        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
+        reason = request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 }
+        guard let window = FailureWindow(rawValue: request.parameter("since") ?? FailureWindow.day.rawValue) else {
+            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
+        }
+        self.window = window
+        showsDismissed = request.parameter("dismissed") != nil
+        start = try TimeCursor(request, "before", from: "older")
+    }
+
+    func run() async throws -> FailuresView {
+        let depth = try await LookDepth.read(for: app, from: database)
+        async let groups = FailureGroup.read(
+            app: app,
+            reason: reason,
+            within: window,
+            dismissed: showsDismissed,
+            depth: depth,
+            from: database
+        )
+        async let failures: [FailureRecord] = database.values(
+            of: Self.statement,
+            Parameters(app, reason, window.seconds, start?.time, showsDismissed, depth, start?.shown ?? 0)
+        )
+        return FailuresView(
+            app: app,
+            reason: reason,
+            window: window,
+            start: start,
+            showsDismissed: showsDismissed,
+            groups: try await groups,
+            failures: try await failures,
+            tokens: tokens
+        )
+    }
+}

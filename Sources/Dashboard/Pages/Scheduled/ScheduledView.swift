@@ -1,0 +1,91 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Lists scheduled jobs and retries.
+struct ScheduledView: PageView {
+    struct Job: Record {
+        let app: String?
+        let id: Int64
+        let messageID: Int64
+        let runAt: Moment
+        let tokens: Int64
+        let attempt: Int64
+        let lastStatus: Int64?
+        let lastReason: String?
+        let reference: String?
+        let json: JSONValue
+
+        var isRetry: Bool { attempt > 1 }
+
+        var lastAnswer: String {
+            guard isRetry else { return "–" }
+            return [lastStatus.map(String.init), lastReason ?? "no answer"].compactMap { $0 }.joined(separator: " ")
+        }
+    }
+
+    let app: String?
+    let onlyRetries: Bool
+    let start: TimeCursor?
+    let jobs: [Job]
+
+    var title: String { "Scheduled and retries" }
+    var section: PageSection { .scheduled }
+    var refreshInterval: Int? { isFirst ? 5 : nil }
+
+    private var isFirst: Bool { start == nil }
+
+    private var link: Link { Link("scheduled", query: ["app": app, "only": onlyRetries ? "retries" : nil]) }
+
+    private var later: Link? {
+        guard jobs.count == ScheduledQuery.pageLength else { return nil }
+        let next = TimeCursor(behind: jobs.map(\.runAt.microseconds), of: start, .oldestFirst)
+        return next?.added(to: link, "after")
+    }
+
+    @HTMLBuilder var content: HTML {
+        filters
+        if jobs.isEmpty {
+            HTML(.p) {
+                app == nil && !onlyRetries ? "Nothing is scheduled." : "No such job is among the next 5,000."
+            }
+        } else {
+            DataTable(
+                isFirst ? "The next" : "Later ones",
+                jobs,
+                .text("Due") { $0.runAt.html },
+                .text("App") { HTML($0.app ?? "an app that is gone") },
+                .text("Message") { job in
+                    HTML(.a, .href(Link("messages", String(job.messageID), query: ["app": job.app]))) {
+                        String(job.messageID)
+                    }
+                },
+                .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },
+                .number("Pushes") { Int($0.tokens).grouped },
+                .number("Attempt") { String($0.attempt) },
+                .text("Last answer") { HTML($0.lastAnswer) },
+                .text("Reference") { HTML($0.reference ?? "–") }
+            ).html
+        }
+        HTML(.p, .class("pager")) {
+            if !isFirst { HTML(.a, .href(link)) { "The next" } }
+            if let later { HTML(.a, .href(later)) { "Later" } }
+        }
+    }
+
+    private var filters: HTML {
+        HTML(.form, .class("filters"), .action(Link("scheduled")), Attribute(.method, "get")) {
+            ActionForm.field("App", "app", value: app)
+            ActionForm.choice(
+                "What",
+                "only",
+                [("", "everything"), ("retries", "retries")],
+                chosen: onlyRetries ? "retries" : ""
+            )
+            HTML(.button, Attribute(.type, "submit")) { "Show" }
+        }
+    }
+
+    var json: JSONValue { ["app": app, "jobs": jobs, "later": later?.text] }
+}

@@ -1,7 +1,0 @@
-/// A host of a connection string, as libpq names it.
-package struct ServerPlace: Hashable, Sendable, CustomStringConvertible {
-    package let host: String
-    package let port: String
-
-    package var description: String { port.isEmpty ? host : host + ":" + port }
-}

@@ -1,0 +1,42 @@
+import ApplePush
+package import CarillonPostgres
+
+/// An app as a worker uses it. It is a class, so that a look at many lanes does not copy the row of each app.
+package final class RoutedApp: Sendable {
+    package let row: App
+    /// Its route, or why it cannot send.
+    package let route: Result<App.Route, Hold>
+    /// When the text of its credential was written.
+    let credentialSince: Int64?
+    private let topic: [UInt8]
+
+    init(_ row: App, _ route: Result<App.Route, Hold>, credentialSince: Int64? = nil) {
+        self.row = row
+        self.route = route
+        self.credentialSince = credentialSince
+        topic = Array((row.settings.topic ?? "").utf8)
+    }
+
+    package var name: String { row.settings.name }
+
+    func sends(with credential: Credential) -> Bool { (try? route.get())?.credential == credential }
+
+    /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
+    func topic(for pushType: PushType?) -> [UInt8] {
+        guard let pushType, pushType != .alert else { return topic }
+        return pushType.topic(of: topic)
+    }
+
+    private static let ids = Statement("route_apps", "SELECT a.id FROM carillon.apps a ORDER BY a.name")
+
+    /// Every app, by name, as a worker would find it.
+    package static func all(on connection: PostgresConnection) async throws -> [RoutedApp] {
+        let ids = try await connection.query(Self.ids) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        var directory = AppDirectory()
+        _ = directory.read(
+            try await connection.values(of: AppWithSecret.statement, directory.parameters(for: ids)),
+            of: ids
+        )
+        return ids.compactMap { directory[$0] }
+    }
+}

@@ -1,0 +1,19 @@
+import CarillonPostgres
+
+extension WorkerDatabase {
+    /// What a connection of its own is opened for.
+    enum Purpose: Hashable {
+        case maintenance(MaintenanceTask.Name)
+        case takeOver
+        case notes
+        case split
+        case detour
+    }
+
+    /// A lock that a statement met.
+    struct LockTimeout {
+        let error: PostgresError
+        /// How many more were not logged.
+        let suppressed: Int
+    }
+}

@@ -1,0 +1,48 @@
+import ApplePush
+import CarillonIO
+
+/// The jobs of a claim and the progress of their settlement.
+struct UnsettledClaim: Sendable {
+    enum Progress: Sendable {
+        case unsettled
+        /// The first of two settlements is written, with these outcomes.
+        case partSettled(Outcomes)
+        /// Another worker has taken the claim over.
+        case lost
+    }
+
+    var jobs: ClaimedJobs
+    /// The lowest id of the jobs that were claimed.
+    let first: Int64
+    /// The worker's id when it claimed, which fences the settlement.
+    let worker: Int64
+    let answeredAt: MonotonicInstant
+    var mostAttempts = Int16.max
+    /// The route that its pushes were sent by; nil if none was.
+    var route: App.Route?
+    var progress = Progress.unsettled
+    /// Pushes that are not settled.
+    var pushes: Int
+
+    init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
+        self.jobs = jobs
+        first = jobs.lowest
+        self.worker = worker
+        self.answeredAt = answeredAt
+        pushes = jobs.batch.count
+    }
+
+    /// The outcomes in the first settlement, once it is written.
+    var settled: Outcomes? {
+        if case .partSettled(let outcomes) = progress { outcomes } else { nil }
+    }
+
+    var isLost: Bool {
+        if case .lost = progress { true } else { false }
+    }
+
+    /// How many settlements there were.
+    var settlementNumber: Int16 { settled == nil ? 0 : 1 }
+
+    var lane: Lane { Lane(app: jobs.app, number: jobs.lane) }
+}

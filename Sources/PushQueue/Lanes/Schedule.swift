@@ -1,0 +1,198 @@
+import ApplePush
+import CarillonIO
+
+/// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
+struct Schedule: Sendable {
+    private let options: WorkerOptions
+    /// Events of lanes that follow from no claim reach it directly.
+    var board: LaneBoard
+    private var admission: Admission
+    private(set) var slots = ClaimSlots()
+    private var rests = ClaimRests()
+    /// Of claims, and of what flights need.
+    var refusals = RefusalPace()
+    /// When the last of the jobs that went back without using up an attempt is due.
+    private var returnsDue: MonotonicInstant?
+    /// Claims that were answered and are not settled yet: rows of `inflight`.
+    private var flights: Set<ClaimKey> = []
+    /// Since when it has held claims and settled none.
+    private(set) var unsettledSince: MonotonicInstant?
+
+    init(_ options: WorkerOptions) {
+        self.options = options
+        board = LaneBoard(quantum: options.claimSize)
+        admission = Admission(limit: options.maxInFlight, claimSize: options.claimSize)
+    }
+
+    var inFlight: Int { admission.inFlight }
+
+    /// The ids of its rows of `inflight`, as far as it knows.
+    var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
+
+    /// Every claim is settled.
+    var isIdle: Bool { slots.areEmpty && flights.isEmpty }
+
+    // MARK: Claims
+
+    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together: see `FlightCeiling`.
+    mutating func nextClaim(
+        at now: MonotonicInstant,
+        within ceiling: Int,
+        of apps: AppDirectory,
+        _ holds: AppHolds
+    ) -> ClaimPlan? {
+        guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
+        let mustTry = refusals.limits(.claim)
+        // The board asks for an open slot first, and then for the allowance of each lane and its app.
+        let plan = board.next(in: slots, at: now) { lane in
+            if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }
+            // Lanes that have failed leave a try for one that has not.
+            let hasFailed = rests.hasFailed(lane)
+            if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
+                return .blocked(until: end)
+            }
+            return admission.allowance(of: lane.app, within: ceiling, apps, holds, at: now)
+        }
+        guard let plan else { return nil }
+        if mustTry || rests.hasFailed(plan.lane) { _ = refusals.take(at: now) }
+        slots.take(plan.depth)
+        admission.admit(Int(plan.pushes), of: plan.lane.app)
+        return plan
+    }
+
+    /// The claim was not made.
+    mutating func claimFailed(
+        _ plan: ClaimPlan,
+        _ fault: ClaimFault,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        slots.free(plan.depth)
+        board.abandoned(plan, wasTooLarge: fault == .size)
+        admission.release(Int(plan.pushes), of: plan.lane.app)
+        stoppedWaiting(plan.lane.app)
+        guard fault != .connection else { return }
+        refusals.refused(.claim)
+        rests.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
+    }
+
+    /// The lane has a row that could not be split: claims would only find it again.
+    mutating func splitFailed(
+        in lane: Lane,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        rests.failed(lane, at: now, using: &generator)
+    }
+
+    /// Forgets lanes that have had no rows for a while.
+    mutating func forgetIdle(at now: MonotonicInstant) {
+        board.forgetIdle(at: now)
+        rests.forgetIdle(at: now)
+    }
+
+    /// Returns the row that has to be split, if any.
+    mutating func claimAnswered(
+        _ answer: ClaimRows,
+        to plan: ClaimPlan,
+        of apps: AppDirectory,
+        at now: MonotonicInstant
+    ) -> Int64? {
+        let pushes = answer.jobs?.batch.count ?? 0
+        let most = admission.mostPushes(at: apps.maxRate(of: plan.lane.app))
+        let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
+        slots.free(plan.depth)
+        refusals.succeeded(.claim)
+        rests.succeeded(plan.lane, hasRows: answer.rows > 0)
+        board.claimed(
+            plan,
+            rows: answer.rows,
+            pushes: pushes,
+            first: answer.first,
+            // A row that never fits has to be split first.
+            next: large == nil ? answer.next?.pushes : nil,
+            at: now
+        )
+        admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
+        board.freed(plan.lane.app)
+        if let jobs = answer.jobs {
+            flights.insert(jobs.key)
+            unsettledSince = unsettledSince ?? now
+        } else {
+            stoppedWaiting(plan.lane.app)
+        }
+        return large
+    }
+
+    /// A claim of the app no longer waits for its turn.
+    mutating func stoppedWaiting(_ app: Int32) {
+        admission.rates.stoppedWaiting(of: app)
+        board.freed(app)
+    }
+
+    /// No turn of the app begins soon: the next try is within a second.
+    mutating func foundNoTurn(
+        for app: Int32,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
+    }
+
+    /// How many tokens each job of a split row has.
+    /// - Parameter rate: The app's `max_rate`.
+    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, admission.mostPushes(at: rate)) }
+
+    /// Pushes of the claim have left it before they were sent.
+    mutating func shrank(_ claim: inout UnsettledClaim) {
+        let gone = claim.pushes - claim.jobs.batch.count
+        guard gone > 0 else { return }
+        claim.pushes -= gone
+        admission.release(gone, of: claim.jobs.app)
+        board.freed(claim.jobs.app)
+    }
+
+    /// A settlement was written.
+    mutating func settled(
+        _ claim: inout UnsettledClaim,
+        _ settlement: Settlement,
+        _ outcomes: Outcomes,
+        at now: MonotonicInstant
+    ) {
+        unsettledSince = now
+        // Returned jobs may be below the floor.
+        if let lowest = settlement.lowestGoingBack(of: claim.jobs) {
+            board.returned([(claim.lane, lowest)], at: now)
+        }
+        if let wait = settlement.longestWait(of: claim.jobs) { returnsDue = max(returnsDue ?? now, now + wait) }
+        if settlement.pending > 0 {
+            claim.progress = .partSettled(outcomes)
+            admission.release(claim.pushes - settlement.pending, of: claim.jobs.app)
+            claim.pushes = settlement.pending
+            board.freed(claim.jobs.app)
+        }
+    }
+
+    /// The rows of the claim are back in the queue.
+    mutating func released(_ claim: UnsettledClaim, at now: MonotonicInstant) {
+        unsettledSince = now
+        board.returned([(claim.lane, claim.jobs.lowest)], at: now)
+    }
+
+    mutating func ended(_ claim: UnsettledClaim) {
+        flights.remove(claim.jobs.key)
+        if flights.isEmpty { unsettledSince = nil }
+        admission.release(claim.pushes, of: claim.jobs.app)
+        board.freed(claim.jobs.app)
+        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
+    }
+
+    /// All jobs that went back were due at that time.
+    func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
+
+    // MARK: Limits
+
+    mutating func learned(capacity: Int?, of app: Int32) { admission.capacities.learned(capacity, of: app) }
+
+    mutating func counted(workers: Int) { admission.rates.workersAlive = workers }
+}

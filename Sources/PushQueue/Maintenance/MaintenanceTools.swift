@@ -1,0 +1,10 @@
+/// What maintenance tasks work with.
+struct MaintenanceTools {
+    let context: WorkerContext
+    let database: WorkerDatabase
+    let lease: LeaseKeeper
+    let lookout: Lookout
+    let breakers: BreakerWatch
+    let feedback: FeedbackReader
+    let channels: ChannelKeeper
+}

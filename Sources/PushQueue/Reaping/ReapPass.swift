@@ -1,0 +1,43 @@
+package import CarillonIO
+package import CarillonPostgres
+
+/// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
+package struct ReapPass: Sendable {
+    /// The wait after a batch, as a multiple of its time, since other work goes first.
+    static let restFactor = 4
+    static let longestRest = Duration.seconds(1)
+    /// How often to check whether another pass has ended.
+    static let waitForOthers = Duration.milliseconds(200)
+
+    package private(set) var tally = ReapTally()
+    private let app: String?
+    /// Where the next batch begins.
+    private(set) var next: String?
+
+    /// - Parameter app: An app, or nil for all apps.
+    package init(of app: String? = nil) { self.app = app }
+
+    /// Returns the wait before the next batch, or nil if there is none.
+    mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
+        tally.add(batch)
+        next = batch.next
+        switch batch.state {
+        case .more: return min(cost * Self.restFactor, Self.longestRest)
+        case .busy: return Self.waitForOthers
+        case .over: return nil
+        }
+    }
+
+    package mutating func run(
+        on connection: PostgresConnection,
+        _ loop: EventLoop,
+        whileTrue mayGoOn: () -> Bool
+    ) async throws(PostgresError) {
+        while mayGoOn() {
+            let began = MonotonicInstant.now
+            let batch = try await connection.ask(ReapBatch.statement, Parameters(app, next)) { try ReapBatch($0) }
+            guard let rest = answered(batch, after: .now - began) else { return }
+            try? await loop.sleep(for: rest)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import CarillonIO
+
+/// When to look for certificates that expire soon, and which warnings were logged: one a day for each.
+struct ExpiryState: Sendable {
+    private static let interval = Duration.seconds(3600)
+
+    private var due: MonotonicInstant?
+    private var warned: [Int32: Int64] = [:]
+
+    /// Returns whether to look now. The next look is then due in an hour.
+    mutating func isDue(at now: MonotonicInstant) -> Bool {
+        if let due, now < due { return false }
+        self.due = now + Self.interval
+        return true
+    }
+
+    mutating func mustWarn(of certificate: Int32, days: Int64) -> Bool {
+        warned.updateValue(days, forKey: certificate) != days
+    }
+}

@@ -1,0 +1,70 @@
+/// A request that reaches no handler, and why.
+package struct HTTPRefusal: Sendable {
+    package enum Cause: Sendable {
+        /// Its address is not valid percent-encoded UTF-8, it can be read in two ways, or its head is costly to compare.
+        case malformed
+        case unknownPath
+        case wrongMethod
+        case tooLarge
+        /// The server is stopping, and the handler was not called.
+        case stopping
+        /// The server is stopping, and did not wait for the handler.
+        case interrupted
+    }
+
+    package typealias Writing = @Sendable (HTTPRefusal, Request) -> Response
+
+    package let cause: Cause
+    package let status: Int
+    /// A sentence.
+    package let detail: String
+    private let headers: [(name: String, value: String)]
+
+    private init(
+        _ cause: Cause,
+        _ status: Int,
+        _ detail: String,
+        headers: [(name: String, value: String)] = []
+    ) {
+        self.cause = cause
+        self.status = status
+        self.detail = detail
+        self.headers = headers
+    }
+
+    static let malformed = HTTPRefusal(
+        .malformed,
+        400,
+        "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
+    )
+    static let costly = HTTPRefusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
+    /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
+    /// seen.
+    static let ambiguous = HTTPRefusal(
+        .malformed,
+        400,
+        "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
+            + "end, another encoding than chunked, or a header with a blank in its name or a control character in its value.",
+        headers: [("Connection", "close")]
+    )
+    static let unknownPath = HTTPRefusal(.unknownPath, 404, "There is nothing at this path.")
+    static let stopping = HTTPRefusal(.stopping, 503, "This server is stopping.")
+    static let interrupted = HTTPRefusal(.interrupted, 503, "This server is stopping.")
+
+    static func tooLarge(limit bytes: Int) -> HTTPRefusal {
+        HTTPRefusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
+    }
+
+    /// - Parameter methods: the methods that the path accepts, as a list.
+    static func wrongMethod(allowed methods: String) -> HTTPRefusal {
+        HTTPRefusal(.wrongMethod, 405, "This path takes \(methods).", headers: [("Allow", methods)])
+    }
+
+    /// The refusal as plain text.
+    package var response: Response { completed(Response(text: detail + "\n", status: status)) }
+
+    /// Adds the headers that belong to the refusal to any form of its response.
+    package func completed(_ response: Response) -> Response {
+        headers.reduce(response) { $0.adding($1.name, $1.value) }
+    }
+}

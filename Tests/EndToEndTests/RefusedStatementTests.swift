@@ -1,0 +1,146 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import TestSupport
+import Testing
+
+/// What a worker does while PostgreSQL refuses its statements, and once it does not any more.
+@Suite struct RefusedStatementTests {
+    /// Why nothing can be claimed.
+    enum Bar: String, CaseIterable, Sendable {
+        case rights
+        case fullDisk = "53100"
+        case trigger = "P0001"
+
+        var begin: String {
+            guard self != .rights else { return "REVOKE INSERT ON carillon.inflight FROM carillon_worker" }
+            return """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '\(rawValue)'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+        }
+
+        var end: String {
+            self == .rights
+                ? "GRANT INSERT ON carillon.inflight TO carillon_worker" : "DROP TRIGGER refuse ON carillon.inflight"
+        }
+    }
+
+    /// A worker with the rights that workers need, and no others.
+    private static func running(
+        _ backend: RecordedBackend,
+        _ body: (Queue, Worker) async throws -> Void
+    ) async throws {
+        try await Queue.with { queue in
+            let name = try await queue.database.value("'worker_' || current_database()") ?? ""
+            try await queue.database.run("CREATE ROLE \(name) LOGIN IN ROLE carillon_worker")
+            let worker = queue.worker(backend) { options in
+                options.database = DatabaseSource("\(queue.database.url)&user=\(name)")
+                options.retry = RetryPolicy(base: .seconds(1), cap: .seconds(1))
+            }
+            _ = try await queue.running(worker) {
+                try await Self.enqueue(5, in: queue)
+                try await queue.loop.eventually("the worker works") {
+                    try await queue.database.number("SELECT count(*) FROM carillon.results") == 5
+                }
+                try await body(queue, worker)
+                worker.drain()
+            }
+            #expect(worker.counters.unrecorded == 0)
+        }
+    }
+
+    private static func enqueue(_ count: Int, to table: String = "messages", in queue: Queue) async throws {
+        let (columns, values) = table == "scheduled" ? (", id, run_at", ", i, now()") : ("", "")
+        try await queue.database.run(
+            """
+            INSERT INTO carillon.\(table) (app_id, lane, tokens, payload\(columns))
+            SELECT 1, i % 3, ARRAY[lpad(to_hex(i), 8, '0')], '{"aps":{}}'\(values) FROM generate_series(1, \(count)) AS i
+            """
+        )
+    }
+
+    /// Waits, and expects few errors in each second.
+    private static func expectFewErrors(of worker: Worker, for seconds: Int, in queue: Queue) async throws {
+        try await queue.loop.eventually("a statement was refused") { worker.counters.databaseErrors > 0 }
+        for second in 0..<seconds {
+            let (errors, began) = (worker.counters.databaseErrors, MonotonicInstant.now)
+            try await queue.loop.eventually("a second has passed") { MonotonicInstant.now - began >= .seconds(1) }
+            let passed = Double((MonotonicInstant.now - began).nanoseconds) / 1e9
+            let more = worker.counters.databaseErrors - errors
+            #expect(Double(more) <= 20 * passed, "in second \(second)")
+        }
+    }
+
+    @Test(arguments: Bar.allCases)
+    func `refused claims are repeated at most 20 times a second, and rows are sent within seconds once that is mended`(
+        bar: Bar
+    ) async throws {
+        let backend = RecordedBackend()
+        try await Self.running(backend) { queue, worker in
+            try await queue.database.run(bar.begin)
+            try await Self.enqueue(50, in: queue)
+            try await Self.expectFewErrors(of: worker, for: 4, in: queue)
+            #expect(backend.sent.count == 5)
+            try await queue.database.run(bar.end)
+            try await queue.loop.eventually("all were sent", within: .seconds(10)) { backend.sent.count == 55 }
+        }
+    }
+
+    @Test func `a refused claim of one app holds up no other`() async throws {
+        let backend = RecordedBackend()
+        try await Self.running(backend) { queue, worker in
+            try await queue.addApp("other", topic: "org.example.app")
+            try await queue.database.run(
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN IF NEW.app_id = 1 THEN RAISE EXCEPTION 'not now'; END IF; RETURN NEW; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+            )
+            try await Self.enqueue(50, in: queue)
+            try await Self.expectFewErrors(of: worker, for: 1, in: queue)
+            for number in 1...20 {
+                try await queue.database.run(
+                    "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (2, '{bb}', '{\"aps\":{}}')"
+                )
+                try await queue.loop.eventually("the other app's push was sent", within: .seconds(5)) {
+                    backend.sent.count == 5 + number
+                }
+            }
+            try await queue.database.run("DROP TRIGGER refuse ON carillon.inflight")
+        }
+    }
+
+    /// Without INSERT on `results` no delivered push can be recorded, without `failures` no failed one, without `scheduled` none
+    /// can be retried later, and without `messages` none that is due can go back to the queue.
+    @Test(arguments: ["results", "failures", "scheduled", "messages"])
+    func `six seconds without a right end no push as unrecorded or unqueued`(table: String) async throws {
+        let isBarred = Guarded(false)
+        let backend = RecordedBackend { _ in
+            guard isBarred.withLock({ $0 }) else { return .accepted }
+            return switch table {
+            case "scheduled": .rejected(429, "TooManyRequests")
+            case "failures": .rejected(400, "BadPriority")
+            default: .accepted
+            }
+        }
+        try await Self.running(backend) { queue, worker in
+            isBarred.withLock { $0 = true }
+            try await queue.database.run("REVOKE INSERT ON carillon.\(table) FROM carillon_worker")
+            try await Self.enqueue(60, to: table == "messages" ? "scheduled" : "messages", in: queue)
+            try await Self.expectFewErrors(of: worker, for: 6, in: queue)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.failures") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 5)
+            isBarred.withLock { $0 = false }
+            try await queue.database.run("GRANT INSERT ON carillon.\(table) TO carillon_worker")
+            try await queue.loop.eventually("all have ended", within: .seconds(20)) {
+                try await queue.database.number("SELECT count(*) FROM carillon.results") == 65
+            }
+            let reasons = try await queue.database.rows("SELECT DISTINCT reason FROM carillon.failures")
+            #expect(reasons == (table == "failures" ? ["(BadPriority)"] : []))
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import ApplePush
+import CarillonPostgres
+import CarillonPushQueue
+import TestSupport
+import Testing
+
+/// Channels and what is published to them, on their way from SQL to the gateway.
+@Suite struct WorkerChannelTests {
+    private struct ChannelBackend: RecordingBackend {
+        static let channel = ChannelID("QUJDREVGR0hJSktMTU5PUA==")
+
+        let recorded = RecordedBackend()
+        let answer: @Sendable (ChannelRequest) async -> ChannelRequest.Answer
+
+        /// Without answers, it makes every channel that is asked for, with the same id.
+        init(_ answer: @escaping @Sendable (ChannelRequest) async -> ChannelRequest.Answer = { _ in .created(channel) })
+        {
+            self.answer = answer
+        }
+
+        func deliver(
+            _ batch: consuming PushBatch,
+            to gateway: Gateway,
+            with credential: Credential,
+            terms: DeliveryTerms
+        ) async -> Delivered {
+            await recorded.deliver(batch, to: gateway, with: credential, terms: terms)
+        }
+
+        func manage(
+            _ request: ChannelRequest,
+            at gateway: Gateway,
+            with credential: Credential
+        ) async throws(ChannelError) -> ChannelRequest.Answer {
+            await answer(request)
+        }
+
+        func shutdown() async { await recorded.shutdown() }
+    }
+
+    private static func withChannel(_ body: (Queue) async throws -> Void) async throws {
+        try await Queue.with { queue in
+            _ = try await queue.database.value("carillon.record_channel('app', 'QUJDREVGR0hJSktMTU5PUA==', 0, 'match')")
+            try await body(queue)
+        }
+    }
+
+    @Test func `a worker with once makes the channels that were requested`() async throws {
+        try await Queue.with { queue in
+            try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            try await queue.drain(ChannelBackend())
+            #expect(try await queue.database.value("carillon.channel('match')") == "QUJDREVGR0hJSktMTU5PUA==")
+        }
+    }
+
+    /// Two apps, of which the first one's channel is asked about first.
+    private static func withTwoApps(_ body: (Queue) async throws -> Void) async throws {
+        try await Queue.with { queue in
+            try await queue.addApp("other", topic: "com.example.acme")
+            try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
+            try await body(queue)
+        }
+    }
+
+    private static let states = "SELECT app_id, state FROM carillon.channels ORDER BY app_id"
+
+    @Test(arguments: ["an id", "a\0b", "é", String(repeating: "a", count: 256)])
+    func `an id of a channel that PostgreSQL refuses stops the channels of no other app`(id: String) async throws {
+        try await Self.withTwoApps { queue in
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            _ = try await queue.database.value("carillon.request_channel('other', 0, 'match')")
+            try await queue.drain(
+                ChannelBackend { .created($0.app == "org.example.app" ? ChannelID(id) : ChannelBackend.channel) }
+            )
+            #expect(try await queue.database.rows(Self.states) == ["(1,failed)", "(2,ready)"])
+            let error = try await queue.database.value("SELECT last_error FROM carillon.channels WHERE app_id = 1")
+            #expect(error?.contains("PostgreSQL refuses to record") == true, "\(error ?? "")")
+        }
+    }
+
+    @Test func `an app that is removed while Apple creates its channel stops the channels of no other app`()
+        async throws
+    {
+        try await Self.withTwoApps { queue in
+            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+            _ = try await queue.database.value("carillon.request_channel('other', 0, 'match')")
+            let removal = "DELETE FROM carillon.channels WHERE app_id = 1; DELETE FROM carillon.apps WHERE id = 1"
+            try await queue.drain(
+                ChannelBackend { request in
+                    if request.app == "org.example.app" { try? await queue.database.run(removal) }
+                    return .created(ChannelBackend.channel)
+                }
+            )
+            #expect(try await queue.database.rows(Self.states) == ["(2,ready)"])
+        }
+    }
+
+    @Test func `a list of channels that PostgreSQL refuses stops the comparison of no other app`() async throws {
+        try await Self.withTwoApps { queue in
+            for app in ["app", "other"] {
+                _ = try await queue.database.value("carillon.record_channel('\(app)', 'QUJDRA==', 0, 'match')")
+            }
+            try await queue.database.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channels'")
+            let backend = ChannelBackend { .list($0.app == "org.example.app" ? [ChannelID("a\0b")] : []) }
+            let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
+            _ = try await queue.running(worker) {
+                try await queue.loop.eventually("the other app was compared") {
+                    try await queue.database.rows(Self.states) == ["(1,ready)", "(2,missing)"]
+                }
+                worker.drain()
+            }
+        }
+    }
+
+    @Test func `of several messages to a channel only the newest is sent, and with the time of sending`() async throws {
+        try await Self.withChannel { queue in
+            for score in 1...5 {
+                _ = try await queue.database.value("carillon.publish('app', 'match', '{\"score\": \(score)}')")
+            }
+            let backend = RecordedBackend()
+            let summary = try await queue.drain(backend)
+            #expect(backend.sent.map(\.pushType) == [.channel])
+            let payload = try #require(backend.sent.first?.payload)
+            let found = try #require(
+                payload.wholeMatch(of: #/{"aps":{"timestamp":(\d+),"event":"update","content-state":{"score":5}}}/#)
+            )
+            let now = try await queue.database.number("extract(epoch FROM now())")
+            #expect((now - 60)...(now + 60) ~= Int(found.output.1) ?? 0)
+            #expect(summary.counters.total.superseded == 4)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        }
+    }
+
+    @Test func `a retry to a channel is not sent after a newer message, and one to another channel is`() async throws {
+        try await Self.withChannel { queue in
+            _ = try await queue.database.value("carillon.record_channel('app', 'WlhDVkJOTUFTREZHSEpLTA==', 0, 'other')")
+            for channel in ["match", "other"] {
+                _ = try await queue.database.value("carillon.publish('app', '\(channel)', '{\"score\": 1}')")
+            }
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{\"score\": 2}')")
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.drain(backend)
+            let scores = backend.sent.map { $0.payload.contains(#""score":1"#) ? 1 : 2 }
+            #expect(scores == [2, 1])
+            #expect(Set(backend.sent.map(\.token)).count == 2)
+        }
+    }
+
+    @Test(arguments: ["ChannelNotRegistered", "BadChannelId"])
+    func `a channel that Apple does not know is missing as soon as a push to it fails`(reason: String) async throws {
+        try await Self.withChannel { queue in
+            let states = "SELECT reference, state FROM carillon.channels ORDER BY reference"
+            _ = try await queue.database.value("carillon.record_channel('app', 'WlhDVkJOTUFTREZHSEpLTA==', 0, 'other')")
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            try await queue.drain(RecordedBackend { _ in .rejected(400, reason) })
+            #expect(try await queue.database.rows(states) == ["(match,missing)", "(other,ready)"])
+            let error = await #expect(throws: PostgresError.self) {
+                try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            }
+            #expect(error?.message.contains("missing: Apple answered \(reason).") == true)
+            // A device token with the same refusal concerns no channel.
+            _ = try await queue.database.value("carillon.enqueue('app', '{aa}', 'x')")
+            try await queue.drain(RecordedBackend { _ in .rejected(400, reason) })
+            #expect(try await queue.database.rows(states) == ["(match,missing)", "(other,ready)"])
+        }
+    }
+
+    @Test func `a settlement does not wait for a session that has locked the channel`() async throws {
+        try await Self.withChannel { queue in
+            _ = try await queue.database.value("carillon.publish('app', 'match', '{}')")
+            try await queue.database.session { other in
+                try await other.run("BEGIN; SELECT FROM carillon.channels FOR UPDATE")
+                try await queue.drain(RecordedBackend { _ in .rejected(400, "ChannelNotRegistered") })
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.failures") == 1)
+                try await other.run("COMMIT")
+            }
+            #expect(try await queue.database.value("SELECT state FROM carillon.channels") == "ready")
+        }
+    }
+}
