@@ -23,7 +23,11 @@ import Testing
             ]
             return "        (\(values.joined(separator: ", ")))" + (place < PushTypeRules.all.count ? "," : "")
         }
-        try GeneratedPage("migrations/functions/push_types.sql").expect(rows, after: "    VALUES", before: "\n$$;")
+        try GeneratedPage("migrations/functions/enqueue/push_types.sql").expect(
+            rows,
+            after: "    VALUES",
+            before: "\n$$;"
+        )
     }
 
     @Test func `each push type is a member of PushType`() throws {
