@@ -1320,7 +1320,8 @@ CREATE TYPE carillon.push_rules AS (
     collapse_id_limit    integer,
     is_silent            boolean,
     needs_expiration     boolean,
-    needs_provider_token boolean
+    needs_provider_token boolean,
+    token_kind           text
 );
 
 -- A message without its tokens, checked and ready to be stored, or its refusal.
@@ -3966,18 +3967,18 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
-        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
-        ('background', '', '{5}', 5, 4096, 64, true, false, false),
-        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
-        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
-        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
-        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false, 'device'),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false, 'device'),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false, 'complication'),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false, 'control'),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false, 'file_provider'),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false, 'live_activity'),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true, 'location'),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false, 'mdm'),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false, 'push_to_talk'),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false, 'voip'),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false, 'widget'),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false, NULL)
 $$;
 
 -- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
@@ -4018,22 +4019,12 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;
 
--- APNs would refuse a token of any other kind, because each token is bound to its topic.
+-- APNs would refuse a token of any other kind, because each token is bound to its topic. Null for a push to a channel.
 CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE push_type
-        WHEN 'liveactivity' THEN CASE
-            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
-            THEN 'push_to_start' ELSE 'live_activity' END
-        WHEN 'widgets' THEN 'widget'
-        WHEN 'complication' THEN 'complication'
-        WHEN 'controls' THEN 'control'
-        WHEN 'voip' THEN 'voip'
-        WHEN 'location' THEN 'location'
-        WHEN 'fileprovider' THEN 'file_provider'
-        WHEN 'pushtotalk' THEN 'push_to_talk'
-        WHEN 'mdm' THEN 'mdm'
-        ELSE 'device' END
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) 'liveactivity'
+            AND payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+        THEN 'push_to_start' ELSE (carillon.rules_of(push_type)).token_kind END
 $$;
 
 -- check_kinds() finds tokens that APNs would refuse. A token that is not registered may be of any kind. Each token is one lookup by
@@ -8337,11 +8328,22 @@ BEGIN
 END
 $$;
 
--- The table tokens, broadcast and register_token accept no other kinds.
+-- The table tokens, broadcast and register_token accept no other kinds. `make docs` writes them, from TokenKind.swift.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
-        'file_provider', 'push_to_talk', 'mdm']
+    SELECT ARRAY[
+        'device',
+        'live_activity',
+        'push_to_start',
+        'widget',
+        'complication',
+        'control',
+        'voip',
+        'location',
+        'file_provider',
+        'push_to_talk',
+        'mdm'
+    ]
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
@@ -8783,7 +8785,8 @@ COMMENT ON FUNCTION carillon.send_test IS
     'enqueues nothing. Recorded in audit.';
 COMMENT ON FUNCTION carillon.push_types IS
     'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
-    'collapse id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
+    'collapse id in bytes, whether aps must have no alert, badge or sound, and the kind of its tokens; the start of a Live '
+    'Activity has the kind push_to_start. The row channel is for what publish sends.';
 COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
 COMMENT ON FUNCTION carillon.topics_of IS
     'Internal: returns the topics that messages of an app may name; null if its certificate decides.';
@@ -9485,7 +9488,7 @@ UPDATE carillon.schema_migrations SET checksum = '777129212ebe67d1a500d8e08c36ed
 UPDATE carillon.schema_migrations SET checksum = '77f1c3ce38a1a834297a90858962ff5854c032dfd15c0392452f8c44fba3245e' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '00f3d2f6d6f1f539a428c245788684e5b6917c44b56b9cd240ba242a57b6c438' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '0228c6f14bcf844f469db2dcbf559e9656dd72276f4d79035572e95dd8ffffbd' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = 'e9e23f22749fb225a9b18c727991afc96f5ff134ff6f4524479c58be8512f62c' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = 'fd3865dbc02266c073ace55623df7038a21fe6dcb68667518328ae1625d8b353' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = 'b951248b9b964dd2c6b84a41dbfe801b0c4fa2214fd15ad8c404b7d3176e5318' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'b890c8f0ea11e9e386fb9e53ff729853d0738b0b07ff68943af53cfc260ed9e1' WHERE file = 'functions/apps/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'a08dfab048a17ae3a00982de71e58300772a254d6172479f829a093d6bfea2b1' WHERE file = 'functions/apps/apps.sql';
@@ -9508,7 +9511,7 @@ UPDATE carillon.schema_routines SET checksum = 'f8d84a0d41beedec0780604208cd0fd4
 UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '80d25d44e9d70825bc32b22d35e6b90b144c6d3bbede80360501b15f69b37527' WHERE file = 'functions/enqueue/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'af2b5b47da10424dbfd28ef37dd309a7846c87efdb66009d0a34c3ac7067f215' WHERE file = 'functions/enqueue/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '110e4f6987b729891eeb6d469d3fe309e6b75cebb78a42581809ac29e94a7b2d' WHERE file = 'functions/enqueue/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = '9f741a7d07237fc16008664252c400c13a26245aeb7aac1558bb19edb9c0182b' WHERE file = 'functions/enqueue/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = 'c70f2c13fcbedb4457da49db71df120a108b964da37fece057cea7463a12abb5' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3747849dc31cb6b96d78dd7ec0adbec9d8bd84763000c142b6554e4bf690b4f' WHERE file = 'functions/enqueue/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '87e45797dae1eeae12ce579929121f27ce6c3f96e86584b91d632ab3697680d3' WHERE file = 'functions/enqueue/submit_publication.sql';
@@ -9536,7 +9539,7 @@ UPDATE carillon.schema_routines SET checksum = '2b51b0868a484506800bc676f5403154
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/queue/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/tokens/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '5a16b2384256d012550e3103bbf63fd00e74dfb96264330e4ed69153710363dc' WHERE file = 'functions/tokens/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb3624110b0f2a8509b7723e30efcd30bdc1eb6d97fcfa18f242b4fb592a1cef' WHERE file = 'functions/tokens/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'a7101ec6f40ccbe13a2d19272eb175ec62676dffa7edf85257d227b0322f66c4' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '1bd866e45608bba70d0a00b109806be8877fd590e84e74dc82470d7f36057860' WHERE file = 'functions/tokens/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '5ab16ee78d633d7006d8c815c7a40bd1b948c426e50a6c7cb0c1bcb6c7910591' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c03450e97c75bc51943d3ff47aab8be63e4a2a585bd035470b017cd98a921dc1' WHERE file = 'views/app_status.sql';

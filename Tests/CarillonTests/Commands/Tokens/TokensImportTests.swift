@@ -21,16 +21,6 @@ import Testing
         ) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
-    @Test func `the program and the functions know the same kinds`() async throws {
-        try await Shop.with { shop in
-            let kinds = Statement("kinds", "SELECT unnest(carillon.token_kinds())")
-            let known = try await shop.database.connection.query(kinds) { rows in
-                try rows.indices.map { try rows.string($0, 0) }
-            }
-            #expect(known == TokenKind.names)
-        }
-    }
-
     @Test func `a token has the kind of its line, or else of --kind, and keeps it when neither names one`() async throws
     {
         try await Shop.with { shop in
