@@ -106,8 +106,8 @@ let package = Package(
             name: "Carillon",
             dependencies: [
                 "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonIO", "CarillonPostgres",
-                "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "CarillonWeb",
+                "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
+                "CarillonTLS", "CarillonWeb",
             ],
             swiftSettings: settings
         ),
@@ -195,7 +195,8 @@ let package = Package(
             name: "CarillonTests",
             dependencies: [
                 "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres",
-                "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
+                "CarillonTLS",
                 "CarillonWeb",
                 "TestSupport",
             ],

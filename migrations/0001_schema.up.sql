@@ -3,7 +3,7 @@
 -- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
 -- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
---     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
+--     for f in migrations/*.up.sql migrations/functions/*/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
 -- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
 -- applies them again and records them. Workers start only if they are recorded.
@@ -105,7 +105,7 @@ COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT
 CREATE TABLE carillon.installation (
     id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at        timestamptz NOT NULL DEFAULT now(),
-    -- Where pushes are sent from: see functions/place.sql.
+    -- Where pushes are sent from: see functions/database/place.sql.
     system_identifier bigint NOT NULL DEFAULT 0,
     database_oid      bigint NOT NULL DEFAULT 0,
     name              text

@@ -52,7 +52,8 @@ CREATE TYPE carillon.push_rules AS (
     collapse_id_limit    integer,
     is_silent            boolean,
     needs_expiration     boolean,
-    needs_provider_token boolean
+    needs_provider_token boolean,
+    token_kind           text
 );
 
 -- A message without its tokens, checked and ready to be stored, or its refusal.

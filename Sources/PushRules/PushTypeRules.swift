@@ -9,6 +9,8 @@ package struct PushTypeRules: Sendable {
     package let meaning: StaticString
     /// The suffix that its topics append to the app's bundle identifier.
     package let topicSuffix: StaticString
+    /// What the tokens of such pushes are for; nil if they have none. The start of a Live Activity has a kind of its own.
+    package let tokenKind: TokenKind?
     package let priorities: Priorities
     /// The priority of pushes that do not set one; nil for Apple's default, 10.
     package let defaultPriority: UInt8?
@@ -28,6 +30,7 @@ package struct PushTypeRules: Sendable {
         as member: StaticString? = nil,
         _ meaning: StaticString,
         topicSuffix: StaticString = "",
+        to tokenKind: TokenKind? = .device,
         priorities: Priorities = .any,
         defaultPriority: UInt8? = nil,
         payloadLimit: Int = 4096,
@@ -40,6 +43,7 @@ package struct PushTypeRules: Sendable {
         self.member = member ?? name
         self.meaning = meaning
         self.topicSuffix = topicSuffix
+        self.tokenKind = tokenKind
         self.priorities = priorities
         self.defaultPriority = defaultPriority
         self.payloadLimit = payloadLimit
@@ -59,37 +63,52 @@ package struct PushTypeRules: Sendable {
             defaultPriority: 5,
             isSilent: true
         ),
-        Self("complication", "An update of a watch face's complication.", topicSuffix: ".complication"),
-        Self("controls", "A new state of a control (iOS 18).", topicSuffix: ".push-type.controls"),
+        Self(
+            "complication",
+            "An update of a watch face's complication.",
+            topicSuffix: ".complication",
+            to: .complication
+        ),
+        Self("controls", "A new state of a control (iOS 18).", topicSuffix: ".push-type.controls", to: .control),
         Self(
             "fileprovider",
             as: "fileProvider",
             "A change in a file provider's domain.",
-            topicSuffix: ".pushkit.fileprovider"
+            topicSuffix: ".pushkit.fileprovider",
+            to: .fileProvider
         ),
         Self(
             "liveactivity",
             as: "liveActivity",
             "The start, an update or the end of a Live Activity.",
             topicSuffix: ".push-type.liveactivity",
+            to: .liveActivity,
             priorities: [.ten, .five]
         ),
         Self(
             "location",
             "A request for the device's location; provider tokens only.",
             topicSuffix: ".location-query",
+            to: .location,
             needsProviderToken: true
         ),
-        Self("mdm", "A request to a managed device to contact its server."),
-        Self("pushtotalk", as: "pushToTalk", "An invitation to a Push to Talk channel.", topicSuffix: ".voip-ptt"),
-        Self("voip", "An incoming call.", topicSuffix: ".voip", payloadLimit: 5120),
-        Self("widgets", "A change of what a widget shows.", topicSuffix: ".push-type.widgets"),
+        Self("mdm", "A request to a managed device to contact its server.", to: .mdm),
+        Self(
+            "pushtotalk",
+            as: "pushToTalk",
+            "An invitation to a Push to Talk channel.",
+            topicSuffix: ".voip-ptt",
+            to: .pushToTalk
+        ),
+        Self("voip", "An incoming call.", topicSuffix: ".voip", to: .voip, payloadLimit: 5120),
+        Self("widgets", "A change of what a widget shows.", topicSuffix: ".push-type.widgets", to: .widget),
     ]
 
     /// Pushes to a channel. Their requests have the push type `liveactivity` and no topic.
     package static let channel = Self(
         "channel",
         "An update of the Live Activities that follow a channel.",
+        to: nil,
         priorities: [.ten, .five],
         payloadLimit: 5120,
         collapseIDLimit: 0,

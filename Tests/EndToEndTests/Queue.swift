@@ -42,11 +42,7 @@ struct Queue: Sendable {
 
     /// The certificate is for every topic that the tests send to.
     private static let identity = Swift.Result {
-        let endings = [
-            "", ".complication", ".push-type.controls", ".pushkit.fileprovider", ".push-type.liveactivity", ".voip-ptt",
-            ".voip",
-            ".push-type.widgets",
-        ]
+        let endings = Set(PushType.all.map(\.topicSuffix))
         return try CertificateAuthority(name: "Test authority").issue(
             commonName: "Push",
             topics: ["org.example.app", "org.example.other", "com.example.acme"].flatMap { app in

@@ -10,7 +10,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
         var priority: APNs.Priority?
     }
 
-    /// The eleven types of Apple's table, and one for pushes to channels, which exists only in this package.
+    /// The types of Apple's table, and one for pushes to channels, which exists only in this package.
     private static let appleRules = PushTypeRules.all + [.channel]
 
     static let table = appleRules.map { rules in
@@ -35,7 +35,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     init(custom place: Int) { index = UInt8(Self.table.count + place) }
 
-    /// The type with this name; nil if it is not one of Apple's eleven.
+    /// The type with this name; nil if it is not one of Apple's.
     public init?(name: String) {
         guard let type = Self(stored: name), type != .channel else { return nil }
         self = type

@@ -18,7 +18,7 @@ struct HorizonBenchmark {
             } _: {
                 try await other.script("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 // The first query takes the snapshot.
-                try await other.execute(Statement("look", "SELECT count(*) FROM carillon.apps"))
+                try await other.execute(Statement("count_apps", "SELECT count(*) FROM carillon.apps"))
                 let pinned = try await rate(on: installation)
                 try await other.script("COMMIT")
                 return pinned

@@ -10,10 +10,11 @@ package enum PlanCheck {
     private static let tables: Set<String> = ["messages", "scheduled"]
 
     /// How `carillon.promote` finds what is due.
-    private static let due = Statement(
-        "promote",
+    static let due = Statement(
+        "due_jobs",
         """
-        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > ($1::timestamptz, $2::bigint)
+        SELECT s.id FROM carillon.scheduled s
+        WHERE s.run_at <= now() AND (s.run_at, s.id) > ($1::timestamptz, $2::bigint)
         ORDER BY s.run_at, s.id LIMIT $3 FOR UPDATE SKIP LOCKED
         """
     )
@@ -48,11 +49,20 @@ package enum PlanCheck {
     private static func plan(of statement: Statement, on connection: PostgresConnection) async throws -> PlanNode {
         // Others may use the same session through a pooler: they must not be able to take the name.
         let name = "carillon_plan_" + String(UInt64.random(in: .min ... .max), radix: 36)
-        try await connection.script("PREPARE \(name) AS \(statement.sql)")
-        let count = try await connection.query(Self.count, Parameters(name)) { rows in Int(try rows.int32(0, "count")) }
-        let values = Array(repeating: "NULL", count: count).joined(separator: ", ")
-        let explain = Statement("explain_\(name)", "EXPLAIN (FORMAT JSON) EXECUTE \(name)(\(values))")
-        let text = try await connection.query(explain) { rows in try rows.string(0, 0) }
+        try await connection.script("PREPARE \(name) AS \(statement.sql); SAVEPOINT prepared")
+        let text: String
+        do {
+            let count = try await connection.query(Self.count, Parameters(name)) { rows in
+                Int(try rows.int32(0, "count"))
+            }
+            let values = Array(repeating: "NULL", count: count).joined(separator: ", ")
+            let explain = Statement("explain_\(name)", "EXPLAIN (FORMAT JSON) EXECUTE \(name)(\(values))")
+            text = try await connection.query(explain) { rows in try rows.string(0, 0) }
+        } catch {
+            // The end of the transaction does not remove it.
+            try? await connection.script("ROLLBACK TO SAVEPOINT prepared; DEALLOCATE \(name)")
+            throw error
+        }
         try await connection.script("DEALLOCATE \(name)")
         guard let root = try JSONDecoder().decode([PlanNode.Root].self, from: Data(text.utf8)).first else {
             throw PostgresError(.unexpectedValue, "EXPLAIN returned no plan")

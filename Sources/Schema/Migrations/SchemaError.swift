@@ -16,7 +16,7 @@ package struct SchemaError: CodedError {
         case invalid
         /// A statement does not use its index.
         case plans
-        /// The database is a copy: see `migrations/functions/place.sql`.
+        /// The database is a copy: see `migrations/functions/database/place.sql`.
         case moved
         /// There is no migration of that number.
         case unknownVersion

@@ -1,7 +1,9 @@
-import CarillonPushQueue
+import CarillonPostgres
 import CarillonSchema
 import TestSupport
 import Testing
+
+@testable import CarillonPushQueue
 
 /// What a worker looks at before it begins.
 @Suite struct PlanCheckTests {
@@ -34,11 +36,31 @@ import Testing
         }
     }
 
+    @Test func `a check that fails leaves no statement in the session`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run("SET ROLE carillon_app")
+            let error = await #expect(throws: PostgresError.self) { try await PlanCheck.run(on: database.connection) }
+            #expect(error?.sqlState == "42501")
+            #expect(try await database.number("SELECT count(*) FROM pg_prepared_statements WHERE from_sql") == 0)
+        }
+    }
+
+    @Test func `the check finds what is due as promote does`() throws {
+        func words(_ text: some StringProtocol) -> String {
+            text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        }
+        let promote = try #require(Routines.current.functions.first { $0.path == "functions/queue/promote.sql" })
+        let query = PlanCheck.due.sql.replacing("$1::timestamptz", with: "after")
+            .replacing("$2::bigint", with: "after_id").replacing("$3", with: "most")
+        let start = try #require(query.firstRange(of: "FROM carillon.scheduled")).lowerBound
+        #expect(words(promote.text).contains(words(query[start...])))
+    }
+
     @Test func `the check names the statements whose index is missing`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("DROP INDEX carillon.scheduled_by_time")
             let faults = try await PlanCheck.run(on: database.connection)
-            #expect(faults.count == 1 && faults.first?.contains("statement promote") == true)
+            #expect(faults.count == 1 && faults.first?.contains("statement due_jobs") == true)
             try await database.run("ALTER TABLE carillon.messages DROP CONSTRAINT messages_pkey")
             let more = try await PlanCheck.run(on: database.connection)
             #expect(more.count == 4 && more.allSatisfy { $0.contains("carillon.") })

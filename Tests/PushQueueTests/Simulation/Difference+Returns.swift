@@ -181,10 +181,8 @@ extension Difference {
         }.sorted()
     }
 
-    private static let uniqueIDs = """
-        (SELECT string_agg(s.token || ' ' || s.id, ',' ORDER BY s.token COLLATE "C")
-        FROM jsonb_each_text(u.apns_unique_ids) AS s(token, id))
-        """
+    private static let progress = ModelProgress.columns.map { ", \($0.sql)" }.joined()
+    private static let places = ModelProgress.columns.map { _ in " %s" }.joined()
 
     private static let tables = Statement(
         "tables",
@@ -203,11 +201,9 @@ extension Difference {
                 m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
             FROM carillon.inflight f
         UNION ALL
-        SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.remaining, u.sent,
-            u.failed, u.expired, u.cancelled, u.attempts, \(uniqueIDs)) FROM carillon.unfinished u
+        SELECT format('unfinished, %s left:\(places)', u.remaining\(progress)) FROM carillon.unfinished u
         UNION ALL
-        SELECT format('result %s app %s: %s %s %s %s, %s [%s]', u.message_id, u.app_id, u.sent, u.failed, u.expired,
-            u.cancelled, u.attempts, \(uniqueIDs)) FROM carillon.results u
+        SELECT format('result:\(places)'\(progress)) FROM carillon.results u
         UNION ALL
         SELECT format('failure %s %s %s %s %s [%s]', f.message_id, f.token, f.status, f.reason, f.attempt, f.apns_unique_id)
             FROM carillon.failures f
@@ -234,9 +230,7 @@ extension Difference {
             unanswered \(job.unanswered) of \(job.origin.map { "\($0)" } ?? "")
             """
         }
-        func uniqueIDs(_ step: ModelProgress) -> String {
-            step.uniqueIDs.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ",")
-        }
+        func progress(_ row: ModelProgress) -> String { ModelProgress.columns.map { " " + $0.text(row) }.joined() }
         var lines = tables.messages.values.map { "ready \($0.id) app \($0.app) \(text($0))" }
         lines += tables.scheduled.values.map { "later \($0.id) app \($0.app) \(text($0))" }
         lines += tables.inflight.values.map { claim in
@@ -246,18 +240,8 @@ extension Difference {
                 quarantined \(claim.isQuarantined ? "t" : "f"): \(jobs.joined(separator: "; "))
                 """
         }
-        lines += tables.unfinished.values.map {
-            """
-            unfinished \($0.message) app \($0.app): \($0.remaining) left, \($0.sent) \($0.failed) \($0.expired) \
-            \($0.cancelled), \($0.attempts) [\(uniqueIDs($0))]
-            """
-        }
-        lines += tables.results.map {
-            """
-            result \($0.message) app \($0.app): \($0.sent) \($0.failed) \($0.expired) \($0.cancelled), \($0.attempts) \
-            [\(uniqueIDs($0))]
-            """
-        }
+        lines += tables.unfinished.values.map { "unfinished, \($0.remaining) left:\(progress($0))" }
+        lines += tables.results.map { "result:\(progress($0))" }
         lines += tables.failures.map { failure in
             """
             failure \(failure.message) \(failure.token) \(failure.status.map { "\($0)" } ?? "") \(failure.reason) \

@@ -19,11 +19,24 @@ import Testing
                 "'\(rules.name)'", "'\(rules.topicSuffix)'", numbers + (place == 0 ? "::smallint[]" : ""),
                 (rules.defaultPriority.map { "\($0)" } ?? "NULL") + (place == 0 ? "::smallint" : ""),
                 "\(rules.payloadLimit)", "\(rules.collapseIDLimit)", "\(rules.isSilent)", "\(rules.needsExpiration)",
-                "\(rules.needsProviderToken)",
+                "\(rules.needsProviderToken)", rules.tokenKind.map { "'\($0.rawValue)'" } ?? "NULL",
             ]
             return "        (\(values.joined(separator: ", ")))" + (place < PushTypeRules.all.count ? "," : "")
         }
-        try GeneratedPage("migrations/functions/push_types.sql").expect(rows, after: "    VALUES", before: "\n$$;")
+        try GeneratedPage("migrations/functions/enqueue/push_types.sql").expect(
+            rows,
+            after: "    VALUES",
+            before: "\n$$;"
+        )
+    }
+
+    @Test func `the function in SQL returns the kinds of tokens`() throws {
+        let kinds = TokenKind.names.map { "        '\($0)'" }.joined(separator: ",\n")
+        try GeneratedPage("migrations/functions/tokens/tokens.sql").expect(
+            [kinds],
+            after: "    SELECT ARRAY[",
+            before: "\n    ]\n"
+        )
     }
 
     @Test func `each push type is a member of PushType`() throws {

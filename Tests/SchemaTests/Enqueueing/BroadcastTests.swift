@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonPushRules
 import TestSupport
 import Testing
 
@@ -82,18 +83,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("'x'", "01"), ("'x', push_type => 'voip'", "07"),
-        (#"payload => '{"aps":{"event":"start"}}', push_type => 'liveactivity'"#, "03"),
-        (#"payload => '{"aps":{"event":"end"}}', push_type => 'liveactivity'"#, "02"),
-        ("'x', push_type => 'widgets'", "04"), ("'x', push_type => 'complication'", "05"),
-        ("'x', push_type => 'controls'", "06"), ("'x', push_type => 'location'", "08"),
-        ("'x', push_type => 'fileprovider'", "09"), ("'x', push_type => 'pushtotalk'", "0a"),
-        ("'x', push_type => 'mdm'", "0b"), ("content_available => true", "01"), ("'x', kind => 'widget'", "04"),
-    ])
+    /// The arguments of a broadcast of each push type, and the kind that it reaches.
+    private static let kinds: [(arguments: String, kind: TokenKind)] =
+        PushTypeRules.all.compactMap { rules in
+            rules.tokenKind.map {
+                ("\(rules.isSilent ? "content_available => true" : "'x'"), push_type => '\(rules.name)'", $0)
+            }
+        } + [
+            ("'x'", .device), ("content_available => true", .device), ("'x', kind => 'widget'", .widget),
+            (#"payload => '{"aps":{"event":"start"}}', push_type => 'liveactivity'"#, .pushToStart),
+            (#"payload => '{"aps":{"event":"end"}}', push_type => 'liveactivity'"#, .liveActivity),
+        ]
+
+    @Test(arguments: kinds)
     func `a broadcast reaches the tokens of the kind that its push type is for`(
         arguments: String,
-        token: String
+        kind: TokenKind
     ) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.useSigningKey()
@@ -107,7 +112,14 @@ import Testing
                 """
             )
             _ = try await database.value("carillon.broadcast('demo', \(arguments))")
-            #expect(try await database.rows("SELECT tokens FROM carillon.messages") == ["({\(token)})"])
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT t.kind, t.expires_at IS NULL FROM carillon.messages m, unnest(m.tokens) AS u(token)
+                        JOIN carillon.tokens t ON t.token = u.token
+                    """
+                ) == ["(\(kind.rawValue),t)"]
+            )
         }
     }
 

@@ -17,6 +17,7 @@ import Testing
                     ? "{5}" : "\"{\(rules.priorities.numbers.map(String.init).joined(separator: ","))}\"",
                 rules.defaultPriority.map { "\($0)" } ?? "", "\(rules.payloadLimit)", "\(rules.collapseIDLimit)",
                 rules.isSilent ? "t" : "f", rules.needsExpiration ? "t" : "f", rules.needsProviderToken ? "t" : "f",
+                rules.tokenKind?.rawValue ?? "",
             ].joined(separator: ",")
         }
         try await TestDatabase.withDemo { database async throws in

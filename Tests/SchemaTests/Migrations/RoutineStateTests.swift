@@ -61,6 +61,8 @@ import Testing
             Self.changing(Self.record("functions/two.sql", "other", of: "0.9.0")),
             Self.changing(Self.record("rights.sql", "other")), Self.records() + [Self.record("views/gone.sql")],
             Self.records().dropLast(),
+            // A file that has moved into a folder.
+            Self.records().filter { $0.file != "functions/two.sql" } + [Self.record("functions/first/two.sql")],
         ] {
             let state = Self.state(Array(records))
             #expect(state.next == .everything)

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonPushRules
 import TestSupport
 import Testing
 
@@ -43,19 +44,34 @@ import Testing
         }
     }
 
-    @Test func `the table knows the kinds that the functions know`() async throws {
+    @Test func `the table accepts the kinds that the program and the functions know, and names them`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            try await database.run(
+            let known = TokenKind.names.map { "(\($0))" }
+            #expect(try await database.rows("SELECT unnest(carillon.token_kinds())") == known)
+            let accepted = try await database.rows(
                 """
-                INSERT INTO carillon.tokens (app_id, token, kind)
-                SELECT 1, lpad(to_hex(n), 4, '0'), k FROM unnest(carillon.token_kinds()) WITH ORDINALITY AS u(k, n)
+                SELECT (regexp_matches(pg_get_constraintdef(c.oid), $$'([a-z_]+)'$$, 'g'))[1]
+                FROM pg_constraint c WHERE c.conname = 'tokens_kind_is_known'
                 """
             )
+            #expect(accepted == known, "a migration changes the constraint")
+            let comment = try await database.value(
+                """
+                col_description('carillon.tokens'::regclass, (SELECT a.attnum FROM pg_attribute a
+                    WHERE a.attrelid = 'carillon.tokens'::regclass AND a.attname = 'kind'))
+                """
+            )
+            for kind in TokenKind.names { #expect(comment?.contains(kind) == true, "\(kind)") }
             let error = await #expect(throws: PostgresError.self) {
                 try await database.run("INSERT INTO carillon.tokens (app_id, token, kind) VALUES (1, 'aabb', 'phone')")
             }
             #expect(error?.constraint == "tokens_kind_is_known")
         }
+    }
+
+    @Test func `each kind of tokens is for a push type`() {
+        let used = Set(PushTypeRules.all.compactMap(\.tokenKind)).union([.pushToStart])
+        #expect(used == Set(TokenKind.allCases))
     }
 
     @Test func `maintenance deletes tokens that have expired`() async throws {

@@ -90,12 +90,7 @@ struct RequestCheckTests {
         #expect(refusal(SampleRequest(topic: "com.example.app.voip").with(payload: Self.sized(5120))) == nil)
     }
 
-    @Test(arguments: [
-        ("alert", ""), ("background", ""), ("voip", ".voip"), ("complication", ".complication"),
-        ("controls", ".push-type.controls"), ("fileprovider", ".pushkit.fileprovider"),
-        ("liveactivity", ".push-type.liveactivity"), ("location", ".location-query"), ("mdm", ""),
-        ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
-    ])
+    @Test(arguments: PushTypeRules.all.map { ($0.name.description, $0.topicSuffix.description) })
     func `each push type has its topic's suffix`(type: String, suffix: String) {
         let fields: KeyValuePairs = ["apns-push-type": type, "apns-priority": "5"]
         #expect(refusal(SampleRequest(topic: "com.example.app" + suffix, fields)) == nil)

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonPushRules
 
 /// A batch as PostgreSQL receives it: a line for each token, in the order of the tokens. It is the newest, with the newest owner
 /// and the newest kind that any line of the token has. Of lines with the same time, the last is the newest.

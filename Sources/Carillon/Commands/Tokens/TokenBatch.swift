@@ -1,3 +1,5 @@
+import CarillonPushRules
+
 /// Registrations that are written together.
 struct TokenBatch: Sendable, Equatable {
     /// A registration, without its texts.

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPushRules
 
 /// Writes the registrations of a file into the database. While one batch is written, the next one is read and sorted; memory never
 /// holds more than these two.

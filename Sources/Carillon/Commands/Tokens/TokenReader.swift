@@ -1,3 +1,4 @@
+import CarillonPushRules
 import CarillonText
 
 /// Reads registrations from the bytes of a CSV file, with or without a header. A list of tokens, one a line, is a CSV

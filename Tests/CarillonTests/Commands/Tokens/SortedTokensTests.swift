@@ -1,5 +1,6 @@
 import CarillonIO
 import CarillonPostgres
+import CarillonPushRules
 import TestSupport
 import Testing
 

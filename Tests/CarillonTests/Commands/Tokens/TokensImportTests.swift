@@ -21,16 +21,6 @@ import Testing
         ) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
-    @Test func `the program and the functions know the same kinds`() async throws {
-        try await Shop.with { shop in
-            let kinds = Statement("kinds", "SELECT unnest(carillon.token_kinds())")
-            let known = try await shop.database.connection.query(kinds) { rows in
-                try rows.indices.map { try rows.string($0, 0) }
-            }
-            #expect(known == TokenKind.names)
-        }
-    }
-
     @Test func `a token has the kind of its line, or else of --kind, and keeps it when neither names one`() async throws
     {
         try await Shop.with { shop in
@@ -104,6 +94,38 @@ import Testing
             let after = try await shop.database.number(versions)
             #expect(before == after)
             #expect(try await Self.rows(shop) == expected)
+        }
+    }
+
+    /// The rules are in both: a call for each line would be too slow.
+    @Test func `an imported token becomes what register_token makes of it`() async throws {
+        var file = "token,owner,kind\n"
+        var script = """
+            INSERT INTO carillon.apps (name, topic) VALUES ('twin', 'com.example.twin');
+            INSERT INTO carillon.tokens (app_id, token, last_update, owner, kind, expires_at)
+            SELECT a.id, u.state || n || '0', now() - interval '1 day', u.owner, u.kind, now() FROM carillon.apps a, generate_series(10, 19) n,
+                (VALUES ('a', NULL, 'widget'), ('b', 'old', 'live_activity')) AS u(state, owner, kind);
+
+            """
+        for state in ["a", "b", "c"] {
+            for (place, (owner, kind)) in [("", ""), ("new", ""), ("", "voip"), ("new", "live_activity")].enumerated() {
+                let token = "\(state)1\(place)"
+                file += "\(token)0,\(owner),\(kind)\n"
+                script +=
+                    "SELECT carillon.register_token('twin', '\(token)0', nullif('\(owner)', ''), nullif('\(kind)', ''));\n"
+            }
+        }
+        try await Shop.with { shop in
+            try await shop.database.run(script)
+            let path = try shop.folder.write("tokens.csv", file)
+            #expect(try await shop.run("tokens", "import", "--app", "shop", path).status == 0)
+            let rows = """
+                SELECT t.token, t.owner, t.kind, date_trunc('hour', t.expires_at - t.last_update), t.last_update > now() - interval '1 hour'
+                FROM carillon.tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE a.name =
+                """
+            let imported = try await shop.database.rows("\(rows) 'shop' ORDER BY 1")
+            #expect(imported == (try await shop.database.rows("\(rows) 'twin' ORDER BY 1")))
+            #expect(imported.count == 24)
         }
     }
 

@@ -1,5 +1,5 @@
-/// What a token is for. A broadcast reaches the tokens of one kind.
-enum TokenKind: String, CaseIterable, Sendable {
+/// What a token is for. A broadcast reaches the tokens of one kind. `make docs` makes `carillon.token_kinds()` in SQL from it.
+package enum TokenKind: String, CaseIterable, Sendable {
     case device
     /// Updates and ends one Live Activity.
     case liveActivity = "live_activity"
@@ -14,5 +14,5 @@ enum TokenKind: String, CaseIterable, Sendable {
     case pushToTalk = "push_to_talk"
     case mdm
 
-    static let names = allCases.map(\.rawValue)
+    package static let names = allCases.map(\.rawValue)
 }

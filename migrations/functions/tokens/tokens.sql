@@ -45,11 +45,22 @@ $$;
 COMMENT ON FUNCTION carillon.clean_tokens IS
     'Internal: returns the tokens of one call: checked, in lower case, each once, in the given order, and with their positions.';
 
--- The table tokens, broadcast and register_token accept no other kinds.
+-- The table tokens, broadcast and register_token accept no other kinds. `make docs` writes them, from TokenKind.swift.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
-        'file_provider', 'push_to_talk', 'mdm']
+    SELECT ARRAY[
+        'device',
+        'live_activity',
+        'push_to_start',
+        'widget',
+        'complication',
+        'control',
+        'voip',
+        'location',
+        'file_provider',
+        'push_to_talk',
+        'mdm'
+    ]
 $$;
 COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: returns the kinds of tokens.';
 

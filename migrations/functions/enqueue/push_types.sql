@@ -5,22 +5,23 @@
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
     VALUES
-        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
-        ('background', '', '{5}', 5, 4096, 64, true, false, false),
-        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
-        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
-        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
-        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false, 'device'),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false, 'device'),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false, 'complication'),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false, 'control'),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false, 'file_provider'),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false, 'live_activity'),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true, 'location'),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false, 'mdm'),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false, 'push_to_talk'),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false, 'voip'),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false, 'widget'),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false, NULL)
 $$;
 COMMENT ON FUNCTION carillon.push_types IS
     'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
-    'collapse id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
+    'collapse id in bytes, whether aps must have no alert, badge or sound, and the kind of its tokens; the start of a Live '
+    'Activity has the kind push_to_start. The row channel is for what publish sends.';
 
 -- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
 -- Null if there is no such push type.
@@ -65,22 +66,12 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.payload_size IS 'Internal: returns the maximum size of a payload as text for a refusal.';
 
--- APNs would refuse a token of any other kind, because each token is bound to its topic.
+-- APNs would refuse a token of any other kind, because each token is bound to its topic. Null for a push to a channel.
 CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE push_type
-        WHEN 'liveactivity' THEN CASE
-            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
-            THEN 'push_to_start' ELSE 'live_activity' END
-        WHEN 'widgets' THEN 'widget'
-        WHEN 'complication' THEN 'complication'
-        WHEN 'controls' THEN 'control'
-        WHEN 'voip' THEN 'voip'
-        WHEN 'location' THEN 'location'
-        WHEN 'fileprovider' THEN 'file_provider'
-        WHEN 'pushtotalk' THEN 'push_to_talk'
-        WHEN 'mdm' THEN 'mdm'
-        ELSE 'device' END
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) 'liveactivity'
+            AND payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+        THEN 'push_to_start' ELSE (carillon.rules_of(push_type)).token_kind END
 $$;
 COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
 
