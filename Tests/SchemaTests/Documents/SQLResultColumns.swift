@@ -58,7 +58,7 @@ enum SQLResultColumns {
             "bytes": "its size",
             "most_bytes": "the largest size that the push type allows, or the protocol of the app",
             "push_type": "apns-push-type",
-            "priority": "apns-priority",
+            "priority": "apns-priority; 10, which is Apple's default, if none is sent",
             "topic": "the topic of the message or, if it names none, of the app",
             "tokens": "the device tokens in lower case, each once",
         ],
