@@ -31,8 +31,48 @@ import Testing
             metrics.merge(worker.measurements)
             let reference = MetricsReference(exposition: metrics.text)
             #expect(reference.unsampled(in: metrics.text) == [])
-            try GeneratedPage("docs/metrics.md").expect(reference.text)
+            let page = try Self.page.text
+            let mark = try #require(page.firstRange(of: MetricsReference.mark))
+            try Self.page.expect(reference.text + page[mark.lowerBound...])
         }
+    }
+
+    @Test func `the alerts name metrics that exist`() throws {
+        let page = try Self.page.text
+        let alerts = try #require(page.split(separator: "```yaml\n").dropFirst().first?.split(separator: "\n```").first)
+        let names = Set(alerts.matches(of: #/carillon_[a-z_]+/#).map { String($0.output) })
+        #expect(names.count >= 8)
+        for name in names { #expect(page.contains("| `\(name)` |"), "\(name)") }
+    }
+
+    @Test func `the page explains each kind of hold`() throws {
+        let kinds = try GeneratedPage("Sources/PushQueue/Holds/Hold.swift").text.split(separator: "\n    }\n")[0]
+            .matches(of: #/\n        case ([a-zA-Z]+)(?: = "([a-z_]+)")?/#).map { String($0.output.2 ?? $0.output.1) }
+        #expect(kinds.count >= 6)
+        #expect(try Self.values(of: "kind") == Set(kinds))
+    }
+
+    @Test func `the page explains each end of a connection`() throws {
+        var ends: Set<String> = []
+        for file in ["Pool/ConnectionEnd", "HTTP2Backend/ConnectionEnd+HTTP2", "Legacy/ConnectionEnd+Binary"] {
+            let text = try GeneratedPage("Sources/ApplePush/\(file).swift").text
+            let names = text.matches(of: #/(?:Self\(|ours\(|fault\(|static let [a-z]+ = )"([a-z0-9_]+)"/#)
+            ends.formUnion(names.map { String($0.output.1) })
+        }
+        #expect(ends.count > 15)
+        #expect(try Self.values(of: "end") == ends)
+    }
+
+    private static let page = GeneratedPage("docs/metrics.md")
+
+    /// The values of a label in the table that the page has for it.
+    private static func values(of label: String) throws -> Set<String> {
+        let table = try #require(page.text.split(separator: "| `\(label)` |").last?.split(separator: "\n\n").first)
+        return Set(
+            table.matches(of: #/\n\| (`[^|]*`) \|/#).flatMap { row in
+                row.output.1.matches(of: #/`([a-z0-9_]+)`/#).map { String($0.output.1) }
+            }
+        )
     }
 
     /// A property that is new has a line in `CountedMetric`, or is named here.

@@ -1,4 +1,4 @@
-/// The text of docs/metrics.md, made from what `/metrics` serves.
+/// The list in docs/metrics.md, made from what `/metrics` serves.
 struct MetricsReference {
     /// A family of samples, and the labels that they carry.
     private struct Family {
@@ -7,6 +7,9 @@ struct MetricsReference {
         var kind = ""
         var labels: [String] = []
     }
+
+    /// The part of the page that is written by hand begins here.
+    static let mark = "<!-- `make docs` writes this page up to here. -->"
 
     private var families: [Family] = []
 
@@ -40,8 +43,8 @@ struct MetricsReference {
         """
         # Metrics
 
-        `carillon worker --http 127.0.0.1:9464` serves these metrics at `/metrics`, in the text format of Prometheus. `make docs`
-        generates this page from the program.
+        `carillon worker --http 127.0.0.1:9464` serves these metrics at `/metrics`, in the text format of Prometheus. The list
+        is generated from the program. Below it are [the values of labels](#values-of-labels) and [alerts](#alerts).
 
         Counters start at 0 when the worker starts. A worker with several databases adds the label `database` to each sample that
         is about one of them.
@@ -53,6 +56,7 @@ struct MetricsReference {
         | metric | type | labels | meaning |
         |---|---|---|---|
         \(families.sorted { $0.name < $1.name }.map(row).joined(separator: "\n"))
+
 
         """
     }

@@ -19,6 +19,13 @@ import Testing
         #expect(try Self.text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
     }
 
+    @Test func `the index of the documentation has every page`() throws {
+        let index = try Self.text(of: "docs/README.md")
+        for page in Self.pages where page.hasPrefix("docs/") && page != "docs/README.md" {
+            #expect(index.contains("](\(page.dropFirst(5)))"), "\(page)")
+        }
+    }
+
     @Test(arguments: pages)
     func `every link within the repository leads to a file and a heading`(page: String) throws {
         let folder = page.split(separator: "/").dropLast().joined(separator: "/")

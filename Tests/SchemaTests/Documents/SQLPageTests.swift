@@ -14,6 +14,34 @@ import Testing
         }
     }
 
+    @Test func `every function and table is in one group`() async throws {
+        let names = SQLGroup.all.flatMap(\.names)
+        #expect(Set(names).count == names.count)
+        try await TestDatabase.withDemo { database async throws in
+            #expect(try await SQLReference(database: database).misplaced() == [])
+        }
+    }
+
+    @Test func `every column of a result says what it is`() throws {
+        let tables = try Self.page.text.split(separator: "\nReturns:\n\n").dropFirst().map {
+            $0.split(separator: "\n\n")[0]
+        }
+        #expect(tables.count > 10)
+        for table in tables { #expect(!table.contains("|  |"), "\(table)") }
+    }
+
+    @Test func `dashboard.md names every action that audit records`() async throws {
+        let page = try GeneratedPage("docs/dashboard.md").text
+        try await TestDatabase.withDemo { database async throws in
+            let functions = try await database.value(
+                "SELECT string_agg(p.prosrc, '') FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace"
+            )
+            let calls = (functions ?? "").matches(of: #/record_(?:change|of_person)\('([a-z ]+)'/#)
+            #expect(calls.count > 10)
+            for call in calls { #expect(page.contains("`'\(call.output.1)'`"), "\(call.output.1)") }
+        }
+    }
+
     @Test func `an argument stands once in the table of its function`() throws {
         let tables = try Self.page.text.split(separator: "| argument | type | default |").dropFirst()
         #expect(tables.count > 10)
@@ -51,8 +79,8 @@ import Testing
         }
     }
 
-    @Test func `sql.md names every role that the migrations create`() throws {
-        let page = try Self.page.text
+    @Test func `rights.md names every role that the migrations create`() throws {
+        let page = try GeneratedPage("docs/rights.md").text
         let roles = try GeneratedPage("migrations/0001_schema.up.sql").text.matches(of: #/'(carillon_[a-z]+)'/#)
         #expect(roles.count >= 5)
         for role in roles { #expect(page.contains("| `\(role.output.1)` |"), "\(role.output.1)") }

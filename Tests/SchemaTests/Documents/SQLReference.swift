@@ -9,20 +9,36 @@ struct SQLReference {
     let database: TestDatabase
 
     func text() async throws -> String {
-        let functions = try await database.value(Self.functions) ?? ""
-        let relations = try await database.value(Self.relations) ?? ""
+        let functions = try await sections(of: Self.functions)
+        let relations = try await sections(of: Self.relations)
         return """
             \(Self.mark)
 
-            ## Functions
+            ## Index
 
-            \(functions)
+            | group | names |
+            |---|---|
+            \(SQLGroup.all.map(\.indexRow).joined(separator: "\n"))
 
-            ## Tables and views
-
-            \(relations)
+            \(SQLGroup.all.map { $0.text(with: $0.holdsFunctions ? functions : relations) }.joined(separator: "\n\n"))
 
             """
+    }
+
+    /// The names that no group has, and those that a group has in vain.
+    func misplaced() async throws -> Set<String> {
+        let functions = try await sections(of: Self.functions).keys
+        let relations = try await sections(of: Self.relations).keys
+        return Set(functions).union(relations).symmetricDifference(SQLGroup.all.flatMap(\.names))
+    }
+
+    /// The sections that a query yields, by the name in their heading.
+    private func sections(of query: String) async throws -> [String: String] {
+        let text = try await database.value(query) ?? ""
+        let sections = text.split(separator: "### `").map { section in
+            (String(section.prefix { $0 != "`" }), "### `" + section)
+        }
+        return Dictionary(sections) { first, _ in first }
     }
 
     /// What these roles may call, and what the owner is meant to call: that has a comment.
@@ -71,7 +87,7 @@ struct SQLReference {
             GROUP BY f.proname, f.proargnames[n.place]
         ), answer AS (
             SELECT f.proname, n.place, f.proargnames[n.place] AS name,
-                format_type(f.proallargtypes[n.place], NULL) AS type, '' AS comment
+                format_type(f.proallargtypes[n.place], NULL) AS type, NULL AS comment
             FROM callable f CROSS JOIN LATERAL generate_subscripts(f.proargmodes, 1) AS n(place)
             WHERE f.proargmodes[n.place] IN ('o', 't')
             UNION ALL
@@ -88,9 +104,12 @@ struct SQLReference {
                     E'\\n' ORDER BY a.place)
                 FROM argument a WHERE a.proname = f.proname),
             (SELECT E'Returns:\\n\\n| column | type | what it is |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
-                    a.name, replace(a.type, 'timestamp with time zone', 'timestamptz'), a.comment),
+                    a.name, replace(a.type, 'timestamp with time zone', 'timestamptz'),
+                    coalesce(a.comment, d.comment, CASE a.name WHEN 'app' THEN 'the name of the app' END)),
                     E'\\n' ORDER BY a.place)
-                FROM answer a WHERE a.proname = f.proname)), E'\\n\\n' ORDER BY f.roles COLLATE "C", f.proname)
+                FROM answer a LEFT JOIN (VALUES \(SQLResultColumns.values)) AS d(proname, name, comment)
+                    ON d.proname = a.proname AND d.name = a.name
+                WHERE a.proname = f.proname)), '')
         FROM (
             SELECT f.proname, min(f.comment) AS comment, min(f.roles) AS roles, min(pg_get_function_result(f.oid)) AS result
             FROM callable f WHERE f.comment NOT LIKE 'Internal: %' GROUP BY f.proname) f
@@ -101,9 +120,9 @@ struct SQLReference {
                 WHEN has_table_privilege('carillon_app', r.oid, 'DELETE') THEN ' `carillon_app` may delete rows.' ELSE '' END,
                 CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | what it is |\\n|---|---|---|\\n'
                 ELSE E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' END || r.rows),
-            E'\\n\\n' ORDER BY r.is_for_owner, r.is_for_apps DESC, r.relname)
+            '')
         FROM (
-            SELECT c.oid, c.relname, min(c.about) AS about, bool_or(c.app <> '') AS is_for_apps, c.is_for_owner,
+            SELECT c.oid, c.relname, min(c.about) AS about, c.is_for_owner,
                 string_agg(format(CASE WHEN c.is_for_owner THEN '| `%1$s` | %2$s | %5$s |' ELSE '| `%s` | %s | %s | %s | %s |' END,
                     c.attname, replace(c.type, 'timestamp with time zone', 'timestamptz'), c.app, c.reader, c.comment),
                     E'\\n' ORDER BY c.attnum) AS rows

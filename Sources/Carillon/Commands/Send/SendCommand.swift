@@ -10,7 +10,9 @@ extension Command {
         discussion:
             "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
             + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing. In an app with "
-            + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it.",
+            + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it. "
+            + "With --json, prints an object with the id of the message, the counts sent, failed, expired, cancelled and "
+            + "waiting, and failures, as 'failures list --json' prints them; with --wait 0s, only the id.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [

@@ -8,7 +8,8 @@ extension Command {
         summary: "Show what waits, was sent and failed for each app, and which workers are alive.",
         discussion:
             "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
-            + "database restarts.",
+            + "database restarts. With --json, prints an object with two arrays: apps, whose members are named "
+            + "like the columns of app_status, with scheduled for the jobs that are due later, and workers.",
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
         run: { invocation in

@@ -1,0 +1,76 @@
+import ApplePush
+
+/// What docs/reasons.md tells the reader to do about a reason.
+enum ReasonAdvice {
+    /// The advice that follows from what Carillon does about a reason of APNs, unless the reason has its own.
+    static func text(for name: String) -> String? {
+        if let own = own[name] { return own }
+        guard let (reason, status) = Reason.all.first(where: { $0.reason.name == name }) else { return nil }
+        return switch reason.action(status: status) {
+        case .deleteToken: "Nothing: a feedback pass deletes the device token."
+        case .holdCredential: "Import a credential that APNs accepts. Until then, the app is held."
+        case .keepProviderToken, .renewProviderToken, .replaceConnection, .retryLater:
+            "Requeue it: the attempts that Carillon makes are used up."
+        case .failMessage, .failToken, .failTopic: nil
+        }
+    }
+
+    private static let topic =
+        "Set the right topic, `carillon app set APP --topic TOPIC`, or import a credential for it."
+    private static let bug = "Report it, unless the gateway is not APNs: Carillon sends no such request."
+    private static let gateway = "Check the `gateway` of the app."
+    private static let collapse =
+        "Use a collapse id of 1 to 64 bytes, without control characters and without blanks at its ends."
+    private static let priority = "Use a priority that the [push type](enqueue.md#push-types) allows."
+    private static let channel = "Check the channel: `carillon channel list`."
+    private static let capability = "Enable the Broadcast capability of the app at Apple."
+
+    static let own: [String: String] = [
+        "BadChannelId": channel,
+        "BadCollapseId": collapse,
+        "BadDeviceToken":
+            "If the tokens are of the other environment, set it: `carillon app set APP --environment NAME`.",
+        "BadExpirationDate":
+            "Leave out `expires_at` for a [channel](channels.md#create-a-channel) with policy 0.",
+        "BadMessageId": bug,
+        "BadPath": gateway,
+        "BadPriority": priority,
+        "BadRequestParams": bug,
+        "BadRequestPayload": "Correct the payload.",
+        "BadTopic": topic,
+        "BroadcastFeatureNotEnabled": capability,
+        "CannotCreateChannelConfig": "Remove channels that you no longer use.",
+        "ChannelNotRegistered": channel,
+        "DeviceTokenNotForTopic":
+            "Set the topic of the app that the tokens are from: `carillon app set APP --topic TOPIC`.",
+        "DuplicateHeaders": bug,
+        "FeatureNotEnabled": capability,
+        "InvalidPushType": "Use the [push type](enqueue.md#push-types) of the payload and the topic.",
+        "MalformedCollapseId": collapse,
+        "MalformedHeader": "Correct the topic or the collapse id.",
+        "MalformedOnUnknown": "Use `retry` or `fail`.",
+        "MalformedPayload": "Use a JSON object as the payload.",
+        "MalformedToken": "Correct the device token.",
+        "MalformedTopic": "Correct the topic.",
+        "MethodNotAllowed": gateway,
+        "MismatchedPayloads": "Give one payload for each token, or one `payload` for all.",
+        "MissingChannelId": bug,
+        "MissingChannelQueueSize": bug,
+        "MissingDeviceToken": bug,
+        "MissingPushType": bug,
+        "MissingTopic": "Name a topic: `carillon app set APP --topic TOPIC`.",
+        "OutcomeUnknown": "Requeue it, if the device may receive it twice.",
+        "PayloadEmpty": "Give each token a payload.",
+        "PayloadTooLarge": "Shorten the payload.",
+        "Poison": "Find out from the logs why the workers died, before you requeue it.",
+        "TopicDisallowed": topic,
+        "TopicMismatch": topic,
+        "TopicNotAllowed": "Name a [topic of the app](isolation.md#topics).",
+        "UnknownApp": "Use the `id` of a row of `carillon.apps` as `app_id`.",
+        "UnknownPriority": priority,
+        "UnknownPushType": "Use one of the [push types](enqueue.md#push-types).",
+        "Unqueued": "Remove what makes PostgreSQL refuse the row: its error is in the worker's log. Then requeue it.",
+        "Unreadable": "Enqueue it again as smaller rows.",
+        "Unrecorded": "Remove what makes PostgreSQL refuse the outcome: its error is in the worker's log.",
+    ]
+}
