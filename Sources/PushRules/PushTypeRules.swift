@@ -7,7 +7,7 @@ package struct PushTypeRules: Sendable {
     package let member: StaticString
     /// What such pushes are, as a sentence.
     package let meaning: StaticString
-    /// The suffix that its topics append to the app's bundle identifier.
+    /// The suffix that its topics append to the app's bundle ID.
     package let topicSuffix: StaticString
     package let priorities: Priorities
     /// The priority of pushes that do not set one; nil for Apple's default, 10.

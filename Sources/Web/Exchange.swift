@@ -1,5 +1,5 @@
-import CarillonIO
 import CarillonCMicroHTTP
+import CarillonIO
 
 /// A request and its response.
 ///

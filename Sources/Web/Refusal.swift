@@ -35,16 +35,20 @@ package struct Refusal: Sendable {
     static let malformed = Refusal(
         .malformed,
         400,
-        "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
+        "The address is not valid percent-encoded UTF-8, or has more than 128 combining characters in a row."
     )
-    static let costly = Refusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
+    static let costly = Refusal(
+        .malformed,
+        400,
+        "The head of the request has more than 128 combining characters in a row."
+    )
     /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
     /// seen.
     static let ambiguous = Refusal(
         .malformed,
         400,
         "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
-            + "end, another encoding than chunked, or a header with a blank in its name or a control character in its value.",
+            + "end, an encoding other than chunked, or a header with a space in its name or a control character in its value.",
         headers: [("Connection", "close")]
     )
     static let unknownPath = Refusal(.unknownPath, 404, "There is nothing at this path.")
@@ -52,7 +56,7 @@ package struct Refusal: Sendable {
     static let interrupted = Refusal(.interrupted, 503, "This server is stopping.")
 
     static func tooLarge(limit bytes: Int) -> Refusal {
-        Refusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
+        Refusal(.tooLarge, 413, "The body has more than \(bytes) bytes. None of it was used.")
     }
 
     /// - Parameter methods: the methods that the path accepts, as a list.

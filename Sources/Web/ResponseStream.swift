@@ -1,5 +1,5 @@
-import CarillonIO
 import CarillonCMicroHTTP
+import CarillonIO
 
 /// The body of a response that is sent in pieces for as long as its client listens.
 ///

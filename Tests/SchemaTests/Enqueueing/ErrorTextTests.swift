@@ -54,7 +54,7 @@ import Testing
             let error = try #require(
                 await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database)
             )
-            #expect(error.message.hasPrefix("argument \"\(name)\" takes what makes a payload of 4096 bytes"))
+            #expect(error.message.hasPrefix("argument \"\(name)\" takes a value for a payload of at most 4096 bytes"))
             #expect(error.message.hasSuffix("got one of \(size)"), "\(error.message)")
         }
     }

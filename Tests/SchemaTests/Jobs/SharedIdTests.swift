@@ -149,6 +149,23 @@ import Testing
         }
     }
 
+    @Test func `when the apps that share an id have been removed, the error says where the counts are`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                \(Self.apps)
+                INSERT INTO carillon.results (message_id, app_id, sent) VALUES (100, 1, 1), (100, 2, 1);
+                DELETE FROM carillon.apps
+                """
+            )
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.broadcast_progress(100)")
+            }
+            #expect(error?.message.hasPrefix(#"argument "app" takes the name of one of the apps"#) == true)
+            #expect(error?.hint?.contains("carillon.results") == true, "\(error?.hint ?? "")")
+        }
+    }
+
     @Test func `message_status returns a row for each app that has the id or reference, or for the one that is named`()
         async throws
     {
