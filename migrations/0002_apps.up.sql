@@ -46,7 +46,7 @@ COMMENT ON COLUMN carillon.certificates.status IS
     'written by workers: ok, expiring, expired, invalid or rejected; null if not checked yet';
 COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with the credential';
 
--- For writing them: see credential_input.sql.
+-- Programs write credentials through this view: see functions/credential_input.sql.
 CREATE OR REPLACE VIEW carillon.credential_input AS
 SELECT c.name, c.certificate, c.private_key, c.passphrase, c.key_id, c.team_id FROM carillon.certificates c WHERE false;
 
@@ -86,7 +86,7 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_gateway_ca_is_256_kb_at_most CHECK (octet_length(gateway_ca) <= 262144),
     CONSTRAINT apps_topic_is_visible_ascii CHECK (topic ~ '^[!-~]{1,255}$'),
     CONSTRAINT apps_topics_are_100_at_most CHECK (cardinality(topics) <= 100),
-    -- A null, a blank or a second dimension would be lost on the way to text and back.
+    -- A null, a space or a second dimension would not survive the conversion to text and back.
     CONSTRAINT apps_topics_are_visible_ascii CHECK (array_to_string(topics, ' ') ~ '^[!-~]{1,255}( [!-~]{1,255})*$'
         AND topics = string_to_array(array_to_string(topics, ' '), ' ')),
     CONSTRAINT apps_environment_is_known CHECK (environment IN ('production', 'sandbox')),
@@ -109,13 +109,13 @@ COMMENT ON COLUMN carillon.apps.name IS 'the name of the app, which functions ta
 COMMENT ON COLUMN carillon.apps.topic IS
     'the default topic of messages, to which some push types add a suffix; null means the topic of the certificate';
 COMMENT ON COLUMN carillon.apps.topics IS
-    'further topics that messages may name; like the app''s own topic, each also with the suffix of a push type';
+    'additional topics that messages may name, each also with the suffix of a push type, like the app''s own topic';
 COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential that the app sends with';
 COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.apps.gateway IS 'host:port to use instead of Apple''s gateway';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
-    'the root certificate to trust for the gateways set here, as PEM; null means the certificates of the system';
+    'the root certificate to trust for the gateways that are set here, as PEM; null means the system''s certificates';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS
     'host:port of the legacy feedback service; null means Apple''s service if protocol is binary and gateway is null, otherwise '
     'none';
@@ -187,7 +187,7 @@ COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple have
 COMMENT ON COLUMN carillon.channels.is_asked IS 'whether a request to Apple is in progress or its outcome is unknown';
 COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while the state is requested or removing';
 
--- Channels that exist at Apple but have no row of channels. Apple tells neither who created a channel nor when, and another
+-- Channels that exist at Apple but have no row in channels. Apple does not say who created a channel or when, and another
 -- database or a person may use the same topic.
 CREATE TABLE carillon.unknown_channels (
     app_id        integer CONSTRAINT unknown_channels_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
@@ -227,7 +227,7 @@ CREATE TABLE carillon.api_tokens (
     PRIMARY KEY (app_id, name),
     CONSTRAINT api_tokens_name_has_1_to_255_bytes CHECK (octet_length(name) BETWEEN 1 AND 255)
 );
-COMMENT ON TABLE carillon.api_tokens IS 'API tokens, with which programs can POST /messages, each for one app.';
+COMMENT ON TABLE carillon.api_tokens IS 'API tokens. With one, a program can POST /messages for one app.';
 COMMENT ON COLUMN carillon.api_tokens.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.api_tokens.name IS 'what the token is for';
 COMMENT ON COLUMN carillon.api_tokens.digest IS 'the SHA-256 of the token, which itself is not stored';

@@ -14,7 +14,7 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now(),
     created_at   timestamptz,
     worker_id    bigint,
-    -- The outcome of pushes that expired or were cancelled after an attempt. Outcomes of failed pushes are in failures.
+    -- The outcome of the last attempt of pushes that then expired or were cancelled. Outcomes of failed pushes are in failures.
     last_status  smallint,
     last_reason  text,
     apns_unique_ids jsonb
@@ -33,7 +33,7 @@ COMMENT ON TABLE carillon.results IS 'One row for each job that has ended. A mes
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job, which is also the id of the message if it has one job';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it was split into jobs; otherwise null';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
@@ -91,7 +91,7 @@ CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_i
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message wait.';
+COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message still wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';

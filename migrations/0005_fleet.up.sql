@@ -18,7 +18,7 @@ CREATE TABLE carillon.provider_tokens (
     rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
 
--- For writing them: see credential_input.sql. refused_at is when a token was made that APNs has refused.
+-- Workers write tokens through it: see functions/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
 SELECT c.id AS certificate_id, c.updated_at AS since, NULL::bigint AS refused_at, NULL::text AS jwt, NULL::bigint AS issued_at
 FROM carillon.certificates c WHERE false;

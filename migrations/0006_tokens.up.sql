@@ -10,7 +10,7 @@ CREATE TABLE carillon.tokens (
     PRIMARY KEY (app_id, token),
     CONSTRAINT tokens_token_is_lower_case_hex CHECK (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
-    -- About as long as an index takes.
+    -- Short enough for an index entry.
     CONSTRAINT tokens_owner_is_2048_bytes_at_most CHECK (octet_length(owner) <= 2048),
     -- As in token_kinds(). No broadcast would reach a token of an unknown kind.
     CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
@@ -63,8 +63,8 @@ COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null if not yet';
 COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null if not yet';
 
--- Whoever runs a batch of a feedback pass locks its row. Every role may take advisory locks, and could keep passes from running;
--- this row only those who run passes can lock.
+-- A session that runs a batch of a feedback pass locks this row. It is not an advisory lock, because every role may take those and
+-- could then prevent passes.
 CREATE TABLE carillon.reap_lock (is_one_row boolean PRIMARY KEY DEFAULT true CHECK (is_one_row));
 INSERT INTO carillon.reap_lock DEFAULT VALUES;
 
@@ -86,7 +86,7 @@ CREATE TABLE carillon.watched_tables (
 );
 COMMENT ON TABLE carillon.watched_tables IS
     'Your own tables from which feedback passes also delete dead tokens. watch_tokens and unwatch_tokens write it.';
-COMMENT ON COLUMN carillon.watched_tables.id IS 'ascending in order of addition';
+COMMENT ON COLUMN carillon.watched_tables.id IS 'ascending in the order in which the tables were added';
 COMMENT ON COLUMN carillon.watched_tables.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.watched_tables.relation IS 'the table';
 COMMENT ON COLUMN carillon.watched_tables.token_column IS 'the column that holds device tokens';

@@ -63,7 +63,7 @@ CREATE TYPE carillon.draft AS (
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
 
--- Which message message_status() describes. last_job and what follows come from split_messages: null if it was not split.
+-- The message that message_status() describes. last_job and later fields are from split_messages, and null if it was not split.
 CREATE TYPE carillon.chosen_message AS (
     app_id integer, id bigint, app text, last_job bigint, tokens bigint, reference text, created_at timestamptz
 );

@@ -1,7 +1,7 @@
 -- ALTER TABLE takes strong locks, and while a session waits for one, all later ones wait too.
 SET LOCAL lock_timeout = '5s';
 -- Isolated roles stay isolated: they lose all rights, and functions still check their caller, because functions of older versions
--- may be executed by everybody. Migrating up enables row security again.
+-- may be executed by everybody. Migrating up enables row-level security again.
 DO $$
 DECLARE
     policy record;

@@ -1,6 +1,6 @@
 -- Isolates apps from each other by giving each its own role. The policies take effect with the first isolated role.
 
--- Roles with rights that were granted by hand keep seeing what they saw before.
+-- Roles whose rights were granted by hand see the same rows as before.
 DO $$
 DECLARE
     relation text;

@@ -13,7 +13,7 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let invalidMessage = Self("invalidMessage")
         /// The certificate, key or signing key cannot be used.
         public static let invalidCredential = Self("invalidCredential")
-        /// The gateway's address or trust root cannot be used.
+        /// The gateway's address or root certificate cannot be used.
         public static let invalidGateway = Self("invalidGateway")
         /// No connection could be opened: no such host, connection refused, or no answer in time.
         public static let unreachable = Self("unreachable")
@@ -91,7 +91,7 @@ extension PushError {
             case .untrusted, .wrongHostName, .expired, .notYetValid: .untrusted
             case .rejected where (error as? TLSError)?.isAboutCertificate == true: .refused
             case .noProtocol, .notTLS: .notHTTP2
-            // The credential has already been parsed, so this is about the gateway's trust root.
+            // The credential has already been parsed, so this is about the gateway's root certificate.
             case .malformedCertificate, .tooLong: .invalidGateway
             default: .unreachable
             }

@@ -35,7 +35,7 @@ struct Selection {
         guard parts.count == 2 else { return Selection(benchmark) }
         if parts[1] == "least" { return Selection(benchmark, size: benchmark.leastSize, isJudged: false) }
         guard let size = Int(parts[1]), size >= benchmark.leastSize else {
-            throw BenchmarkError("'\(parts[1])' is no size for \(benchmark.name): \(benchmark.sizes).")
+            throw BenchmarkError("'\(parts[1])' is not a size for \(benchmark.name): \(benchmark.sizes).")
         }
         return Selection(benchmark, size: size)
     }

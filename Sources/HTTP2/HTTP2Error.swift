@@ -55,7 +55,8 @@ package struct HTTP2Error: CodedError {
         switch code {
         case .frameSizeError: "a frame has a length that its type, or the SETTINGS, do not allow"
         case .compressionError: "a header block cannot be read (HPACK)"
-        case .flowControlError: "more came than a window allows, or a window was made larger than 2,147,483,647 bytes"
+        case .flowControlError:
+            "more data arrived than a window allows, or a window was made larger than 2,147,483,647 bytes"
         default: nil
         }
     }

@@ -16,7 +16,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         "row_security": "on",
     ]
 
-    /// Overrides the settings of the role and the database, whose time-outs could end a command half-way.
+    /// Overrides the settings of the role and the database, whose timeouts could end a command half-way.
     package static let unhurried = Self.safe.with([
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",

@@ -7,7 +7,7 @@ package struct PushTypeRules: Sendable {
     package let member: StaticString
     /// What such pushes are, as a sentence.
     package let meaning: StaticString
-    /// The suffix that its topics append to the app's bundle identifier.
+    /// The suffix that its topics append to the app's bundle ID.
     package let topicSuffix: StaticString
     /// What the tokens of such pushes are for; nil if they have none. The start of a Live Activity has a kind of its own.
     package let tokenKind: TokenKind?

@@ -47,14 +47,14 @@ package struct Explanation: Sendable {
         if error.message.contains("statement pooling mode") {
             self.init(
                 .configuration,
-                "A pooler in statement mode lies between this program and PostgreSQL, and allows no transactions: \(sentence)",
-                hint: "Set pool_mode = transaction (or session) for this database in PgBouncer, or connect past it."
+                "A pooler in statement mode is between this program and PostgreSQL, and allows no transactions: \(sentence)",
+                hint: "Set pool_mode = transaction (or session) for this database in PgBouncer, or bypass it."
             )
             return
         }
         switch error.code {
         case .malformedURL:
-            self.init(.configuration, sentence, hint: hint ?? "Check --database, or the variable it came from.")
+            self.init(.configuration, sentence, hint: hint ?? "Check --database, or the variable that it comes from.")
         case .unnamed:
             self.init(
                 .unavailable,
@@ -85,7 +85,7 @@ package struct Explanation: Sendable {
                     .configuration,
                     sentence,
                     hint:
-                        "Have a superuser, or the schema's owner with the admin option, grant this user the role that it takes: carillon_worker for "
+                        "Have a superuser, or the schema's owner with the admin option, grant this user the role that it needs: carillon_worker for "
                         + "workers, carillon_app for applications, carillon_reader for dashboards.",
                     lacksRights: true
                 )

@@ -99,7 +99,7 @@ public final class APNsSimulator: Sendable {
     /// Adds a dead device token to the list of the feedback service.
     public func reportDead(_ dead: DeadToken) { deadTokens?.list.withLock { $0.add(dead.entry) } }
 
-    /// Adds a bundle identifier to ``SimulatorConfiguration/topics``, as when an app is added to a signing key.
+    /// Adds a bundle ID to ``SimulatorConfiguration/topics``, as when an app is added to a signing key.
     ///
     /// As with Apple, a connection with provider tokens keeps the topics that were known at its first push, and refuses the new one
     /// (`TopicDisallowed`). If the configuration names no topics, provider tokens may push to any topic from the start.
@@ -149,7 +149,7 @@ public final class APNsSimulator: Sendable {
             return state.ports
         }
         guard let ports else {
-            throw SimulatorError(.unavailable, "The simulator runs already: stop it before it is started again.")
+            throw SimulatorError(.unavailable, "The simulator is already running: stop it before you start it again.")
         }
         do throws(SimulatorError) {
             let (running, opened) = try await run(on: ports)

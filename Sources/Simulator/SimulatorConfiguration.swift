@@ -18,7 +18,7 @@ public struct SimulatorConfiguration: Sendable {
     public var serverNames = ["localhost", "127.0.0.1", "::1"]
     /// The environment that the simulator stands in for.
     public var environment = Environment.production
-    /// The only bundle identifiers that provider tokens may push to; empty to allow all. ``APNsSimulator/allow(topic:)`` adds one
+    /// The only bundle IDs that provider tokens may push to; empty to allow all. ``APNsSimulator/allow(topic:)`` adds one
     /// later.
     public var topics: [String] = []
     /// Topics to add automatically, each this long after the start. ``topics`` must not be empty.

@@ -24,7 +24,7 @@ package struct TimeReader {
         return .time(local - offset * 1_000_000)
     }
 
-    private static let form = "is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970"
+    private static let form = "is neither a time such as 2026-01-31T12:00:00Z nor seconds since 1970"
 
     /// Seconds, milliseconds and microseconds since 1970 are told apart by their size. A number that would mean a time before
     /// September 2001 is refused: it is probably something else, such as 20240131.

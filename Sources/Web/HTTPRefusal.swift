@@ -35,7 +35,12 @@ package struct HTTPRefusal: Sendable {
     static let malformed = HTTPRefusal(
         .malformed,
         400,
-        "The address is not valid percent-encoded UTF-8, or has over 128 accents in a row."
+        "The address is not valid percent-encoded UTF-8, or has more than 128 combining characters in a row."
+    )
+    static let costly = Refusal(
+        .malformed,
+        400,
+        "The head of the request has more than 128 combining characters in a row."
     )
     static let costly = HTTPRefusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
     /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
@@ -44,7 +49,7 @@ package struct HTTPRefusal: Sendable {
         .malformed,
         400,
         "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
-            + "end, another encoding than chunked, or a header with a blank in its name or a control character in its value.",
+            + "end, an encoding other than chunked, or a header with a space in its name or a control character in its value.",
         headers: [("Connection", "close")]
     )
     static let unknownPath = HTTPRefusal(.unknownPath, 404, "There is nothing at this path.")

@@ -391,7 +391,7 @@ import Testing
         }
     }
 
-    @Test func `on another address than this machine's it takes a password`() async throws {
+    @Test func `on an address other than this machine's it requires a password`() async throws {
         let open = try await ProgramRun.run(["web", "--http", "0.0.0.0:0"])
         #expect(open.status == 2 && open.errors.contains("--password-file"))
         let short = try await ProgramRun.run(["web"], environment: ["CARILLON_PASSWORD": "short"])

@@ -35,7 +35,7 @@ import Testing
     ])
     func `anything else is none`(text: String) {
         #expect(
-            Self.read(text) == .wrong("is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970")
+            Self.read(text) == .wrong("is neither a time such as 2026-01-31T12:00:00Z nor seconds since 1970")
         )
     }
 

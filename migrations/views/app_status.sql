@@ -1,4 +1,4 @@
--- One row for each app. The last minute means the current minute and the previous one.
+-- One row for each app. The last minute means the current minute of the clock and the one before.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     queue.depth,
@@ -59,8 +59,10 @@ COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name 
 COMMENT ON COLUMN carillon.app_status.depth IS 'the number of ready jobs, from queue_depth';
 COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
-COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the current and the previous minute';
-COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes that failed in the current and the previous minute';
+COMMENT ON COLUMN carillon.app_status.sent_last_minute IS
+    'pushes sent since the previous minute began, so in 60 to 120 seconds; if a worker was killed, its last second is missing';
+COMMENT ON COLUMN carillon.app_status.failed_last_minute IS
+    'pushes that failed since the previous minute began, so in 60 to 120 seconds';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
     'pushes sent in the last hour; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';

@@ -1,5 +1,5 @@
 -- Apps that cannot send. A worker removes a hold when pushes of the app are answered, or when the app or its credential changes.
--- Until it has, a hold no longer counts once pushes of the app were sent in a later minute.
+-- Until then, a hold stops counting once pushes of the app were sent in a later minute.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (

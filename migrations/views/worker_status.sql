@@ -2,10 +2,10 @@
 CREATE OR REPLACE VIEW carillon.worker_status AS
 SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        -- Heartbeats are a fifth of the lease apart, so two are missing and half of that time has passed. One in the future is
-        -- none: the clock went back, and a worker that lives has sent another by now.
+        -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the
+        -- clock was set back, and a live worker would have sent another by now.
         WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
-        -- A worker that holds claims says by when it settles. One that says it holds none releases those left within two leases.
+        -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
         ELSE 'alive' END AS state,
@@ -20,7 +20,7 @@ CROSS JOIN LATERAL (
         least(greatest(w.lease_until, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS lease_until
 ) bounded
 CROSS JOIN LATERAL (
-    -- A lease is ten minutes at most.
+    -- A lease is at most ten minutes.
     SELECT bounded.started_at, bounded.heartbeat_at,
         least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
 ) known

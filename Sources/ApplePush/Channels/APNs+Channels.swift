@@ -9,13 +9,13 @@ extension APNs {
     public struct Channels: Sendable {
         private let connection: Connection
 
-        /// The bundle identifier of the app.
+        /// The bundle ID of the app.
         public let app: String
 
-        /// The channels of the app with that bundle identifier.
+        /// The channels of the app with that bundle ID.
         ///
         /// - Parameters:
-        ///   - app: The bundle identifier.
+        ///   - app: The bundle ID.
         ///   - connection: A connection to a channel service, such as `Gateway.channels`.
         public init(of app: String, at connection: Connection) {
             self.app = app
@@ -42,7 +42,7 @@ extension APNs {
             guard case .removed = try await ask(.remove(channel)) else { throw .misplaced }
         }
 
-        /// All channels of the app, 10,000 at most.
+        /// All channels of the app, at most 10,000.
         public func list() async throws(ChannelError) -> [ChannelID] {
             guard case .list(let channels) = try await ask(.list) else { throw .misplaced }
             return channels
@@ -82,6 +82,6 @@ extension APNs {
 extension ChannelError {
     fileprivate static let misplaced = ChannelError(
         .malformed,
-        "The backend answered another request than it was asked."
+        "The backend answered a request other than the one it was given."
     )
 }

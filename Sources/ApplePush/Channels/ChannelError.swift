@@ -71,7 +71,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     private static let advice = [
         "FeatureNotEnabled": noCapability,
         "BroadcastFeatureNotEnabled": noCapability,
-        "CannotCreateChannelConfig": " An app has 10,000 channels at most: remove those that are not needed.",
+        "CannotCreateChannelConfig": " An app has at most 10,000 channels: remove those that are not needed.",
         "TopicMismatch": " The certificate is not of this app.",
         "TopicDisallowed": " The signing key is not for this app.",
     ]

@@ -21,7 +21,7 @@ struct ChannelExchange {
 
     private struct List: Decodable { let channels: [ChannelID] }
 
-    /// An app has 10,000 channels at most.
+    /// An app has at most 10,000 channels.
     private static let mostListed = 10_000
 
     private let request: ChannelRequest

@@ -24,7 +24,7 @@ public struct ChannelRequest: Hashable, Sendable {
         case list([ChannelID])
     }
 
-    /// The bundle identifier of the app.
+    /// The bundle ID of the app.
     public let app: String
 
     /// What is asked for.
@@ -33,7 +33,7 @@ public struct ChannelRequest: Hashable, Sendable {
     /// The identity of the request, sent as `apns-request-id`.
     public let id: PushID
 
-    /// A request about channels of the app with that bundle identifier.
+    /// A request about channels of the app with that bundle ID.
     public init(_ action: Action, of app: String, id: PushID = .random()) {
         self.app = app
         self.action = action

@@ -74,7 +74,7 @@ extension APNs.Message {
     ///   - priority: How urgently it is delivered. If nil, at once with an alert, and otherwise when it suits the battery, which
     ///     Apple does not limit.
     ///   - expiry: When Apple stops trying.
-    ///   - topic: The app's bundle identifier, with or without the suffix of the push type; nil for the credential's.
+    ///   - topic: The app's bundle ID, with or without the suffix of the push type; nil for the credential's.
     public init(
         tokens: [String],
         activity: APNs.LiveActivity,

@@ -2,7 +2,7 @@ import CarillonPushRules
 
 extension APNs.Message {
     /// Reports at once what APNs would refuse for every device token, or would not deliver. The topic is not checked, because a
-    /// bundle identifier may itself end like a suffix.
+    /// bundle ID may itself end like a suffix.
     func check() throws(PushError) {
         if let expiration, expiration < 0 {
             throw PushError(.invalidMessage, "The expiry is before 1970. For “at once or never”, use .once.")

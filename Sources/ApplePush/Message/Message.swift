@@ -22,7 +22,7 @@ extension APNs {
         /// When Apple stops trying, in seconds since 1970; 0 to try once; nil for Apple's default.
         public var expiration: Int64?
 
-        /// The group of which a device shows only the last push: 64 bytes at most.
+        /// The group of which a device shows only the last push: at most 64 bytes.
         public var collapseID: String?
 
         /// The topic, which is completed with the suffix of the push type; nil for the credential's, if it has one.
@@ -53,7 +53,7 @@ extension APNs {
         ///   - pushType: The push type.
         ///   - priority: How urgently it is delivered. If nil, the push type's default is used.
         ///   - expiry: When Apple stops trying.
-        ///   - collapseID: The group of which a device shows only the last push: 64 bytes at most.
+        ///   - collapseID: The group of which a device shows only the last push: at most 64 bytes.
         ///   - topic: The topic, which is completed with the suffix of the push type; nil for the credential's.
         public init(
             tokens: [String],

@@ -3,7 +3,7 @@ extension PushType {
     ///
     /// - Parameters:
     ///   - name: The value of the header `apns-push-type`.
-    ///   - topicSuffix: The suffix that its topics append to the app's bundle identifier, such as `.push-type.widgets`.
+    ///   - topicSuffix: The suffix that its topics append to the app's bundle ID, such as `.push-type.widgets`.
     ///   - payloadLimit: The largest payload that APNs accepts, in bytes.
     ///   - defaultPriority: The priority of messages that do not set one; nil for Apple's default.
     /// - Throws: A `PushError` if a header cannot contain the name or the suffix, or if the process has made 200 others.

@@ -1,5 +1,5 @@
 extension PushType {
-    /// The topic of such pushes to an app: its bundle identifier with the suffix of the type, unless it already ends with it.
+    /// The topic of such pushes to an app: its bundle ID with the suffix of the type, unless it already ends with it.
     public func topic(of bundleID: String) -> String {
         isComplete(bundleID.utf8) ? bundleID : bundleID + topicSuffix
     }

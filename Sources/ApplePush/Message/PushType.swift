@@ -57,7 +57,7 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// The value of the header.
     public var name: String { row.name }
 
-    /// The suffix that the topic of such a push appends to the app's bundle identifier.
+    /// The suffix that the topic of such a push appends to the app's bundle ID.
     public var topicSuffix: String { row.suffix }
 
     /// The largest payload that APNs accepts, in bytes.

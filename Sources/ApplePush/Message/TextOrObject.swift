@@ -31,7 +31,10 @@ extension TextOrObject: Codable {
     init(from decoder: any Decoder) throws {
         guard let value = Self(try APNs.JSON(from: decoder)) else {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Neither a text nor an object.")
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "Neither a string nor an object."
+                )
             )
         }
         self = value

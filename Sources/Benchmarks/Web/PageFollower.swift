@@ -40,7 +40,7 @@ actor PageFollower {
     private func read() async throws {
         let bytes = tail + (try await socket.bytes(on: loop, doing: "reading \(address)"))
         if !hasBegun, !bytes.starts(with: Array("HTTP/1.1 200".utf8)) {
-            throw BenchmarkError("\(address) is no live page: \(String(decoding: bytes, as: UTF8.self))")
+            throw BenchmarkError("\(address) is not a live page: \(String(decoding: bytes, as: UTF8.self))")
         }
         hasBegun = true
         var rest = bytes[...]

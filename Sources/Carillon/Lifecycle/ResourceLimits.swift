@@ -6,7 +6,7 @@ import Glibc
 enum ResourceLimits {
     /// Threads reserve most of it, for stacks and for the C library, and use little.
     private static let needed = 768 << 20
-    /// More than any command has when it starts. Swift's runtime waits without end for a thread that it cannot start.
+    /// More than any command has when it starts. Swift's runtime waits forever for a thread that it cannot start.
     private static let threads = 24
     /// If so much is not left when the program fails, it has failed for lack of memory.
     private static let reserve = 64 << 20

@@ -12,7 +12,7 @@ struct CountedMetric: Sendable {
             "Time from enqueueing a job to its first claim, by the database's clock.",
             \.waits
         ),
-        Self("carillon_claims_total", "Claims that were not empty.", \.claims),
+        Self("carillon_claims_total", "Claims that returned at least one job.", \.claims),
         Self("carillon_jobs_total", "Jobs claimed.", \.jobs),
         Self("carillon_stale_results_total", "Settlements of claims that another worker had taken over.", \.stale),
         Self("carillon_unrecorded_jobs_total", "Jobs whose outcome PostgreSQL refused to record.", \.unrecorded),
@@ -35,13 +35,13 @@ struct CountedMetric: Sendable {
         ),
         Self(
             "carillon_feedback_pass_errors_total",
-            "Errors of feedback passes in watched tables.",
+            "Errors in watched tables during feedback passes.",
             \.feedbackFaults
         ),
         Self(
             "carillon_breakers_opened_total",
             """
-            Times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic.
+            Number of times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic.
             """,
             byApp: \.breakers
         ),

@@ -29,7 +29,7 @@ struct WorkerMetrics {
         let apps = counters.apps.sorted { $0.key < $1.key }
         metrics.begin(
             "carillon_pushes_total",
-            "Pushes that ended, by status and reason. The status is 0 without an answer. An app's reasons beyond 64 count as OtherReasons, with status 0."
+            "Pushes that ended, by status and reason. The status is 0 if there was no answer. An app's reasons after the first 64 count as OtherReasons, with status 0."
         )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
@@ -109,7 +109,7 @@ struct WorkerMetrics {
         guard let maintenance else { return }
         metrics.begin(
             "carillon_default_partition_rows",
-            "Rows in default partitions, because no partition existed for their day; an estimate when there are many."
+            "Rows in a default partition because no partition existed for their day; an estimate when there are many."
         )
         for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
         metrics.begin("carillon_maintenance_age_seconds", "Seconds since the maintenance step last succeeded.")

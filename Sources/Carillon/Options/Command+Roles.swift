@@ -9,6 +9,7 @@ extension Command {
         case "message show", "failures list", "channel list": ["carillon_app", "carillon_reader"]
         case "status": ["carillon_reader", "carillon_worker"]
         case "web": ["carillon_reader"]
+        case "migrate status": ["carillon_app", "carillon_reader", "carillon_operator", "carillon_worker"]
         case "worker", "check", "feedback", "credential list", "credential check", "app list", "app show", "app pause",
             "app resume", "channel read", "channel sync":
             ["carillon_worker"]
@@ -21,7 +22,7 @@ extension Command {
         guard let role = roles.first else {
             return "'\(title)' is for the owner of the schema carillon: connect as that role."
         }
-        return "'\(title)' takes the role \(roles.joined(separator: " or ")): have a superuser, or the schema's "
+        return "'\(title)' requires the role \(roles.joined(separator: " or ")): have a superuser, or the schema's "
             + "owner with the admin option, run GRANT \(role) TO this user."
     }
 }

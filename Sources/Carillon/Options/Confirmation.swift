@@ -8,7 +8,7 @@ struct Confirmation {
     func obtain(_ consequence: String) throws {
         guard !invocation.settings.isOn(.yes) else { return }
         guard isatty(STDIN_FILENO) == 1, invocation.console.errors.isTerminal else {
-            throw CommandError(.usage, consequence, hint: "Nothing was done. Add --yes to do it.")
+            throw CommandError(.usage, consequence, hint: "Nothing was done. Add --yes to proceed.")
         }
         invocation.console.note(consequence)
         invocation.console.errors.write("Continue? [y/N] ")

@@ -24,7 +24,7 @@ struct DatabaseFile: Sendable, Equatable {
             throw PostgresError(
                 .unreachable,
                 "The file \(path) named \(Counted.text(Int64(count), "database")) at the start, and names \(texts.count) now",
-                hint: "restart after a change of their number"
+                hint: "restart the program after changing the number of databases"
             )
         }
         return texts[place]
@@ -34,5 +34,5 @@ struct DatabaseFile: Sendable, Equatable {
         "The file \(path) is empty: write the database's URL into it"
     }
 
-    private static let advice = "it is read again for each connection, which takes the password that it has by then"
+    private static let advice = "it is read again for each connection, which uses the password that it then contains"
 }

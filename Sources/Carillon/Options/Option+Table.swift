@@ -7,7 +7,7 @@ import CarillonWeb
 extension Option {
     // Every command.
     static let logLevel = Option("log-level", .choice(["debug", "info", "warning", "error"]), default: "info")
-        .help("Lowest level of the lines that are logged.")
+        .help("Minimum level of log lines.")
     static let logFormat = Option("log-format", .choice(["auto", "text", "json"]), default: "auto")
         .help("Format of the log; auto is text on a terminal and JSON lines elsewhere.")
     static let json = Option("json", .flag).help("Print the result as JSON.")
@@ -88,11 +88,11 @@ extension Option {
         .help("The passphrase of the key or .p12.")
 
     // app add
-    static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle identifier.")
+    static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle ID.")
     static let topics = Option("topics", .text("TOPIC,TOPIC"))
         .help(
-            "Further topics that messages may name, which replace those that were given before. Apps that share a signing key can "
-                + "reach each other's devices only through them."
+            "Additional topics that messages may name; replaces the previous list. Apps that share a signing key can "
+                + "reach each other's devices only through this list."
         )
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
     static let environment = Option(
@@ -100,7 +100,7 @@ extension Option {
         .choice(AppSettings.Environment.allCases.map(\.rawValue)),
         default: "production"
     )
-    .help("The environment of Apple that the app's device tokens belong to.")
+    .help("The Apple environment that the app's device tokens belong to.")
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")
@@ -121,7 +121,7 @@ extension Option {
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help(
-            "Read the legacy feedback list of this service; with none, read no list. By default, Apple's list is read for the "
+            "Read the legacy feedback list of this service; the value none disables it. By default, Apple's list is read for the "
                 + "protocol binary, unless --gateway is set."
         )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
@@ -183,7 +183,7 @@ extension Option {
             "What Apple stores for devices that are offline: 0 nothing, 1 the last message. It cannot be changed later."
         )
     static let channelWait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "30s")
-        .help("Time to wait until a worker has done it; with 0s, the command only makes the request.")
+        .help("Time to wait for a worker to do it; with 0s, the command only makes the request.")
     static let removeUnknown = Option("remove-unknown", .flag)
         .help("Remove unknown channels that were first seen longer ago than --grace.")
     static let grace = Option("grace", .duration(.zero ... .seconds(31_536_000)), default: "1d")
@@ -191,7 +191,7 @@ extension Option {
 
     // tokens import
     static let kind = Option("kind", .choice(TokenKind.names))
-        .help("The kind of tokens whose line has none.")
+        .help("The kind of tokens whose line does not give one.")
     static let rejects = Option("rejects", .file("FILE"))
         .help("Write the refused lines to this file, as CSV with line number and reason.")
 
@@ -199,7 +199,7 @@ extension Option {
     static let reason = Option("reason", .text("REASON"))
         .help("Only failures with this reason, such as BadDeviceToken.")
     static let since = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)))
-        .help("Only failures within this time, such as 1h.")
+        .help("Only failures of the last D, such as 1h.")
     static let message = Option("message", .count(1...Int.max))
         .help("Only failures of the message or broadcast with this id.")
     static let reference = Option("reference", .text("TEXT")).help("The reference given to enqueue.")
@@ -267,9 +267,9 @@ extension Option {
         .help("Append a line for each request and each failed connection to this file; - is standard output.")
     static let answer = Option("answer", .text("PREFIX=STATUS[:REASON[:UNIX_MS]][+SECONDS][*TIMES]"), repeatable: true)
         .help(
-            "The answer to pushes whose token begins with the prefix; may be repeated; the longest matching prefix applies. STATUS may "
-                + "be silence or reset, +SECONDS is a retry-after, *TIMES counts for each device token. In place of a prefix, "
-                + "broadcast, create, read, remove or list names requests about channels."
+            "The answer to pushes whose token begins with PREFIX; may be repeated; the longest matching prefix applies. STATUS may "
+                + "be silence or reset, +SECONDS is a retry-after, *TIMES limits the uses for each device token. In place of a prefix, "
+                + "broadcast, create, read, remove or list selects requests about channels."
         )
     static let distance = Option("distance", .duration(.zero ... .seconds(60)), default: "0s")
         .help("Simulate network latency: the round-trip time, half of it in each direction.")
@@ -280,11 +280,11 @@ extension Option {
     static let resetAfter = Option("reset-after", .count(1...Int.max))
         .help("Reset each connection at request N, which gets no answer.")
     static let maxStreams = Option("max-streams", .count(1...1_000_000))
-        .help("Allow N concurrent streams. Without it, as Apple does: 1000, and 1 before the first provider token.")
+        .help("Allow N concurrent streams. By default, as at Apple: 1000, but 1 until the first provider token.")
     static let allowTopic = Option("allow-topic", .text("TOPIC[+SECONDS]"), repeatable: true)
         .help(
             "Accept only this topic from provider tokens; may be repeated. With +SECONDS, the topic is added that long after the start, "
-                + "and connections that have already pushed refuse it, as Apple does."
+                + "and connections that have already pushed refuse it, as at Apple."
         )
 
     // pyapns
@@ -305,11 +305,11 @@ extension Option {
     static let webHTTP = Option("http", .address, default: "127.0.0.1:9465").help("Address to serve the dashboard on.")
     static let password = Option("password", .text("TEXT"), secrecy: .hidden)
         .help(
-            "The password to read the dashboard. On an address other than loopback, this, --operator-password-file or "
+            "The password for reading the dashboard. On an address other than loopback, this, --operator-password-file or "
                 + "--trusted-proxy is required."
         )
     static let operatorPassword = Option("operator-password", .text("TEXT"), secrecy: .hidden)
-        .help("The password to read and to change things: pause apps, set limits, cancel, requeue, send test pushes.")
+        .help("The password for reading and changing: pause apps, set limits, cancel, requeue, send test pushes.")
     static let localChanges = Option("local-changes", .flag)
         .help("Let everyone on this machine change things without a password. Only with a loopback address.")
     static let trustedProxy = Option("trusted-proxy", .text("IP"), repeatable: true)
@@ -320,7 +320,7 @@ extension Option {
         .help("A user of the trusted proxy who may change things; may be repeated; * means every user.")
     static let publicHost = Option("public-host", .text("NAME"), repeatable: true)
         .help(
-            "A host name that users enter to reach the trusted proxy, which must pass it on; may be repeated. Required if the "
+            "A host name by which users reach the trusted proxy, which must forward it; may be repeated. Required if the "
                 + "proxy is on this machine."
         )
     static let showContents = Option(
@@ -328,7 +328,7 @@ extension Option {
         .choice(ContentRight.allCases.map(\.rawValue)),
         default: ContentRight.nobody.rawValue
     )
-    .help("Who may see whole device tokens and the contents of messages; others see both ends of a token.")
+    .help("Who may see whole device tokens and the contents of messages; others see only the ends of a token.")
 
     /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]

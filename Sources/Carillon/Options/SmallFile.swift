@@ -66,7 +66,7 @@ struct SmallFile {
         guard access(folder, W_OK | X_OK) != 0 else { return }
         let reason =
             errno == ENOENT
-            ? "there is no folder \(folder); create it first." : "this user may not make files in \(folder)."
+            ? "there is no folder \(folder); create it first." : "this user may not create files in \(folder)."
         throw FileError(path: path, reason: reason)
     }
 

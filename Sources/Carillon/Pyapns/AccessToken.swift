@@ -11,11 +11,13 @@ struct AccessToken: Sendable {
     init(_ text: String) throws(UsageError) {
         guard text.utf8.count >= Self.shortest else {
             throw UsageError(
-                "An access token has \(Self.shortest) characters at least: make one with 'openssl rand -hex 20'."
+                "An access token must have at least \(Self.shortest) characters: make one with 'openssl rand -hex 20'."
             )
         }
         guard text.utf8.allSatisfy({ (33...126).contains($0) }) else {
-            throw UsageError("An access token has visible ASCII characters only: make one with 'openssl rand -hex 20'.")
+            throw UsageError(
+                "An access token may contain only visible ASCII characters: make one with 'openssl rand -hex 20'."
+            )
         }
         digest = Digest.sha256(Array(text.utf8).span.bytes)
     }

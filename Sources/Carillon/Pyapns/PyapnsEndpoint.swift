@@ -45,7 +45,7 @@ struct PyapnsEndpoint: Sendable {
                 .failure(
                     XMLRPCFault(
                         .refused,
-                        "A call may have \(bodyBytes.grouped) bytes at most, so nothing was enqueued: send fewer "
+                        "A call may have at most \(bodyBytes.grouped) bytes, so nothing was enqueued: send fewer "
                             + "notifications in each call."
                     )
                 )

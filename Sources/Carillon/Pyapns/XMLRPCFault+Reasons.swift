@@ -33,8 +33,8 @@ extension XMLRPCFault {
         case SQLState.insufficientPrivilege?:
             self.init(
                 .unavailable,
-                "The database user of carillon pyapns has no right to do this: \(sentence) \(Self.noEffect) provision takes "
-                    + "the owner of the schema, feedback takes carillon_worker, notify takes carillon_app or the owner."
+                "The database user of carillon pyapns has no right to do this: \(sentence) \(Self.noEffect) provision requires "
+                    + "the owner of the schema, feedback requires carillon_worker, notify requires carillon_app or the owner."
             )
         default:
             let effect = error.effect == .unknown ? Self.doubt : Self.noEffect

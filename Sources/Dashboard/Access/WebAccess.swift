@@ -198,7 +198,7 @@ package final class WebAccess: Sendable {
             )
     }
 
-    /// The value of `Set-Cookie` that lets a browser log in again although strangers have used up their attempts.
+    /// The value of `Set-Cookie` that lets a browser log in again even if strangers have used up all attempts.
     func knownCookie(mayChange: Bool, for request: Request) -> String {
         let id = knownBrowser(request).flatMap { $0.mayChange == mayChange ? $0.id : nil } ?? Self.randomID()
         return "\(Self.knownCookie)=\(id).\(sealOfKnown(id, mayChange: mayChange))"

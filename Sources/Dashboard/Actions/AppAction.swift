@@ -11,7 +11,7 @@ struct AppAction {
         "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, on_behalf_of => $5)"
     )
 
-    /// The function keeps at most this many characters.
+    /// The function takes at most this many characters.
     static let reasonLength = 1_000
 
     let database: WebDatabase
@@ -34,8 +34,8 @@ struct AppAction {
 
     func limit(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let name = Self.name(request)
-        let rate = try form.number("max_rate", called: "Pushes a second", in: 1...Int64(Int32.max))
-        let attempts = try form.number("max_attempts", called: "Attempts", in: 1...1_000)
+        let rate = try form.number("max_rate", called: "Maximum pushes per second", in: 1...Int64(Int32.max))
+        let attempts = try form.number("max_attempts", called: "Maximum attempts", in: 1...1_000)
         let parameters = Parameters(
             name,
             rate.map(Int32.init),

@@ -63,7 +63,7 @@ struct MessagePost: Sendable {
             throw Problem(status: 400, detail: "The body is not valid UTF-8.")
         }
         guard body.isCheapToCompare else {
-            throw Problem(status: 400, detail: "The body has over 128 accents in a row.")
+            throw Problem(status: 400, detail: "The body has more than 128 combining characters in a row.")
         }
         let key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
@@ -133,7 +133,7 @@ struct MessagePost: Sendable {
             if explanation.lacksRights {
                 "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
             } else if (error as? PostgresError)?.sqlState == SQLState.wrongPlace {
-                "Nothing is sent from this database. If it shall be, the owner of the schema must run: carillon adopt"
+                "Nothing is sent from this database. To change that, the owner of the schema must run: carillon adopt"
             } else {
                 "Send the request again with the same Idempotency-Key."
             }

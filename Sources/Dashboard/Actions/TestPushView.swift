@@ -45,7 +45,7 @@ struct TestPushView: PageView {
             ActionForm.html(PageSection.test.link, viewer, class: "sheet", hidden: ["key": key]) {
                 fields
                 HTML(.p, .class("buttons")) {
-                    ActionForm.button("Show what goes out", name: "preview")
+                    ActionForm.button("Preview", name: "preview")
                     if preview != nil { ActionForm.button("Send", isDangerous: true, name: "send") }
                 }
             }
@@ -65,7 +65,7 @@ struct TestPushView: PageView {
             ActionForm.field("Sound", "sound", value: push.sound, note: "default")
         }
         HTML(.details, .class("more")) {
-            HTML(.summary) { "Headers, and a whole payload" }
+            HTML(.summary) { "Headers and whole payload" }
             HTML(.div, .class("filters")) {
                 ActionForm.choice(
                     "Push type",

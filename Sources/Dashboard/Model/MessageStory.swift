@@ -18,7 +18,7 @@ struct MessageStory {
         case .scheduled: return "It is scheduled to be sent at \(next)."
         case .ready where message.ended.total > 0, .inFlight where message.ended.total > 0:
             return "It is in progress: \(message.counts)."
-        case .ready: return "It is ready and waits for its turn. A worker claims it as soon as it has room."
+        case .ready: return "It is ready and waits for its turn. A worker claims it as soon as it has capacity."
         case .inFlight: return "A worker is sending it: no answer has been recorded yet."
         case .retrying:
             let progress = message.ended.total > 0 ? "It is in progress: \(message.counts). " : ""

@@ -170,7 +170,7 @@ enum ProblemRules {
         var problems = maintenance.failing.map { failing in
             Problem(
                 severity: .warning,
-                sentence: "Maintenance fails at '\(failing.step)'"
+                sentence: "The maintenance step '\(failing.step)' fails"
                     + (failing.lastError.map { ": " + $0.asSentence } ?? "."),
                 remedy: "'carillon check' says more.",
                 link: link

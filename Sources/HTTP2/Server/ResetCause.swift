@@ -9,7 +9,7 @@ enum ResetCause {
     /// The cause in words; nil if it is unknown.
     static func words(on slot: ServerSlot, _ code: ErrorCode) -> String? {
         switch code {
-        case .flowControlError: return "more came than the stream's window allows"
+        case .flowControlError: return "more data arrived than the stream's window allows"
         case .protocolError: break
         default: return nil
         }
@@ -29,7 +29,7 @@ enum ResetCause {
         return path.hasPrefix("/") ? nil : "the pseudo-header field :path does not begin with /"
     }
 
-    private static func missing(_ name: String) -> String { "there is no \(name), which each request has" }
+    private static func missing(_ name: String) -> String { "there is no \(name), which every request must have" }
 
     private static func value(of name: StaticString, in slot: ServerSlot) -> String? {
         for field in UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount) {

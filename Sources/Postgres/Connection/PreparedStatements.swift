@@ -21,7 +21,7 @@ struct PreparedStatements {
             guard entry.types == types, entry.sql == statement.sql else {
                 throw PostgresError(
                     .unexpectedValue,
-                    "the statement is already known with other parameters or another text: one name, one statement",
+                    "the statement is already known with other parameters or different text: one name, one statement",
                     statement: statement.name
                 )
             }

@@ -34,7 +34,7 @@ extension Rows {
         var numbers: [Int64?] = []
         try forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
             guard let element else { return numbers.append(nil) }
-            guard element.byteCount == 8 else { throw PostgresError(.unexpectedValue, "an element is no bigint") }
+            guard element.byteCount == 8 else { throw PostgresError(.unexpectedValue, "an element is not a bigint") }
             numbers.append(Int64(bigEndian: element.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }))
         }
         return numbers

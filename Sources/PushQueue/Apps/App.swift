@@ -32,7 +32,7 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
         guard transport == .http2 else {
             throw Hold(
                 .setting,
-                "Apple has switched the binary protocol off: set the gateway of app “\(settings.name)”, or its protocol to http2."
+                "Apple has switched off the binary protocol: set the gateway of app “\(settings.name)”, or its protocol to http2."
             )
         }
         return settings.environment == .sandbox ? .sandbox : .production

@@ -14,7 +14,7 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     }
 
     package var name: String
-    /// Usually the bundle identifier. If nil, the topic of the certificate is used.
+    /// Usually the bundle ID. If nil, the topic of the certificate is used.
     package var topic: String?
     /// Further topics that messages may name.
     package var topics: [String]?
@@ -23,7 +23,7 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var `protocol` = GatewayProtocol.http2
     /// `host:port` in place of Apple's gateway.
     package var gateway: String?
-    /// PEM, the trust root of the gateways that are set here.
+    /// PEM, the root certificate of the gateways that are set here.
     package var gatewayCA: String?
     /// `host:port` in place of Apple's feedback service.
     package var feedbackGateway: String?

@@ -185,7 +185,7 @@ package struct AppStore: Sendable {
         """
     )
 
-    /// With the last role, row security ends. One call is for all roles that were dropped: no name belongs to them.
+    /// With the last role, row-level security ends. One call is for all roles that were dropped: no name belongs to them.
     private static let unisolate = Statement(
         "app_remove_roles",
         """

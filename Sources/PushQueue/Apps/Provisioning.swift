@@ -115,7 +115,7 @@ package struct Provisioning: Sendable {
         guard environment == present.environment || present.gateway != nil else {
             throw SettingsError(
                 .invalid,
-                "The app \(app) is in the environment \(present.environment), not \(environment): provision it so, or "
+                "The app \(app) is in the environment \(present.environment), not \(environment): provision it there, or "
                     + "change it with 'carillon app set \(app.shellQuoted) --environment \(environment)'."
             )
         }

@@ -21,7 +21,7 @@ package final class RoutedApp: Sendable {
 
     func sends(with credential: Credential) -> Bool { (try? route.get())?.credential == credential }
 
-    /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
+    /// The topic of messages that name none. Apple derives it from the bundle ID and the push type.
     func topic(for pushType: PushType?) -> [UInt8] {
         guard let pushType, pushType != .alert else { return topic }
         return pushType.topic(of: topic)

@@ -93,7 +93,7 @@ final class ChannelKeeper {
                         : .channelMadeTooLate(app: app, reference: reference, channel: channel)
                 )
             } catch {
-                // Others wait behind it. If it were requested again, Apple would create channels without end.
+                // Others wait behind it. If it were requested again, Apple would create ever more channels.
                 guard error.isRefusal else { throw error }
                 unrecorded.removeFirst()
                 let name = channel.visible

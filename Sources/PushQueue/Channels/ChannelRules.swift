@@ -20,7 +20,8 @@ enum ChannelRules {
         switch result {
         case .success(.created(let channel)): return .made(channel)
         case .success(.removed): return .gone
-        case .success: return .failed("The channel service answered another request.", again: longest, isUnknown: true)
+        case .success:
+            return .failed("The channel service answered a different request.", again: longest, isUnknown: true)
         case .failure(let error):
             if task.isRemoval, isGone(error) { return .gone }
             let isFinal = error.code == .refused && !error.isRetryable && !task.isRemoval

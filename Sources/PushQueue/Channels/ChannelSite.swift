@@ -5,7 +5,7 @@ package import CarillonPostgres
 package struct ChannelSite: Sendable {
     package let app: Int32
     package let name: String
-    /// The bundle identifier.
+    /// The bundle ID.
     package let topic: String
     /// Remove channels that this database does not know, a day after they were first seen.
     package let removeUnknownChannels: Bool
@@ -33,7 +33,7 @@ package struct ChannelSite: Sendable {
         guard let topic = row.app.topic ?? plain.facts.topics.first else {
             throw Hold(
                 .setting,
-                "App “\(row.app.name)” has no topic, which names it to the channel service: set one."
+                "App “\(row.app.name)” has no topic, by which the channel service identifies it: set one."
             )
         }
         app = row.app.id

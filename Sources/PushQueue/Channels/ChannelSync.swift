@@ -56,7 +56,7 @@ package struct ChannelSync: Sendable {
             let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
             return .success(try await connection.ask(ChannelStatements.listed, parameters) { try $0.records() })
         case .success:
-            return .failure(ChannelError(.malformed, "The channel service answered another request."))
+            return .failure(ChannelError(.malformed, "The channel service answered a different request."))
         case .failure(let error): return .failure(error)
         }
     }

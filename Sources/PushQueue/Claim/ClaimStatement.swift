@@ -64,10 +64,10 @@ package enum ClaimStatement {
         ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
         """
 
-    /// If a crash undoes the claim, nothing of it was settled.
+    /// Safe: a crash that undoes the claim also undoes every settlement of it.
     private static let asynchronousCommit = "set_config('synchronous_commit', 'off', true) IS NOT NULL"
 
-    /// As the session has it, if one of the jobs must not be sent twice.
+    /// Restores the session's own `synchronous_commit` if one of the jobs must not be sent twice.
     private static let usualCommit = """
         CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config('synchronous_commit',
             (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true) IS NOT NULL ELSE true END

@@ -244,7 +244,7 @@ package struct ClaimedJobs: Sendable {
         refusals.append(Refusal(job: Int32(jobs.count - 1), token: store(token), id: id, reason: reason))
     }
 
-    /// Upper and lower case are the same token, so their pushes have one identity.
+    /// A token in upper and in lower case is the same token, so its pushes have one identity.
     private static func identity(
         of token: RawSpan,
         _ form: DeviceToken.Form,

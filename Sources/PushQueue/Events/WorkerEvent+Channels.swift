@@ -2,7 +2,7 @@ import CarillonText
 
 extension WorkerEvent {
     static func channelMade(app: Int32, reference: String, channel: String) -> Self {
-        Self(.channelMade, .info, "Apple has made a channel.")
+        Self(.channelMade, .info, "Apple has created a channel.")
             .with(["app_id": app, "reference": reference, "channel": channel])
     }
 

@@ -46,7 +46,7 @@ extension WorkerEvent {
     }
 
     static func lockMet(_ error: String, suppressed: Int, holders: [LockHolder]) -> Self {
-        Self(.lockMet, .warning, "A statement met a lock that another session holds, and will be tried again.")
+        Self(.lockMet, .warning, "A statement timed out on a lock that another session holds, and will be tried again.")
             .with(["error": error, "more_since_last": suppressed, "held_by": holders.map(\.sentence)])
     }
 

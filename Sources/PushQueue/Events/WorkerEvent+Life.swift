@@ -7,7 +7,7 @@ extension WorkerEvent {
     }
 
     static let draining = Self(.draining, .info, "Stopping: waiting for the answers to what was sent.")
-    static let gaveUp = Self(.gaveUp, .warning, "Stopping at once: other workers can claim what is unsent.")
+    static let gaveUp = Self(.gaveUp, .warning, "Stopping at once: other workers can claim the unsent jobs.")
     static let ended = Self(.ended, .info, "The worker has ended.")
 
     static func leaseLost(worker: Int64) -> Self {

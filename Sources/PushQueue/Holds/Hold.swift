@@ -75,6 +75,6 @@ package struct Hold: Error, Equatable, Sendable {
             }
         }
         guard wasSafe, !wasAnswered else { return nil }
-        self.init(.connection, "Connections to the gateway end before they take a push.")
+        self.init(.connection, "Connections to the gateway end before they accept a push.")
     }
 }

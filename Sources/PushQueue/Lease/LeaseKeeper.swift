@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
-/// Keeps this worker alive in the eyes of the others, watches them, and takes over the claims of dead ones.
+/// Renews this worker's lease, watches the other workers, and takes over the claims of dead ones.
 final class LeaseKeeper {
     private let context: WorkerContext
     private let database: WorkerDatabase

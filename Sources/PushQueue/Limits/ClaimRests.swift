@@ -15,7 +15,7 @@ struct ClaimRests: Sendable {
         }
     }
 
-    /// How long a lane that is no longer claimed from is remembered. Many lanes wait long for a try.
+    /// How long an idle lane is remembered: with many lanes, each waits long for its next try.
     private static let memory = Duration.seconds(600)
 
     /// All claims fail.

@@ -2,7 +2,7 @@ import CarillonIO
 
 /// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 13 times a second in all.
 ///
-/// The tries are counted of statements that repeat a refused one, and of all statements of a kind that was refused several times in
+/// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in
 /// a row, until one of that kind succeeds.
 struct RefusalPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }

@@ -21,7 +21,7 @@ struct MaintenanceState: Sendable {
     mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
     /// The task has run, well or not.
     mutating func tried(_ task: MaintenanceTask.Name) { tried.insert(task) }
-    /// A legacy feedback list is being read, or no more.
+    /// Reading of legacy feedback lists has begun or ended.
     mutating func reads(feedback isUnderWay: Bool) { isReadingFeedback = isUnderWay }
     mutating func swept(in cost: Duration) { sweepCost = cost }
 

@@ -41,7 +41,7 @@ package struct CredentialText: Decodable, Sendable {
             .invalid,
             privateKey == nil
                 ? "A credential is a certificate with its key, or a signing key with its key id and team id."
-                : "A key alone is no credential: a signing key (.p8) needs its key id and team id, any other key needs its "
+                : "A key alone is not a credential: a signing key (.p8) needs its key id and team id, any other key needs its "
                     + "certificate."
         )
     }

@@ -14,7 +14,7 @@ package struct PlaceSighting: Sendable {
 
     package init(_ rows: borrowing Rows) throws(PostgresError) {
         error = try rows.stringIfPresent(0, "fault").map { fault in
-            PostgresError(.closed, fault, hint: "if pushes shall be sent from here, run: carillon adopt")
+            PostgresError(.closed, fault, hint: "to send pushes from here, run: carillon adopt")
         }
         guard let timeline = try rows.int32IfPresent(0, "timeline"), let flushed = try rows.int64IfPresent(0, "flushed")
         else {

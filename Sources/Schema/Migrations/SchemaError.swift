@@ -52,14 +52,14 @@ extension SchemaError {
         Self(
             .newer,
             "The schema carillon has version \(migration.version) (\(migration.name)), and this program knows versions "
-                + "up to \(latest): use the program that brought the schema there, or a newer one."
+                + "up to \(latest): use the program that installed that version, or a newer one."
         )
     }
 
     static func outdated(_ routines: RoutineStatus, _ needed: Release) -> Self {
         let there =
             routines.condition == .pending
-            ? "has no functions, views and rights of a release"
+            ? "has no recorded functions, views and rights"
             : "has other functions, views and rights, of \(routines.release),"
         return Self(
             .outdated,
@@ -86,7 +86,7 @@ extension SchemaError {
     static func changed(_ migration: MigrationState) -> Self {
         Self(
             .changed,
-            "Version \(migration.version) (\(migration.name)) of the schema carillon was applied from another text than "
+            "Version \(migration.version) (\(migration.name)) of the schema carillon was applied from different text than "
                 + "this program's: use the release that it came with, and leave applied migrations as they are."
         )
     }
@@ -103,7 +103,7 @@ extension SchemaError {
     static func moved(_ fault: String) -> Self {
         Self(
             .moved,
-            "Nothing is sent from here: \(fault). If pushes shall be sent from here, run `carillon adopt`; if not, use the "
+            "Nothing is sent from here: \(fault). To send pushes from here, run `carillon adopt`; otherwise use the "
                 + "database that they belong to."
         )
     }
@@ -112,7 +112,7 @@ extension SchemaError {
         Self(
             .unknownVersion,
             "There is no version \(version) of the schema: versions go from 1 to \(known.last?.version ?? 0)"
-                + ", and 0 is no schema at all."
+                + ", and 0 means no schema."
         )
     }
 
@@ -123,7 +123,7 @@ extension SchemaError {
         case "2BP01":  // dependent_objects_still_exist: the details name these objects, and contain no data of rows
             advice = (error.detail.map { "\n\($0)\n" } ?? "") + "Change or drop them, then run the command again."
         case "55P03":  // lock_not_available
-            advice = ". What was done before stays done: run the command again when nobody uses these tables."
+            advice = ". Steps that were completed remain: run the command again when nobody uses these tables."
         default: advice = error.hint.map { ".\n  \($0)" } ?? ""
         }
         return Self(.failed, "\(what) failed and was rolled back: \(error.message)\(advice)", underlying: error)

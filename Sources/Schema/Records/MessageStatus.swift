@@ -76,7 +76,7 @@ package struct MessageStatus: Decodable, Sendable {
     /// Updates of it were not sent because newer ones were due.
     package var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
 
-    /// Each token that failed or waits, and each that was sent and whose `apns-unique-id` was kept; 1,000 at most.
+    /// Each token that failed or waits, and each that was sent and whose `apns-unique-id` was kept; at most 1,000.
     package var tokenOutcomes: [TokenOutcome] {
         (try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8))) ?? []
     }

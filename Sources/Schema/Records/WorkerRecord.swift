@@ -36,7 +36,7 @@ package struct WorkerRecord: Record {
     /// In seconds.
     package let upFor: Int64
     package let silentFor: Int64
-    /// The time-out of its lease, which it renews five times in that time.
+    /// The timeout of its lease, which it renews five times in that time.
     package let lease: Int64
     package let claims: Int64
     /// All columns of the row that it was read from.

@@ -43,7 +43,7 @@ public struct AnswerRule: Sendable, Hashable {
         times: UInt32? = nil
     ) throws(SimulatorError) {
         guard (200...599).contains(status) else {
-            throw SimulatorError(.badRule, "An answer's status is between 200 and 599, not \(status).")
+            throw SimulatorError(.badRule, "An answer's status must be between 200 and 599, not \(status).")
         }
         let action = Action.answer(
             status: status,

@@ -6,7 +6,7 @@ extension APNsSimulator {
     /// Creates a channel, and returns its ID.
     ///
     /// - Parameters:
-    ///   - app: The bundle identifier of the app.
+    ///   - app: The bundle ID of the app.
     ///   - storesMessages: Whether the last message is kept for devices that are offline (Apple's message storage policy 1).
     public func addChannel(to app: String, storesMessages: Bool = false) throws(SimulatorError) -> String {
         guard let channel = channelTable.create(for: app, storesMessages: storesMessages) else {

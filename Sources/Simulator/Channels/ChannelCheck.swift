@@ -33,7 +33,7 @@ struct ChannelCheck {
         let aps: APS?
     }
 
-    /// The bundle identifiers that provider tokens may push to; empty for any.
+    /// The bundle IDs that provider tokens may push to; empty for any.
     private var topics: [String]
     private let table: ChannelTable
 

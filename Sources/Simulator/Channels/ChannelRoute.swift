@@ -9,7 +9,7 @@ struct ChannelRoute {
     private static let allChannels: StaticString = "/all-channels"
 
     let action: ChannelAction
-    /// The range of the bundle identifier in the bytes of the request.
+    /// The range of the bundle ID in the bytes of the request.
     let app: Range<Int>
 
     /// Nil for other paths, and for methods that the path does not support.

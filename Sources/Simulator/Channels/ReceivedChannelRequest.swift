@@ -1,7 +1,7 @@
 /// A request about channels, for the log and for tests.
 struct ReceivedChannelRequest: Sendable, Hashable {
     let action: ChannelAction
-    /// The bundle identifier in the path.
+    /// The bundle ID in the path.
     let app: String
     /// The channel that the request names, or that it has created.
     let channel: String?

@@ -30,7 +30,7 @@ extension APNsRefusal {
         case .broadcastWithoutExpiration: (400, "BadExpirationDate", "A broadcast needs apns-expiration.")
         case .nothingIsStored:
             (400, "BadExpirationDate", "apns-expiration must be 0 for a channel that stores no messages (policy 0).")
-        case .badRequestPayload: (400, "BadRequestPayload", "The body is not the JSON that is needed here.")
+        case .badRequestPayload: (400, "BadRequestPayload", "The body is not the JSON that this request requires.")
         case .startByBroadcast: (400, "BadRequestPayload", "A broadcast cannot start a Live Activity.")
         case .broadcastTooLarge:
             (

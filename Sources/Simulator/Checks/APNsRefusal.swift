@@ -80,7 +80,9 @@ enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
         case .unknownKey: Self.invalidToken("The provider token's kid is not that of --key-id.")
         case .unknownTeam: Self.invalidToken("The provider token's iss is not that of --team-id.")
         case .tokenSignature:
-            Self.invalidToken("The provider token's signature does not fit this key, or not its header and claims.")
+            Self.invalidToken(
+                "The provider token's signature does not match this key, or does not match its header and claims."
+            )
         case .keyTaken:
             Self.invalidToken(
                 "Until the simulator ends, this kid belongs to the key and the iss of the first provider token that had "
@@ -131,7 +133,7 @@ enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
         case .topicOfOtherKey: (400, "TopicDisallowed", "The key of the provider token is for other topics.")
         case .payloadEmpty: (400, "PayloadEmpty", "The body is empty, or not a JSON object.")
         case .payloadTooLarge:
-            (413, "PayloadTooLarge", "The body is longer than a push of this type may have it.")
+            (413, "PayloadTooLarge", "The body is longer than a push of this type may be.")
         case .badDeviceToken: (400, "BadDeviceToken", "A device token has 32 to 100 bytes in hexadecimal digits.")
         case .deviceTokenNotForTopic:
             (400, "DeviceTokenNotForTopic", "The device token was first accepted for another topic.")

@@ -37,7 +37,7 @@ enum HeaderForm {
         }
     }
 
-    /// A bundle identifier with or without a suffix.
+    /// A bundle ID with or without a suffix.
     static func isTopic(_ value: Span<UInt8>) -> Bool {
         guard (1...255).contains(value.count) else { return false }
         for index in 0..<value.count {

@@ -25,7 +25,8 @@ enum Judgement: Sendable, Equatable {
         case .payloadEmpty, .badRequestPayload: return Self.fault(of: payload)
         case .invalidPushType, .topicDisallowed:
             guard let rules = PushTypeRules(of: head, in: bytes) else {
-                return "apns-push-type is none of \(PushTypeRules.all.map(\.name.description).joined(separator: ", "))."
+                return
+                    "apns-push-type is not one of \(PushTypeRules.all.map(\.name.description).joined(separator: ", "))."
             }
             if head.topic.isPresent { return Self.fault(of: bytes.extracting(head.topic.range), rules, credential) }
             return credential.onlyTopic.map { Self.fault(of: $0.span, rules, credential) }
@@ -33,7 +34,7 @@ enum Judgement: Sendable, Equatable {
             return PushTypeRules(of: head, in: bytes).map { rules in
                 let given =
                     head.priority.isPresent
-                    ? "it is \(bytes.extracting(head.priority.range).text)." : "a missing one is 10."
+                    ? "it is \(bytes.extracting(head.priority.range).text)." : "a missing one counts as 10."
                 return "apns-priority of \(rules.subject) is \(rules.priorities.text); \(given)"
             }
         case .badCollapseID:
@@ -51,7 +52,8 @@ enum Judgement: Sendable, Equatable {
         let owner = PushTypeRules(suffixOf: topic)
         if rules.refusal(of: topic, hasSuffix: owner != nil) != nil {
             guard let owner else {
-                return "The push type \(rules.name) needs a topic of the bundle ID and then \(rules.topicSuffix)."
+                return
+                    "The push type \(rules.name) needs a topic that is the bundle ID followed by \(rules.topicSuffix)."
             }
             return "The topic has \(owner.topicSuffix), the suffix of \(owner.name); apns-push-type is \(rules.name)."
         }

@@ -3,7 +3,7 @@ import CarillonText
 
 /// Checks the form of a request as APNs does, independently of connections, time and keys.
 struct RequestCheck {
-    /// The bundle identifiers that provider tokens may push to, in the order of their addition; empty for any.
+    /// The bundle IDs that provider tokens may push to, in the order of their addition; empty for any.
     private var topics: [[UInt8]]
     private var json = JSONObjectCheck()
     /// The last good payload, so that one payload for many device tokens is parsed only once.

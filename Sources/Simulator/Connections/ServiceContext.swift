@@ -28,7 +28,7 @@ final class ServiceContext: Sendable {
             loop = try EventLoop(name: "simulator")
         } catch {
             distance?.stop()
-            throw SimulatorError(.unavailable, "The simulator cannot have a thread: \(error)", underlying: error)
+            throw SimulatorError(.unavailable, "The simulator could not start a thread: \(error)", underlying: error)
         }
     }
 

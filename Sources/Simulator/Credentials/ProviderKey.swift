@@ -14,7 +14,7 @@ public struct ProviderKey: Sendable {
     public let teamID: String
     /// The one environment that the key is for; nil for both.
     public let environment: SimulatorConfiguration.Environment?
-    /// The bundle identifiers of a topic-specific key; empty for a key of the whole team.
+    /// The bundle IDs of a topic-specific key; empty for a key of the whole team.
     public let topics: [String]
     let key: VerifyingKey
 

@@ -15,7 +15,9 @@ final class Distance: Sendable {
         guard roundTrip > .zero else { return nil }
         self.roundTrip = roundTrip
         limit = window + Self.beyondWindow
-        loop = try SimulatorError.unavailable("The distance cannot have a thread: ") { try EventLoop(name: "distance") }
+        loop = try SimulatorError.unavailable("The simulated distance could not start a thread: ") {
+            try EventLoop(name: "distance")
+        }
     }
 
     /// Moves a client to the simulated distance. Calls `accept` on the destination with the descriptor that replaces the client's.

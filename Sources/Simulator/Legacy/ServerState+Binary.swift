@@ -94,7 +94,7 @@ extension ServerState {
         let payload = client.reader.bytes.span.extracting(notification.payload)
         if refusal == .payloadSize {
             facts.detail =
-                "\(payload.count) bytes; command \(notification.command) takes \(notification.payloadLimit) at most"
+                "\(payload.count) bytes; command \(notification.command) takes at most \(notification.payloadLimit)"
         }
         recorder.log(facts, head, in: bytes.span, id: id.span, payload: payload)
         // A request that is kept contains only what the client can know.

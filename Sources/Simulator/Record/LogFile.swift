@@ -12,7 +12,7 @@ struct LogFile: ~Copyable {
     private let descriptor: CInt
     private let mayBlock: Bool
     private let readerTimeout: Duration
-    /// False after a time-out, until the reader has read again.
+    /// False after a timeout, until the reader has read again.
     private var waitsForReader = true
     /// Whether the last line is incomplete.
     private var isCut = false

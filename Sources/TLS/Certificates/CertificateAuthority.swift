@@ -16,7 +16,10 @@ package struct CertificateAuthority: Sendable {
     package init(keptAs text: [UInt8]) throws(TLSError) {
         let identity = try Identity(certificate: text)
         guard X509_check_ca(identity.certificate.pointer) == 1 else {
-            throw TLSError(.malformedCertificate, "the certificate of \(identity.leaf.subject) is no authority's")
+            throw TLSError(
+                .malformedCertificate,
+                "the certificate of \(identity.leaf.subject) is not that of an authority"
+            )
         }
         guard Self.now < identity.leaf.notAfter else {
             throw TLSError(.expired, "the certificate of \(identity.leaf.subject) has expired")

@@ -21,7 +21,7 @@ package enum Trust: Hashable, Sendable {
         case .system:
             SSL_CTX_set1_cert_store(context, Self.systemStore)
         case .pem(let text):
-            let roots = try Certificate.all(in: Array(text.utf8), what: "the trust root")
+            let roots = try Certificate.all(in: Array(text.utf8), what: "the root certificate")
             let store = SSL_CTX_get_cert_store(context)
             for root in roots { X509_STORE_add_cert(store, root.pointer) }
             // A given root is trusted as is, even if another authority issued it.

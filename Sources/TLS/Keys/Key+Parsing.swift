@@ -42,7 +42,7 @@ extension Key {
             throw TLSError(
                 .tooCostly,
                 "the private key in \(what) takes \(derivation.count) \(derivation.unit) to open, and at most "
-                    + "\(derivation.limit) are allowed: encrypt it again, for example by openssl pkcs8 -topk8 -iter 600000"
+                    + "\(derivation.limit) are allowed: encrypt it again, for example with openssl pkcs8 -topk8 -iter 600000"
             )
         }
     }
@@ -105,7 +105,7 @@ private enum PEMFault: String, CustomStringConvertible {
     case isCut = "the line -----END PRIVATE KEY----- is missing; it may have been cut"
     case isSomethingElse = "it must contain a line -----BEGIN PRIVATE KEY-----"
     case hasEscapedBreaks = #"it contains \n in place of line breaks; write them as line breaks"#
-    case hasNoBreaks = "the lines of its beginning and its end must stand alone, without blanks before them"
+    case hasNoBreaks = "its BEGIN and END lines must stand alone, without leading spaces"
     case isAltered = "it may have been cut or altered"
 
     /// What a text without a key may be.

@@ -32,13 +32,13 @@ struct TLSFailure {
         case SSL_R_UNEXPECTED_EOF_WHILE_READING:
             return truncation
         case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-            return TLSError(.untrusted, "\(peer) showed no certificate, and one is required")
+            return TLSError(.untrusted, "\(peer) presented no certificate, and one is required")
         case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_WRONG_SSL_VERSION:
             return TLSError(.notTLS, "\(peer) does not speak TLS on this port: check the host and the port")
         case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW:
-            return TLSError(.notTLS, "\(peer) speaks only a TLS older than 1.2, which is not safe any more")
+            return TLSError(.notTLS, "\(peer) supports only TLS versions older than 1.2, which are no longer secure")
         case SSL_R_NO_APPLICATION_PROTOCOL:
-            return TLSError(.noProtocol, "\(peer) offered no application protocol that is spoken here")
+            return TLSError(.noProtocol, "\(peer) offered no application protocol that this program supports")
         default:
             return TLSError(.other, "\(phase.rawValue) with \(peer) failed: \(errors.text)")
         }
@@ -97,27 +97,27 @@ struct TLSFailure {
     /// A server sends handshake_failure if it wants another certificate, but also if there is no common cipher. If it was shown a
     /// certificate, that is usually the reason; otherwise the reason is unknown.
     private func meaning(of alert: CInt) -> (advice: String?, isAboutCertificate: Bool) {
-        let wantsOne = "it wants a certificate and was shown none"
-        let isUnaccepted = "it does not accept the certificate that it was shown"
+        let wantsOne = "it requires a certificate and received none"
+        let isUnaccepted = "it does not accept the certificate that it received"
         switch alert {
         case SSL_AD_HANDSHAKE_FAILURE:
             guard !showsCertificate else { return (isUnaccepted, true) }
             return (
-                "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today",
+                "it may require a certificate and have received none, or it supports no cipher that is considered secure",
                 false
             )
         case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_ACCESS_DENIED:
             return (showsCertificate ? isUnaccepted : wantsOne, true)
         case SSL_AD_CERTIFICATE_REVOKED:
-            return (showsCertificate ? "the certificate that it was shown has been revoked" : nil, true)
+            return (showsCertificate ? "the certificate that it received has been revoked" : nil, true)
         case SSL_AD_CERTIFICATE_EXPIRED:
-            return (showsCertificate ? "the certificate that it was shown has expired" : nil, true)
+            return (showsCertificate ? "the certificate that it received has expired" : nil, true)
         case SSL_AD_UNKNOWN_CA:
             return (
-                showsCertificate ? "it does not know the authority of the certificate that it was shown" : nil, true
+                showsCertificate ? "it does not know the authority that issued the certificate it received" : nil, true
             )
         case CInt(TLS13_AD_CERTIFICATE_REQUIRED): return (wantsOne, true)
-        case SSL_AD_PROTOCOL_VERSION: return ("it speaks no version of TLS that is spoken here", false)
+        case SSL_AD_PROTOCOL_VERSION: return ("it supports no TLS version that this program supports", false)
         default: return (nil, false)
         }
     }

@@ -80,7 +80,7 @@ final class ExpatParse {
 
     private func started(_ name: String) {
         depth += 1
-        if depth > XMLReader.deepest { refuse("more than \(XMLReader.deepest) elements inside each other") }
+        if depth > XMLReader.deepest { refuse("more than \(XMLReader.deepest) levels of nested elements") }
         if name.utf8.count > XMLReader.longestName { refuse("a name of more than \(XMLReader.longestName) bytes") }
         add(.start(name))
     }

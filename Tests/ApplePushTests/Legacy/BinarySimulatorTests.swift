@@ -125,7 +125,7 @@ import Testing
             let log = try folder.read("log")
             for part in [
                 #""status":410,"reason":"Unregistered","#, #""status":400,"binary_status":8,"reason":"BadDeviceToken""#,
-                #""status":413,"binary_status":7,"reason":"PayloadTooLarge","#, "command 2 takes 2048 at most",
+                #""status":413,"binary_status":7,"reason":"PayloadTooLarge","#, "command 2 takes at most 2048",
             ] { #expect(log.contains(part), "\(log)") }
         }
     }

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [32, 0]) func `a list without an end is ended by the reader, who keeps what came before`(
+    @Test(arguments: [32, 0]) func `an endless list is cut off by the reader, which keeps what came before`(
         tokenBytes: Int
     ) async throws {
         let tuple = FeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: tokenBytes))

@@ -18,7 +18,7 @@ import Testing
         ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"], ["message", "show", "900"],
         ["tokens", "import", "--app", "shop", "FILE"], ["failures", "list", "--app", "shop", "--message", "900"],
         ["failures", "requeue", "--app", "shop", "--message", "900"], ["feedback", "--once"],
-        ["feedback", "--dry-run"], ["status"], ["check"], ["worker", "--once"],
+        ["feedback", "--dry-run"], ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
     ]
 
     private static func name(_ role: String, _ shop: Shop) -> String {

@@ -65,7 +65,7 @@ import Testing
                 #expect(try await copy.run("worker", "--once").status == 78)
                 let adopted = try await copy.run("adopt", "--yes")
                 #expect(
-                    adopted.status == 0 && adopted.output.contains("Pushes are sent from this database now."),
+                    adopted.status == 0 && adopted.output.contains("Pushes are now sent from this database."),
                     "\(adopted.errors)"
                 )
                 #expect(try await copy.run("worker", "--once").status == 0)

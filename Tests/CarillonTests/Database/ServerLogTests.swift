@@ -87,7 +87,7 @@ import Testing
                     passphrase: passphrase + String(repeating: "x", count: 5000)
                 )
                 let error = await #expect(throws: SettingsError.self) { try await store.save(long, as: "secret") }
-                #expect(error?.message == "A passphrase may have 4,096 bytes at most.")
+                #expect(error?.message == "A passphrase may be at most 4,096 bytes long.")
             }
             // A worker mints a provider token, and sends with it.
             let worker = try shop.start("worker", "--log-level", "debug")

@@ -43,9 +43,10 @@ struct CommandReference {
         var text = "## \(command.title)\n\n```\n"
         text += ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n```\n\n"
         text += command.summary + (command.discussion.isEmpty ? "" : " " + command.discussion) + "\n"
-        if !command.roles.isEmpty {
+        let usesDatabase = command.options.contains { $0.help == Option.database.help }
+        if usesDatabase || !command.roles.isEmpty {
             let roles = command.roles.map { "`\($0)`" }.joined(separator: " or ")
-            text += "\nRole: \(roles), or the owner of the schema.\n"
+            text += "\nRole: \(roles.isEmpty ? "" : roles + ", or ")the owner of the schema.\n"
         }
         if !command.arguments.isEmpty {
             text += "\n| argument | |\n|---|---|\n"
@@ -54,7 +55,7 @@ struct CommandReference {
             }
         }
         let options = (command.required + command.options).filter { $0.help != Option.database.help }
-        if command.options.contains(where: { $0.help == Option.database.help }) {
+        if usesDatabase {
             text += "\nUses [the database](#the-database).\n"
         }
         if !options.isEmpty { text += "\n" + Self.table(of: options, in: command) }

@@ -126,7 +126,7 @@ import Testing
         (["sample", "rnu"], "carillon sample knows no command 'rnu'. Did you mean 'run'?"),
         (["strcit"], "carillon knows no command 'strcit'. Did you mean 'strict'?"),
         (["strict"], "carillon strict needs NAME: a name"),
-        (["strict", "a"], "carillon strict needs --topic TOPIC: The app's topic, which is its bundle identifier."),
+        (["strict", "a"], "carillon strict needs --topic TOPIC: The app's topic, which is its bundle ID."),
     ])
     func `what cannot be followed is refused in a sentence`(words: [String], sentence: String) {
         #expect(refusal(words) == sentence)

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that anybody can make takes the place of none, and none is taken that is for no topic`()
+    @Test func `a self-made certificate replaces no other, and one without a topic is refused`()
         async throws
     {
         for isReplacing in [false, true] {
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a file is read once, from the folder that was named, and nothing is told of others`() async throws {
+    @Test func `a file is read once, from the named folder, and nothing is revealed about others`() async throws {
         try await with({ shop in
             mkdir(shop.folder.file("apns"), 0o755)
             return ["--certificate-folder", shop.folder.file("apns")]

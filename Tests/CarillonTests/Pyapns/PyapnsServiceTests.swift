@@ -75,7 +75,7 @@ import Testing
                         issued.certificate + issued.privateKey,
                         "sandbox"
                     )
-                    #expect(answer.faultCode == 500 && answer.contains("takes the owner of the schema"), "\(answer)")
+                    #expect(answer.faultCode == 500 && answer.contains("requires the owner of the schema"), "\(answer)")
                 }
                 #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
             }
@@ -151,7 +151,7 @@ import Testing
                 environment: ["DATABASE_URL": shop.database.url, "CARILLON_ACCESS_TOKEN": "short"]
             )
             #expect(
-                short.status == 2 && short.errors.contains("16 characters at least")
+                short.status == 2 && short.errors.contains("at least 16 characters")
                     && !short.errors.contains("'short'")
             )
 
@@ -205,16 +205,16 @@ import Testing
                     "POST /",
                     headers: client.headers + "Content-Length: 100000000\r\n"
                 )
-                #expect(huge.faultCode == 8002 && huge.contains("8,388,608 bytes at most"), "\(huge)")
+                #expect(huge.faultCode == 8002 && huge.contains("at most 8,388,608 bytes"), "\(huge)")
                 let large = await client.post(String(repeating: " ", count: 9 << 20))
-                #expect(large.faultCode == 8002 && large.contains("8,388,608 bytes at most"), "\(large.prefix(300))")
+                #expect(large.faultCode == 8002 && large.contains("at most 8,388,608 bytes"), "\(large.prefix(300))")
                 let bomb =
                     "<?xml version='1.0'?><!DOCTYPE l [<!ENTITY a 'ha'><!ENTITY b '&a;&a;'>]><methodCall><methodName>&b;"
                     + "</methodName></methodCall>"
                 #expect(await client.post(bomb).faultCode == 8002)
                 let deep = String(repeating: "<value><array><data>", count: 100_000)
                 let answer = await client.post("<methodCall><methodName>notify</methodName><params><param>" + deep)
-                #expect(answer.faultCode == 8002 && answer.contains("inside each other"), "\(answer)")
+                #expect(answer.faultCode == 8002 && answer.contains("levels of nested elements"), "\(answer)")
             }
         }
     }

@@ -132,7 +132,7 @@ import Testing
         ),
         (
             "notify", ["shop", "aa", PyapnsClient.hello(String(repeating: "x", count: 5000))], 8002,
-            "4096 bytes at most"
+            "at most 4096 bytes"
         ),
         ("feedback", ["shop", "more"], 8002, "no further argument"), ("feedback", [], 8002, "app_id"),
         ("system.listMethods", [], 8001, "system.listMethods"),

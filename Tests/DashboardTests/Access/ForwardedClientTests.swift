@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["10.0.0.2", "127.0.0.1"])
-    func `a trusted proxy names its client last, and the client wrote what stands before`(proxy: String) {
+    func `a trusted proxy adds its client last, and the client may have written what precedes it`(proxy: String) {
         #expect(Self.source(from: proxy, "192.0.2.3") == .address("192.0.2.3"))
         #expect(Self.source(from: proxy, "192.0.2.7, 192.0.2.3") == .address("192.0.2.3"))
         #expect(Self.source(from: proxy, "192.0.2.7,rubbish,\t192.0.2.3 ") == .address("192.0.2.3"))

@@ -59,7 +59,7 @@ import Testing
         while access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
     }
 
-    @Test func `the guesses of one address keep no other from logging in`() {
+    @Test func `guesses from one address keep no other from logging in`() {
         let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
         guess(access, from: "192.0.2.1")
         #expect(logIn(access, from: "192.0.2.1", "password") == .tooMany)
@@ -71,7 +71,7 @@ import Testing
         )
     }
 
-    @Test func `guesses from very many addresses close neither this machine nor a browser that had logged in`() throws {
+    @Test func `guesses from many addresses lock out neither this machine nor a browser that has logged in`() throws {
         let rules = WebAccess.Rules(
             password: DerivedPassword("readers' own"),
             operatorPassword: DerivedPassword("operators' own")

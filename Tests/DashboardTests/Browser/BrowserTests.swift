@@ -59,7 +59,7 @@ struct BrowserTests {
         """
 
     @Test(.timeLimit(.minutes(5)))
-    func `no hostile text runs as a script on any page, and the dashboard's own does`() async throws {
+    func `no hostile text runs as a script on any page, while the dashboard's own script does`() async throws {
         let mark = "document.documentElement.dataset.broken=1"
         let texts =
             HostileText.all.filter { !$0.contains("\0") && (1...255).contains($0.utf8.count) } + [
@@ -127,7 +127,7 @@ struct BrowserTests {
             try await browser.see("The app is resumed.")
             try await browser.type("50", into: "input[name=max_rate]")
             try await browser.click("form[action='/apps/shop/limits'] button")
-            try await browser.see("50 at most")
+            try await browser.see("at most 50")
 
             try await browser.open(root + "/messages/2?app=shop")
             try await browser.click("a[href='/messages/2/cancel?app=shop']")
@@ -205,7 +205,7 @@ struct BrowserTests {
             )
             #expect(try await browser.value("return window.pending.size <= 1") == "true")
             _ = try await browser.value("document.querySelector('input[name=reason]').value = ''")
-            try await browser.loop.eventually("the page goes on") { try await browser.sight.contains("77 at most") }
+            try await browser.loop.eventually("the page goes on") { try await browser.sight.contains("at most 77") }
 
             let cut =
                 "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.application_name = 'carillon web'"

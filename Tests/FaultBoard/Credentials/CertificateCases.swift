@@ -43,7 +43,7 @@ import Testing
             #expect(try await scene.credential("status") == "expired")
             try await scene.enqueue(50)
             try await scene.credential(is: "rejected")
-            let reason = "the certificate that it was shown has expired"
+            let reason = "the certificate that it received has expired"
             #expect(try await scene.credential("last_error").contains(reason))
             #expect(try await scene.status("credential_status") == "expired")
             #expect(try await scene.status("credential_error").contains(reason))
@@ -227,7 +227,7 @@ import Testing
                 try await scene.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(port)'")
                 let worker = try await scene.fleet.started(lease: Fleet.calm)
                 try await scene.enqueue(50)
-                try await worker.says("it may want a certificate, and was shown none")
+                try await worker.says("it may require a certificate and have received none")
                 #expect(try await scene.credential("status") != "rejected")
                 #expect(!worker.said.contains("refused the credential"))
                 try await scene.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)'")
@@ -272,7 +272,7 @@ import Testing
                 }
             }
             let roots = worker.lines(containing: "large root")
-            #expect(roots.allSatisfy { $0.contains("trust root") }, "\(roots)")
+            #expect(roots.allSatisfy { $0.contains("root certificate") }, "\(roots)")
             #expect(worker.isRunning)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 1)
             #expect(worker.lines(containing: "lease").isEmpty, "\(worker.lines(containing: "lease"))")

@@ -180,7 +180,7 @@ import Testing
             } test: { _, port in
                 try await blocked(
                     by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: $0.simulator.rootPEM) },
-                    saying: "only a TLS older than 1.2"
+                    saying: "only TLS versions older than 1.2"
                 )
             }
         }

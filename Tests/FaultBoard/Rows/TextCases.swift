@@ -23,7 +23,7 @@ import Testing
         names[names.count - 1] += names[names.count - 1].isEmpty ? text : " " + text
     }
 
-    @Test func `P10: text of any kind goes through a plain INSERT into results and failures as it is`() async throws {
+    @Test func `P10: text of any kind passes unchanged from a plain INSERT to results and failures`() async throws {
         try await Scene.with { scene in
             for (place, text) in (Self.nasty + [String(repeating: "ü'", count: 341)]).enumerated() {
                 // One token is sent and one fails, so that both tables get the text.

@@ -8,7 +8,7 @@ import Testing
 @Suite struct GatewayTargetCases {
     private static let columns = ["gateway", "feedback_gateway", "channel_gateway"]
 
-    @Test func `S9: the gateway of an app is a host and a port, and another service there is told nothing`()
+    @Test func `S9: the gateway of an app is a host and a port, and another service there is sent nothing`()
         async throws
     {
         try await Scene.with { scene in

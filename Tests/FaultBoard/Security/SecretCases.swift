@@ -11,7 +11,8 @@ import Testing
 
 /// Secrets that would be seen if a part of Carillon said them.
 @Suite struct SecretCases {
-    @Test func `S1: no log, metric, view or page says a key, a passphrase, a whole token or a payload, whatever fails`()
+    @Test
+    func `S1: no log, metric, view or page shows a key, a passphrase, a whole token or a payload, whatever fails`()
         async throws
     {
         let key = try SigningKey.generate()

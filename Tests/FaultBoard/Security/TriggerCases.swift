@@ -21,7 +21,7 @@ import Testing
     /// The first has no effect; what the others do is undone together with the deletion.
     private static let isLeft = Self.attacks.count - 1
 
-    @Test func `S10: a trigger on a watched table reads no private key, and tokens are reaped all the same`()
+    @Test func `S10: a trigger on a watched table cannot read a private key, and tokens are still reaped`()
         async throws
     {
         try await Scene.with { scene async throws in

@@ -7,8 +7,7 @@ import Testing
 
 /// A dashboard, and metrics, that are attacked while workers send.
 @Suite struct WebCases {
-    @Test func `S6: a dashboard under attack lets nobody in, shows texts as texts, and slows nobody down`() async throws
-    {
+    @Test func `S6: a dashboard under attack lets nobody in, shows text as text, and slows nobody down`() async throws {
         try await Scene.with { scene in
             try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
             let texts = HostileText.all.filter { !$0.contains("\0") && $0.utf8.count <= 255 }

@@ -32,8 +32,8 @@ import Testing
             #expect(try await database.value(Self.open) == "0")
             #expect(
                 try await database.rows("SELECT paused, paused_reason FROM carillon.app_status") == [
-                    #"(t,"100 of 199 pushes within a minute failed as BadDeviceToken: the app's tokens are probably not "#
-                        + #"of the environment production. Fix that, and resume with: carillon app resume demo")"#
+                    #"(t,"100 of 199 pushes within a minute failed as BadDeviceToken: the app's tokens probably do not "#
+                        + #"belong to the environment production. Fix that, and resume with: carillon app resume demo")"#
                 ]
             )
         }
@@ -100,7 +100,7 @@ import Testing
             #expect(
                 try await database.rows("SELECT paused, paused_reason FROM carillon.apps") == [
                     #"(t,"60 of 100 pushes within a minute failed because of their topic: the credential or the device "#
-                        + #"tokens are probably not of the topic com.example.other. Fix that, and resume with: carillon app "#
+                        + #"tokens probably do not belong to the topic com.example.other. Fix that, and resume with: carillon app "#
                         + #"resume demo")"#
                 ]
             )

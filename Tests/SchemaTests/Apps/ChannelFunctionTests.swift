@@ -211,7 +211,7 @@ import Testing
         ),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 5047)))",
-            #"argument "content_state" takes what makes a payload of 5120 bytes at most, got one of 5121 bytes"#
+            #"argument "content_state" takes a value for a payload of at most 5120 bytes, got one of 5121 bytes"#
         ),
         ("publish('demo', 'r', jsonb_build_object('x', repeat('y', 5046)))", ""),
         ("publish('demo', 'r', '{}', sound => 'x')", #"argument "sound" takes null unless there is an alert"#),
@@ -227,7 +227,7 @@ import Testing
         ("publish('demo', 'r', '{}', lane => 3)", #"argument "lane" takes 0 (urgent), 1 (normal) or 2 (bulk), got 3"#),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 6000)))",
-            #"argument "content_state" takes what makes a payload of 5120 bytes at most, got one of 6"#
+            #"argument "content_state" takes a value for a payload of at most 5120 bytes, got one of 6"#
         ),
         ("channel('r', 'demo', wait => '1 s')", ""),
         ("remove_channel('demo', 'x')", #"argument "channel" takes the reference or the id of a channel, got 'x'"#),
@@ -254,19 +254,26 @@ import Testing
         }
     }
 
-    @Test func `waiting needs a request that is committed`() async throws {
+    private static let request = "carillon.request_channel('demo', 0, 'r')"
+
+    @Test(arguments: [
+        "DO $$ BEGIN PERFORM \(request); PERFORM WAIT; END $$", "BEGIN; SAVEPOINT s; SELECT \(request); SELECT WAIT",
+        "BEGIN; SAVEPOINT s; SELECT \(request); RELEASE s; SELECT WAIT",
+        "DO $$ BEGIN BEGIN PERFORM \(request); EXCEPTION WHEN OTHERS THEN NULL; END; PERFORM WAIT; END $$",
+        """
+        INSERT INTO carillon.channels (app_id, reference, policy, state, requested_at)
+        VALUES (1, 'r', 0, 'failed', now() - interval '1 day');
+        COMMIT; BEGIN; SAVEPOINT s; SELECT \(request); SELECT WAIT
+        """,
+    ])
+    func `waiting needs a request that is committed`(statements: String) async throws {
         try await TestDatabase.withDemo { database async throws in
+            let wait = "carillon.channel('r', wait => interval '10 s')"
             let error = await #expect(throws: PostgresError.self) {
-                try await database.run(
-                    """
-                    DO $$ BEGIN
-                        PERFORM carillon.request_channel('demo', 0, 'r');
-                        PERFORM carillon.channel('r', wait => interval '10 s');
-                    END $$
-                    """
-                )
+                try await database.run(statements.replacing("WAIT", with: wait))
             }
             #expect(error?.message.contains("is committed") == true)
+            try await database.run("ROLLBACK; DELETE FROM carillon.channels")
             _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
             #expect(try await database.value("carillon.channel('r', wait => '50 ms')") == nil)
         }

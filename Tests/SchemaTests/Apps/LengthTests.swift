@@ -65,9 +65,17 @@ import Testing
         }
     }
 
-    @Test func `a long reason of a pause is cut, in any script`() async throws {
+    @Test func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws
+    {
         try await TestDatabase.withDemo { database async throws in
-            #expect(try await database.value("carillon.pause_app('demo', repeat('🔔', 1200))") == "true")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
+            }
+            #expect(
+                error?.message
+                    == #"argument "reason" takes text of at most 1000 characters, got one of 1001 characters"#
+            )
+            #expect(try await database.value("carillon.pause_app('demo', repeat('🔔', 1000))") == "true")
             #expect(try await database.value("SELECT length(paused_reason) FROM carillon.apps") == "1000")
         }
     }

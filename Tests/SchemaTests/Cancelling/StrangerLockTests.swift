@@ -22,7 +22,7 @@ import Testing
     }
 
     /// A role of the schema may name its tables, and so can take the locks of statements that it cannot run.
-    @Test func `a role that can name the lock of cancels makes no cancel and no retry wait`() async throws {
+    @Test func `a role that can name the lock of cancels cannot make a cancel or a retry wait`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.session { app in

@@ -90,7 +90,7 @@ import Testing
         ("alert => 'x', stale_date => 'infinity'", "stale_date", "a time from 1970 to 2200"),
         ("alert => 'x', stale_date => '1969-01-01Z'", "stale_date", "a time from 1970 to 2200"),
         (#"aps => jsonb_build_object('x', repeat('b', 5000))"#, "aps", "got one of 5016 bytes"),
-        ("alert => 'x', filter_criteria => repeat('b', 5000)", "filter_criteria", "4096 bytes at most"),
+        ("alert => 'x', filter_criteria => repeat('b', 5000)", "filter_criteria", "at most 4096 bytes"),
     ]
 
     @Test func `a member that is given twice, or is not as Apple takes it, is an error`() async throws {

@@ -161,7 +161,7 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', reference => repeat('é', 512) || 'x'",
             argument: "reference",
-            takes: "1024 bytes at most",
+            takes: "at most 1024 bytes",
             got: "(1025 bytes)"
         ),
         Refusal(
@@ -233,21 +233,21 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => repeat('a', 4077)",
             argument: "alert",
-            takes: "4096 bytes at most",
+            takes: "at most 4096 bytes",
             got: "4097 bytes",
             sqlState: "54000"
         ),
         Refusal(
             arguments: #"tokens => '{ab}', payload => ('{"a":"' || repeat('ä', 2045) || '"}')::json"#,
             argument: "payload",
-            takes: "4096 bytes at most",
+            takes: "at most 4096 bytes",
             got: "4098 bytes",
             sqlState: "54000"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => repeat('a', 5101), push_type => 'voip'",
             argument: "alert",
-            takes: "5120 bytes at most",
+            takes: "at most 5120 bytes",
             got: "5121 bytes",
             sqlState: "54000"
         ),

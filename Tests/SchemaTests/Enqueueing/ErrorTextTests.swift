@@ -54,7 +54,7 @@ import Testing
             let error = try #require(
                 await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database)
             )
-            #expect(error.message.hasPrefix("argument \"\(name)\" takes what makes a payload of 4096 bytes"))
+            #expect(error.message.hasPrefix("argument \"\(name)\" takes a value for a payload of at most 4096 bytes"))
             #expect(error.message.hasSuffix("got one of \(size)"), "\(error.message)")
         }
     }
@@ -66,7 +66,7 @@ import Testing
         ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "at most 100 years", nil),
         ("alert => 'x', dedupe_key => 'k', run_at => '294276-12-31'", "a time from the year 2000 to 2200", nil),
         ("alert => 'x', priority => 32768", #"argument "priority" takes 10, 5 or 1"#, nil),
-        ("payload => ''", "takes a JSON object, got an empty text", nil),
+        ("payload => ''", "takes a JSON object, got an empty string", nil),
         ("extra => '{}'", "a key in extra", nil),
         ("content_available => false", "content_available => true", nil),
     ])

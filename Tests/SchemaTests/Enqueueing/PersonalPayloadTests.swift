@@ -111,7 +111,7 @@ import Testing
         ("'{aa,bb}', payloads => '{{\"{}\",\"{}\"}}'", "an array of payloads, got an array of arrays", "22023"),
         (
             "'{aa,bb}', payloads => ARRAY['{}', '{\"a\":\"' || repeat('x', 4089) || '\"}']",
-            "payloads of 4096 bytes at most for push type alert, got one of 4097 bytes at position 2", "54000"
+            "payloads of at most 4096 bytes for push type alert, got one of 4097 bytes at position 2", "54000"
         ),
         ("'{aa}', payloads => '{\"{}\"}', alert => 'x'", "null if payload, alert, ", "22023"),
         ("'{aa}', payloads => '{\"{}\"}', payload => '{}'", "null if payload, alert, ", "22023"),

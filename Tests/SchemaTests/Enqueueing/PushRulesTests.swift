@@ -89,7 +89,7 @@ import Testing
                             continue
                         }
                         let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
-                        let limit = "\(rules.payloadLimit) bytes at most for push type \(rules.name), got "
+                        let limit = "at most \(rules.payloadLimit) bytes for push type \(rules.name), got "
                         #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
                         #expect(error?.sqlState == "54000")
                     }
@@ -113,7 +113,7 @@ import Testing
                         continue
                     }
                     let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
-                    let limit = "2048 bytes at most for the protocol binary, got "
+                    let limit = "at most 2048 bytes for the protocol binary, got "
                     #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
                     #expect(error?.sqlState == "54000")
                 }

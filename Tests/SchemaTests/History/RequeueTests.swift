@@ -231,7 +231,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
-                ("since => '1000000 years'", "\"since\" takes an interval above 0, of 100 years at most"),
+                ("since => '1000000 years'", "\"since\" takes an interval above 0 and at most 100 years"),
                 ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, got 'BadDeviceTokn'"),
                 (
                     "reason => 'OutcomeUnknown'",

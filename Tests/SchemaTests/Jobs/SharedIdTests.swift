@@ -1,3 +1,4 @@
+import CarillonPostgres
 import TestSupport
 import Testing
 
@@ -146,6 +147,23 @@ import Testing
             #expect(try await database.value("carillon.cancel_broadcast(100, app => 'demo')") == "2")
             #expect(try await database.rows("\(progress)(100, app => 'demo')") == ["(1,2,0,2,0)"])
             #expect(try await database.rows("\(progress)(100, app => 'other')") == ["(2,2,1,0,1)"])
+        }
+    }
+
+    @Test func `when the apps that share an id have been removed, the error says where the counts are`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                \(Self.apps)
+                INSERT INTO carillon.results (message_id, app_id, sent) VALUES (100, 1, 1), (100, 2, 1);
+                DELETE FROM carillon.apps
+                """
+            )
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.broadcast_progress(100)")
+            }
+            #expect(error?.message.hasPrefix(#"argument "app" takes the name of one of the apps"#) == true)
+            #expect(error?.hint?.contains("carillon.results") == true, "\(error?.hint ?? "")")
         }
     }
 

@@ -314,7 +314,7 @@ import Testing
             try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
             for (app, name, said) in [
                 ("demo", role, "which sees all apps as a member of carillon_app"),
-                ("demo", "postgres", "bypasses row security"),
+                ("demo", "postgres", "bypasses row-level security"),
                 ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {

@@ -28,7 +28,7 @@ struct PeerTests {
 
     @Test(arguments: [
         ([], "the client offered no application protocol (ALPN), and h2 is required"),
-        (["http/1.1"], "the client offered no application protocol that is spoken here"),
+        (["http/1.1"], "the client offered no application protocol that this program supports"),
     ])
     func `pedantic checks refuse a connection without h2, with the reason`(alpn: [String], reason: String) async throws
     {

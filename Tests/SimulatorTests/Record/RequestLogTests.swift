@@ -136,7 +136,7 @@ struct RequestLogTests {
     /// What the detail says, and what it does not say: the other causes of that reason.
     private static let causes: [(SampleRequest, String, not: String)] = [
         (SampleRequest(topic: "com.example.other"), "names com.example.app, com.example.app.location-query.", "suffix"),
-        (SampleRequest(["apns-push-type": "voip"]), "bundle ID and then .voip.", "certificate"),
+        (SampleRequest(["apns-push-type": "voip"]), "bundle ID followed by .voip.", "certificate"),
         (
             SampleRequest(topic: "com.example.app.location-query", ["apns-push-type": "location"]), "provider token",
             "suffix"
@@ -151,7 +151,7 @@ struct RequestLogTests {
             SampleRequest(["apns-push-type": "background", "apns-priority": "10"]), "type background is 5; it is 10.",
             "missing"
         ),
-        (SampleRequest(["apns-push-type": "background"]), "type background is 5; a missing one is 10.", "it is"),
+        (SampleRequest(["apns-push-type": "background"]), "type background is 5; a missing one counts as 10.", "it is"),
         (SampleRequest(["apns-priority": "7"]), "10, 5 or 1; it is 7.", "background"),
         (
             SampleRequest(["apns-collapse-id": String(repeating: "ü", count: 33)]), "has 1 to 64 bytes; it has 66.",

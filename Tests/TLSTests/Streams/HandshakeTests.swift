@@ -147,7 +147,7 @@ extension Swift::Result where Failure == TLSError {
                 #expect(
                     outcome.server.failure?.message
                         == "the client rejected the connection with the TLS alert 48 (unknown "
-                        + "CA): it does not know the authority of the certificate that it was shown"
+                        + "CA): it does not know the authority that issued the certificate it received"
                 )
             }
         }
@@ -210,10 +210,10 @@ extension Swift::Result where Failure == TLSError {
                 on: loop
             )
             #expect(outcome.server.failure?.code == .untrusted)
-            #expect(outcome.server.failure?.message == "the client showed no certificate, and one is required")
+            #expect(outcome.server.failure?.message == "the client presented no certificate, and one is required")
             #expect(outcome.client.failure?.code == .rejected)
             #expect(outcome.client.failure?.alert == 116)
-            #expect(outcome.client.failure?.message.hasSuffix("it wants a certificate and was shown none") == true)
+            #expect(outcome.client.failure?.message.hasSuffix("it requires a certificate and received none") == true)
         }
     }
 
@@ -307,6 +307,6 @@ extension Swift::Result where Failure == TLSError {
     @Test func `a malformed trust root is refused before any connection`() {
         let error = #expect(throws: TLSError.self) { _ = try TLSContext.client(trust: .pem("hello")) }
         #expect(error?.code == .malformedCertificate)
-        #expect(error?.message.hasPrefix("the trust root is not a certificate in PEM form") == true)
+        #expect(error?.message.hasPrefix("the root certificate is not a certificate in PEM form") == true)
     }
 }

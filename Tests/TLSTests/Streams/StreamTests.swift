@@ -150,14 +150,14 @@ import Testing
         arguments: [
             (
                 40, false, false,
-                "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today"
+                "it may require a certificate and have received none, or it supports no cipher that is considered secure"
             ),
-            (40, true, true, "it does not accept the certificate that it was shown"),
-            (42, false, true, "it wants a certificate and was shown none"),
-            (42, true, true, "it does not accept the certificate that it was shown"),
-            (45, true, true, "the certificate that it was shown has expired"),
-            (116, false, true, "it wants a certificate and was shown none"),
-            (70, true, false, "it speaks no version of TLS that is spoken here"),
+            (40, true, true, "it does not accept the certificate that it received"),
+            (42, false, true, "it requires a certificate and received none"),
+            (42, true, true, "it does not accept the certificate that it received"),
+            (45, true, true, "the certificate that it received has expired"),
+            (116, false, true, "it requires a certificate and received none"),
+            (70, true, false, "it supports no TLS version that this program supports"),
         ] as [(UInt8, Bool, Bool, String)]
     )
     func `an alert is about the certificate only where one was shown or asked for`(

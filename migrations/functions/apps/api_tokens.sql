@@ -9,7 +9,9 @@ DECLARE
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
 BEGIN
-    IF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+    IF (octet_length(name) BETWEEN 1 AND 255) IS NOT TRUE THEN
+        PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_nullable(name)));
+    ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
             'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
@@ -22,7 +24,7 @@ $$;
 COMMENT ON FUNCTION carillon.make_api_token IS
     'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
 
-CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
@@ -31,6 +33,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    PERFORM carillon.act_for(on_behalf_of);
     PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
     RETURN true;
 END
@@ -50,7 +53,7 @@ BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema makes one with carillon.make_api_token.';
+            HINT = 'The owner of the schema creates one with carillon.make_api_token.';
     END IF;
     PERFORM carillon.check_place();
     m := carillon.message_of_json(app, message);

@@ -72,9 +72,13 @@ CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
-    why CONSTANT text := nullif(left(btrim(reason), 1000), '');
+    most CONSTANT integer := 1000;
+    why CONSTANT text := nullif(btrim(reason), '');
 BEGIN
-    IF target.paused THEN
+    IF length(why) > most THEN
+        PERFORM carillon.refuse(carillon.refusal('reason', format('text of at most %s characters', most),
+            format('one of %s characters', length(why))));
+    ELSIF target.paused THEN
         RETURN false;
     END IF;
     PERFORM carillon.act_for(on_behalf_of);
@@ -131,4 +135,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets all limits of an app; a null max_rate means no limit. Returns false if nothing changed. Recorded in audit.';
+    'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens of an app. False if nothing changed. Recorded in audit.';

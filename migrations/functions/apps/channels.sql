@@ -1,4 +1,4 @@
--- Channels of APNs. Users request, record and remove them; a worker makes them at Apple, one request at a time.
+-- Channels of APNs. Users request, record and remove them; a worker creates them at Apple, one request at a time.
 --
 -- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
 -- Apple stores no reference, so a worker that dies before it records Apple's answer leaves a channel that is in no row of channels:
@@ -178,9 +178,8 @@ BEGIN
             RAISE EXCEPTION 'argument "wait" needs the isolation level READ COMMITTED'
             USING ERRCODE = 'feature_not_supported', COLUMN = 'wait',
                 HINT = 'At other levels, a transaction never sees what a worker records.';
-        ELSIF (SELECT c.xmin::text::bigint = pg_current_xact_id_if_assigned()::text::bigint % 4294967296
-            FROM carillon.channels c WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference))
-        THEN
+        -- The same transaction: now() is one in all of it, while a savepoint has a transaction id of its own.
+        ELSIF (answer.known).requested_at = now() AND pg_current_xact_id_if_assigned() IS NOT NULL THEN
             RAISE EXCEPTION 'argument "wait" needs a channel whose request is committed'
             USING ERRCODE = 'object_not_in_prerequisite_state', COLUMN = 'wait',
                 HINT = 'Commit after carillon.request_channel: until then, no worker sees the request.';
@@ -284,8 +283,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
 
--- channels_refused() marks channels as missing without waiting for the next comparison. Skips rows that another session has locked,
--- which the comparison then handles, so that a settlement never waits for a caller. It may run after use_session_path().
+-- channels_refused() marks channels as missing at once, before the next comparison. It skips rows that another session has locked,
+-- which the comparison then handles, so that a settlement never waits for another session. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.channels_refused(app integer, tokens text[], reasons text[]) RETURNS void
 LANGUAGE sql AS $$
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple answered ' || lost.reason || '.'

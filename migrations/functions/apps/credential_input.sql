@@ -1,8 +1,8 @@
 -- Writes what is secret. PostgreSQL may log the text and the parameters of every statement, for every user, but never the data of
--- COPY. So programs write credentials and provider tokens with COPY, in its binary format: of the other formats, an error shows the
--- line. What they copy goes into a view, whose trigger writes the table.
+-- COPY. So programs write credentials and provider tokens with COPY in binary format; in the other formats, an error would show the
+-- line. They copy into a view, whose trigger writes to the table.
 
--- In an error, PostgreSQL would show the row.
+-- PostgreSQL's own error would show the row, so it is raised again without it.
 CREATE OR REPLACE FUNCTION carillon.credential_written() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -25,7 +25,7 @@ CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.crede
 EXECUTE FUNCTION carillon.credential_written();
 
 -- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
--- lock, and could keep the fleet from minting. Behind a pooler, COPY has no time-out of the worker.
+-- lock, and could keep the fleet from minting. Behind a pooler, COPY has no timeout of the worker.
 CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE

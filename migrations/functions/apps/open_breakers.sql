@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
 COMMENT ON FUNCTION carillon.most_are_bad IS
-    'Internal: returns whether so many of an app''s pushes failed that its settings must be wrong: more than half.';
+    'Internal: returns whether more than half of an app''s pushes failed, so that its settings are probably wrong.';
 
 -- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
 -- its environment or topic is wrong, and all other pushes would fail too.
@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    fewest CONSTANT integer := 100;  -- fewer pushes say too little
+    fewest CONSTANT integer := 100;  -- fewer pushes prove nothing
     target record;
     earlier integer;
     since timestamptz;
@@ -51,9 +51,9 @@ BEGIN
         reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
             CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
             CASE WHEN topics > tokens
-                THEN format('because of their topic: the credential or the device tokens are probably not of %s',
+                THEN format('because of their topic: the credential or the device tokens probably do not belong to %s',
                     coalesce('the topic ' || target.topic, 'that topic'))
-                ELSE format('as BadDeviceToken: the app''s tokens are probably not of the environment %s',
+                ELSE format('as BadDeviceToken: the app''s tokens probably do not belong to the environment %s',
                     target.environment) END,
             -- As a word of a command.
             CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name

@@ -30,7 +30,7 @@ COMMENT ON FUNCTION carillon.seconds_to_renewal IS
 -- call again. If another worker was faster, its token is returned.
 --
 -- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one. `refused_at`
--- is when a token was made that APNs has refused.
+-- is when the token that APNs refused was minted.
 CREATE OR REPLACE FUNCTION carillon.provider_token(
     credential integer, since timestamptz, refused_at bigint,
     OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint

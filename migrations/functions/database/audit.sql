@@ -1,4 +1,4 @@
--- Records what people change: functions and triggers write to audit in the same transaction as the change. Operators' functions
+-- Records what people change. Functions and triggers write to audit in the same transaction as the change. Operators' functions
 -- call act_for() first, and record_change() last.
 --
 -- The actor is the login, which PostgreSQL has checked. Programs say on whose behalf they act, and what they are, in settings of
@@ -31,7 +31,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
--- record_of_person() is for actions that programs also take, and take often: it records them only if act_for() or
+-- record_of_person() is for actions that programs perform too, and often: it records them only if act_for() or
 -- SET carillon.on_behalf_of has named a person.
 CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.record_of_person IS
-    'Internal: records a change that a person makes, and none of a program.';
+    'Internal: records a change if it is made on behalf of a person, and not if a program makes it.';
 
 -- app_record() leaves out columns that workers write and columns that are derived.
 CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb

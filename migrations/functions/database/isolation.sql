@@ -4,7 +4,8 @@
 -- The tables whose rows belong to apps, each with the policies of 0008_isolation.up.sql.
 CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
-COMMENT ON FUNCTION carillon.guarded_tables IS 'Internal: returns the tables that row security guards while a role is isolated.';
+COMMENT ON FUNCTION carillon.guarded_tables IS
+    'Internal: returns the tables that row-level security guards while a role is isolated.';
 
 -- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
 -- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
@@ -38,7 +39,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.enforce_isolation IS
-    'Internal: enables or disables row security, the check of enqueue''s caller and the schema for isolated roles.';
+    'Internal: enables or disables row-level security, the check of enqueue''s caller and the schema for isolated roles.';
 
 -- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
 -- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
@@ -83,10 +84,10 @@ BEGIN
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
     IF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
-            format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
+            format('Create it with: CREATE ROLE %I LOGIN', role), '42704');
     ELSIF known.rolsuper OR known.rolbypassrls THEN
         refusal := carillon.refusal('role', 'a role that can be limited to one app',
-            quote_literal(role) || ', which bypasses row security', 'Let the app log in as a role without such rights.');
+            quote_literal(role) || ', which bypasses row-level security', 'Let the app log in as a role without such rights.');
     ELSIF wider IS NOT NULL THEN
         refusal := carillon.refusal('role', 'a role that can be limited to one app',
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
@@ -111,7 +112,7 @@ $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 
--- The role of unisolate_app() may have been dropped already. Row security is disabled when the last isolated role is removed.
+-- The role of unisolate_app() may have been dropped already. Row-level security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -138,4 +139,4 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes from a role an app that isolate_app has given it.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Revokes a role''s access to an app, which isolate_app had given it.';

@@ -1,10 +1,10 @@
 -- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
--- them again. So workers, feedback passes and enqueuing over HTTP ask first whether this database is the one that the installation
--- knows; `carillon adopt` tells it that it is.
+-- them again. So workers, feedback passes and enqueueing over HTTP first check that this database is the one that the installation
+-- has recorded; `carillon adopt` records the present one.
 --
--- A standby has the system identifier of its primary, so a promoted one goes on. A clone of a disk has it too: it can be told from
--- the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs must have
--- in the setting carillon.installation.
+-- A standby has the system identifier of its primary, so it can send after its promotion. A clone of a disk has it too: it can be
+-- told from the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs
+-- must have in the setting carillon.installation.
 
 CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -13,7 +13,7 @@ BEGIN
     BEGIN
         SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
     EXCEPTION WHEN insufficient_privilege THEN
-        system_identifier := 0;  -- a server may keep it to itself; the number of the database remains
+        system_identifier := 0;  -- some servers do not reveal it; the OID of the database remains
     END;
 END
 $$;
@@ -64,13 +64,13 @@ DECLARE
     fault CONSTANT text := carillon.place_fault();
 BEGIN
     IF fault IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'If pushes shall be sent from here, run: carillon adopt';
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'To send pushes from here, run: carillon adopt';
     END IF;
 END
 $$;
 COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
 
--- Workers of the original are none of this one, so all claims are taken over. Jobs created before `expire_before` expire: the next
+-- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
 -- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
 CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

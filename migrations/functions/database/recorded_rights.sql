@@ -30,7 +30,7 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.record_rights IS 'Internal: records the rights that rights.sql has granted.';
 
--- An object that is gone is a fault of the schema, not of its rights, and so is a role that is gone.
+-- A missing object or role is a fault of the schema, not of its rights.
 CREATE OR REPLACE FUNCTION carillon.missing_rights(of_role name, as_role name DEFAULT NULL) RETURNS SETOF text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT r.privilege || CASE WHEN r.column_name <> '' THEN format(' (%I)', r.column_name) ELSE '' END || ' on '

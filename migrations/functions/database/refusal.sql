@@ -1,8 +1,8 @@
 -- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
--- context. All other functions call refuse() or app_id(), which add a second line. app_id() itself, which only the program calls,
--- is the exception.
+-- context. All other functions call refuse() or app_id(), which add a second line. carillon_app may call app_id() too, but only the
+-- program does.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(
@@ -20,7 +20,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
                 THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
                 WITH ORDINALITY AS c(letter, place)),
-            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
+            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty string' END)),
         hint, argument, code)::carillon.refusal
 $$;
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1024 $$;
 COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
 
--- Others would break what computes with them. PostgreSQL inlines the function.
+-- Later calculations would fail with times outside these years. PostgreSQL inlines the function.
 CREATE OR REPLACE FUNCTION carillon.is_usual(at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT at OPERATOR(pg_catalog.>=) pg_catalog.timestamptz '2000-01-01 00:00:00Z'
@@ -21,7 +21,7 @@ LANGUAGE sql IMMUTABLE AS $$
         m.content_available, m.mutable_content, m.category, m.thread_id, m.extra, m.aps, m.interruption_level,
         m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date) > 0
 $$;
-COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument is given of which a payload is built.';
+COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument from which a payload is built is given.';
 
 CREATE OR REPLACE FUNCTION carillon.payload_field_names() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
@@ -31,7 +31,7 @@ $$;
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 
 -- Looks for the bytes of the topic in the first certificate of a PEM text. The bytes of a longer topic that contains it may be
--- found instead, so true means no more than that the push may be tried.
+-- found instead, so true means only that the push may be attempted.
 CREATE OR REPLACE FUNCTION carillon.names_topic(certificate text, topic text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.names_topic IS
-    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none, or is none.';
+    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
 
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
@@ -68,7 +68,7 @@ BEGIN
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
     END IF;
-    -- Apple's way to say that a push is not stored.
+    -- The epoch is Apple's way to say that a push is not to be stored.
     IF NOT carillon.is_usual(m.expires_at) AND m.expires_at <> timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time from the year 2000 to 2200, or 1970-01-01 00:00:00 UTC',
             quote_literal(m.expires_at),
@@ -127,7 +127,7 @@ BEGIN
         END IF;
     END IF;
     IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
-        RETURN carillon.refusal('reference', format('text of %s bytes at most', carillon.most_reference_bytes()),
+        RETURN carillon.refusal('reference', format('text of at most %s bytes', carillon.most_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
     IF NOT carillon.is_usual(m.run_at) THEN
@@ -260,14 +260,14 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
 
--- Apple accepts such a push, and the device shows nothing and wakes nobody. Other push types have contents of their own.
+-- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own.
 CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
         AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
             whole #>> '{aps,content-available}') = 0
 $$;
-COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a payload has nothing that a device does something with.';
+COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ignore a payload.';
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
@@ -336,7 +336,7 @@ BEGIN
     WHERE json_typeof(g.whole) IS DISTINCT FROM 'object' ORDER BY g.place LIMIT 1;
     IF FOUND THEN
         refusal := carillon.refusal('payloads', 'JSON objects',
-            format('%s at position %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty text'), wrong.place), NULL,
+            format('%s at position %s', coalesce(nullif(left(wrong.payload, 40), ''), 'an empty string'), wrong.place), NULL,
             CASE WHEN wrong.is_malformed THEN '22P02' ELSE '22023' END);
         RETURN;
     END IF;

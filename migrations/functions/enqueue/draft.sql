@@ -97,7 +97,7 @@ BEGIN
                     ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
                     ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
                 ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
-            CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
+            CASE WHEN m.payload IS NULL THEN 'a value for a payload of ' ELSE 'a payload of ' END
                 || carillon.payload_size(made.push_type, protocol),
             CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
         RETURN made;

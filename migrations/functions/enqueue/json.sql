@@ -9,7 +9,7 @@ EXCEPTION
         RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns a text as JSON, or null if it is not JSON.';
+COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns text as JSON, or null if it is not JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.jsonb_or_null(value text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -21,7 +21,7 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION carillon.jsonb_or_null IS
-    'Internal: returns a text as jsonb, or null if it is not JSON or jsonb cannot store it.';
+    'Internal: returns text as jsonb, or null if it is not JSON or jsonb cannot store it.';
 
 -- A driver may send JSON as text. Malformed JSON must not become a plain alert: the device would show braces and quotes.
 CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETURNS carillon.refusal

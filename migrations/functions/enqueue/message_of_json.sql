@@ -39,16 +39,16 @@ BEGIN
                 NULL;  -- the refusal below says what it takes
         END;
         RETURN carillon.refusal(member.key, CASE
-                WHEN member.key IN ('alert', 'payload') THEN 'a text or an object'
+                WHEN member.key IN ('alert', 'payload') THEN 'a string or an object'
                 WHEN member.key = 'payloads' THEN 'an array of objects'
-                WHEN member.type = 'text[]'::regtype THEN 'an array of texts'
+                WHEN member.type = 'text[]'::regtype THEN 'an array of strings'
                 WHEN member.type = 'bigint'::regtype THEN 'a whole number'
                 WHEN member.type = 'double precision'::regtype THEN 'a number'
                 WHEN member.type = 'boolean'::regtype THEN 'true or false'
                 WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
                 WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
-                ELSE 'a text' END,
-            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+                ELSE 'a string' END,
+            member.value::text, 'docs/enqueue.md says what each argument takes.');
     END LOOP;
     RETURN NULL;
 END
@@ -182,7 +182,7 @@ BEGIN
         SELECT d.message_id, d.request INTO id, earlier FROM carillon.dedupe d
         WHERE d.app_id = target AND d.key = m.dedupe_key;
         IF earlier <> content THEN
-            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key and another body', id),
+            RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('message %s has this key and a different body', id),
                 HINT = 'Send each message with its own key.';
         END IF;
     ELSIF content IS NOT NULL THEN
@@ -203,7 +203,7 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF cardinality(m.tokens) > most THEN
-        refusal := carillon.refusal('tokens', format('%s device tokens at most', most), cardinality(m.tokens)::text);
+        refusal := carillon.refusal('tokens', format('at most %s device tokens', most), cardinality(m.tokens)::text);
         PERFORM carillon.refuse(refusal);
     END IF;
     m.lane := coalesce(m.lane, 0);

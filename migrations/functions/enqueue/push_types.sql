@@ -1,4 +1,4 @@
--- What Apple asks of each push type. The functions that check arguments and the worker's split() ask rules_of().
+-- What Apple requires of each push type. The functions that check arguments and the worker's split() call rules_of().
 
 -- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
 -- to channels: they are separate requests, with the push type liveactivity.
@@ -60,7 +60,7 @@ COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: returns the maximum siz
 
 CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT carillon.payload_limit(push_type, protocol) || ' bytes at most' || CASE
+    SELECT 'at most ' || carillon.payload_limit(push_type, protocol) || ' bytes' || CASE
         WHEN protocol = 'binary' THEN ' for the protocol binary'
         WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
 $$;

@@ -33,7 +33,7 @@ COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a messa
 
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index holds it. The planner expects no row to match (expires_at > now()) IS NOT FALSE.
+-- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
 CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE

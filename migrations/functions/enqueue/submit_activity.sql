@@ -137,7 +137,7 @@ BEGIN
                         ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
                         ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
                     ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
-                'what makes a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
+                'a value for a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
         END IF;
     END IF;
     IF refusal.hint IS NOT NULL THEN

@@ -89,7 +89,7 @@ BEGIN
             || substr(made.payload, 9);
         size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
         IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
-            refusal := carillon.refusal('content_state', 'what makes a payload of ' || carillon.payload_size('channel'),
+            refusal := carillon.refusal('content_state', 'a value for a payload of ' || carillon.payload_size('channel'),
                 format('one of %s bytes', size), NULL, '54000');
         END IF;
     END IF;

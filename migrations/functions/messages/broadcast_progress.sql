@@ -37,9 +37,9 @@ BEGIN
         refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
             'Workers delete results after --retention.', 'P0002');
     ELSIF cardinality(apps) > 1 THEN
-        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', coalesce((
             SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
-            WHERE a.id = ANY (apps)));
+            WHERE a.id = ANY (apps)), 'These apps have been removed: carillon.results has their counts by app_id.'));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,

@@ -266,7 +266,7 @@ CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
-COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Same as cancel.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Cancels a message exactly as cancel does.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, on_behalf_of text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -276,5 +276,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_message IS
-    'Cancels what has not been sent of a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
+    'Cancels a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
     'audit.';

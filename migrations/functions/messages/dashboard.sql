@@ -1,4 +1,4 @@
--- Functions for dashboards. A page may show every app, so each function stops after a number of rows, however many there are.
+-- Functions for dashboards. A page may show every app, so each function stops after a fixed number of rows.
 
 -- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
@@ -29,7 +29,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns the number of ready jobs of an app: exact up to most, estimated beyond. depth_is says which it is.';
+    'Returns the number of ready jobs of an app: exact up to the argument most, an estimate above it. depth_is says which.';
 
 -- One more than most: counting stopped there, and the estimate was no higher.
 CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
@@ -37,7 +37,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
     SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
 $$;
 COMMENT ON FUNCTION carillon.depth_is IS
-    'Says whether a depth from queue_depth is exact, a lower bound (at least) or an estimate (about).';
+    'Returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
@@ -46,7 +46,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
 $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns the number of scheduled jobs of an app, including retries. Counting stops at most.';
+    'Returns the number of scheduled jobs of an app, including retries. Counting stops at the argument most.';
 
 -- next_due() reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
@@ -65,7 +65,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
 $$;
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next, including retries, of one app or of all apps, among the first depth jobs after a time.';
+    'Returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most depth jobs.';
 
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
@@ -138,7 +138,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Returns the Live Activities that end last: whether an update waits, the last update sent with its timestamp, and when the '
+    'Returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and when the '
     'activity ends.';
 
 -- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.

@@ -187,7 +187,7 @@ $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS
     'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
--- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; most_outcomes() at most.
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; at most most_outcomes().
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
 ) RETURNS jsonb

@@ -167,7 +167,7 @@ BEGIN
     IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(requeue_failures.app);
     ELSIF since <= interval '0' OR since > interval '100 years' THEN
-        refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
+        refusal := carillon.refusal('since', 'an interval above 0 and at most 100 years',
             quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
         -- A reason selects failures; it is not consent to send them twice.

@@ -53,8 +53,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures that requeue_step or dismiss_step would take among the first depth failures of an app between two '
-    'times; is_all is true if there are no others.';
+    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most depth '
+    'failures; is_all is true if there are no more.';
 
 CREATE OR REPLACE FUNCTION carillon.requeue_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
@@ -77,7 +77,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_step IS
-    'Requeues failed pushes of an app, as requeue_failures does, among the first depth failures between two times. Returns '
+    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most depth failures. Returns '
     'their number and the time to continue from, which is null when done. Recorded in audit.';
 
 -- Dismissed failures are kept; they are only no longer shown as needing action.
@@ -103,5 +103,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app as needing no action, among the first depth failures between two times: dashboards hide them, and '
-    'bulk requeues leave them out. Returns the same as requeue_step. Recorded in audit.';
+    'Marks failures of an app between two times as needing no action. Reads at most depth failures. Dashboards hide them, and '
+    'bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';

@@ -2,7 +2,7 @@
 -- added. Such a job never blocks others. The worker calls settle_unrecorded() when settle() fails; functions that move jobs call
 -- fail_jobs() for jobs that they have already deleted from their tables.
 
--- Transient are errors of connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
+-- These errors are transient: connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
 -- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
 -- recur. PostgresError.isTransient adds what concerns only a connection.
 CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
@@ -12,7 +12,7 @@ $$;
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
 -- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
--- about it: the statement fails as a whole, and is repeated once they are mended. If a trigger raises them, they are refusals: its
+-- about it: the statement fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its
 -- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
 -- other words of a context depend on lc_messages.
 CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean

@@ -1,5 +1,5 @@
--- Finds the jobs that were cancelled while they were in flight or scheduled. Whoever returns jobs to the queue calls
--- find_cancelled() before: settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim goes on.
+-- Finds the jobs that were cancelled while they were in flight or scheduled. A function that returns jobs to the queue first calls
+-- find_cancelled(): settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim stays in flight.
 --
 -- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
 

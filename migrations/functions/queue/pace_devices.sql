@@ -1,4 +1,4 @@
--- Paces the background pushes of apps with max_per_device. Each push has one slot, the time at which it was or will be sent. So no
+-- Paces the background pushes of apps with max_per_device. Each push has one slot: the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
 -- A worker calls pace_devices() for the background pushes of each claim before it sends them. It locks the row of inflight, then

@@ -1,5 +1,5 @@
 -- Moves jobs that are due from scheduled to messages. Workers call promote() when they look for jobs. It locks rows of scheduled
--- and skips those that are locked; for everything else it waits 10 ms at most.
+-- and skips those that are locked; for everything else it waits at most 10 ms.
 
 -- delay_jobs() updates the rows in place, so that a session waiting to delete them still finds them. Jobs stay due if PostgreSQL
 -- refuses the update or the table is locked.

@@ -1,4 +1,4 @@
--- Releases claims of which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
+-- Releases claims from which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
 -- longer send, because it is stopping or the app was paused, and for stray claims. It locks app by app, as find_cancelled() and
 -- return_uncancelled() do.
 
@@ -32,4 +32,4 @@ BEGIN
     RETURN released;
 END
 $$;
-COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims of which nothing was sent; returns the number of their jobs.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims from which nothing was sent; returns the number of their jobs.';

@@ -42,7 +42,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
 
--- No two jobs of insert_jobs() have the same id. A job that PostgreSQL refuses fails, so that it does not block the others. An
+-- The jobs passed to insert_jobs() have distinct ids. A job that PostgreSQL refuses fails, so that it does not block the others. An
 -- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -112,7 +112,7 @@ COMMENT ON FUNCTION carillon.insert_jobs IS
     'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
     'or failed.';
 
--- No two jobs of return_jobs() have the same id. A job whose id is in use gets a new one. It pins no search_path, because that
+-- The jobs passed to return_jobs() have distinct ids. A job whose id is in use gets a new one. It pins no search_path, because that
 -- would slow each call: its names have schemas, as after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -155,7 +155,7 @@ $$;
 COMMENT ON FUNCTION carillon.end_as_cancelled IS
     'Internal: ends jobs that are not sent, because they were cancelled or superseded.';
 
--- No two jobs of return_uncancelled() have the same id.
+-- The jobs passed to return_uncancelled() have distinct ids.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
 RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

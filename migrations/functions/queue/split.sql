@@ -20,7 +20,7 @@ LANGUAGE sql IMMUTABLE AS $$
         ELSE token END
 $$;
 COMMENT ON FUNCTION carillon.shortened_token IS
-    'Internal: returns a text that is too long to be a token, shortened to its beginning and a hash.';
+    'Internal: returns a string that is too long to be a token, shortened to its beginning and a hash.';
 
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

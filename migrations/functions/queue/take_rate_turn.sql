@@ -15,7 +15,7 @@ BEGIN
     IF takes IS NULL THEN
         RETURN 0;
     END IF;
-    -- A crash may lose the turns of its last moments. The next ones can then begin while pushes of those are still being sent.
+    -- A crash may lose the most recent turns. New ones may then begin while pushes of the lost ones are still being sent.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
     IF begins IS NULL THEN

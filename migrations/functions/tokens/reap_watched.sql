@@ -75,7 +75,7 @@ COMMENT ON FUNCTION carillon.prepared_statements IS
 -- is off, any deferrable trigger may be pending.
 CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    VALUES ('changed settings of the session: SET belongs into the definition of its function', session_state.path || (
+    VALUES ('changed settings of the session: put SET in the definition of its function', session_state.path || (
             SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
         ('left a cursor open that outlives the transaction', (
@@ -87,7 +87,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
             WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
-        ('would run at the commit, with the rights of the worker: it must not be DEFERRABLE', (
+        ('would run at commit, with the rights of the worker: it must not be DEFERRABLE', (
             SELECT sum(CASE WHEN current_setting('track_counts')::boolean
                 THEN (t.tgtype & 4) * pg_stat_get_xact_tuples_inserted(t.tgrelid)
                     + (t.tgtype & 8) * pg_stat_get_xact_tuples_deleted(t.tgrelid)

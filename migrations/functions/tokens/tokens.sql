@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 
--- invalid_token() shows both ends of a long text, and the first character that is not a hex digit.
+-- invalid_token() shows both ends of a long string, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -18,7 +18,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
             ', which has ' || nullif(length(token), 0) || ' digits', '')
     FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
 $$;
-COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a text that is not a device token.';
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a string that is not a device token.';
 
 CREATE OR REPLACE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT places bigint[], OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -102,7 +102,7 @@ BEGIN
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
             WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
-            WHEN octet_length(register_token.owner) > 2048 THEN carillon.refusal('owner', 'text of 2048 bytes at most',
+            WHEN octet_length(register_token.owner) > 2048 THEN carillon.refusal('owner', 'text of at most 2048 bytes',
                 quote_literal(left(register_token.owner, 40)) || '… (' || octet_length(register_token.owner) || ' bytes)',
                 'Pass an id of your own, such as the number of a user.')
             ELSE carillon.refusal('expires_at',
@@ -153,13 +153,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         WHEN chosen IS NULL THEN carillon.unknown_app(app)
         WHEN num_nonnulls(token, owner) <> 1 THEN carillon.refusal('token',
             'a device token, or null if owner is given', CASE WHEN token IS NULL THEN 'neither' ELSE 'both' END,
-            'With an owner, all of its tokens are chosen.')
+            'An owner selects all of its tokens.')
         WHEN token IS NOT NULL AND carillon.token(token) IS NULL THEN carillon.refusal('token',
             'a device token of 2 to 512 hex digits, an even number of them', carillon.invalid_token(token),
             'Write each byte of the token as two hex digits, without spaces.') END
 $$;
 COMMENT ON FUNCTION carillon.check_choice IS
-    'Internal: returns the refusal of a token or an owner whose tokens are chosen; null if they are valid.';
+    'Internal: returns the refusal of the arguments token and owner, one of which must be given; null if they are valid.';
 
 -- unregister_token() runs as its owner, and asks for the caller's apps: see rights.sql.
 CREATE OR REPLACE FUNCTION carillon.unregister_token(app text, token text DEFAULT NULL, owner text DEFAULT NULL) RETURNS bigint

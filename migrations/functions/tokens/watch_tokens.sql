@@ -1,4 +1,4 @@
--- The application's tables from which feedback passes also delete. The owner of the schema calls watch_tokens() and
+-- Watches the application's own tables, from which feedback passes also delete. The owner of the schema calls watch_tokens() and
 -- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
@@ -25,7 +25,7 @@ BEGIN
             'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
                 'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
         ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
-            'the name of a column that holds the app''s name or id', 'Leave it out if all rows are of one app.')
+            'the name of a column that holds the app''s name or id', 'Leave it out if all rows belong to one app.')
     ) v (argument, name, types, takes, hint) LOOP
         CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
         SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a

@@ -6,9 +6,9 @@ extension Command {
         "adopt",
         summary: "Let workers send from this copy of a database.",
         discussion:
-            "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueuing "
+            "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueueing "
             + "over HTTP refuse such a copy until the owner of the schema adopts it. A cloned disk and a base backup are refused "
-            + "only if the original has a name (--installation). Shows both places and what waits here, and asks first, unless "
+            + "only if the original has a name (--installation). Shows both databases and what waits here, and asks first, unless "
             + "--yes is given. A promoted standby needs no adoption.",
         options: [.installation, .expireBefore, .yes, .database],
         examples: ["carillon adopt", "carillon adopt --expire-before now", "carillon adopt --installation production"],
@@ -55,7 +55,7 @@ private struct AdoptCommand: Sendable {
             self.here = "the database \(here) (\(try rows.string(0, "database").visible)) of the cluster \(hereCluster)"
             name = try rows.stringIfPresent(0, "name")
             isHome = (home, homeCluster) == (here, hereCluster)
-            let oldest = try rows.timestampIfPresent(0, "oldest").map { "; the oldest is of \(TimeText.seconds($0))" }
+            let oldest = try rows.timestampIfPresent(0, "oldest").map { "; the oldest is from \(TimeText.seconds($0))" }
             jobs =
                 "Here wait \(Counted.text(try rows.int64(0, "ready"), "ready job")), "
                 + "\(Int(try rows.int64(0, "scheduled")).grouped) scheduled and "
@@ -89,11 +89,11 @@ private struct AdoptCommand: Sendable {
         let console = invocation.console
         let places = try await connection.query(Self.places) { rows in try Places(rows) }
         if places.isHome, expireBefore == nil, name ?? places.name == places.name {
-            console.print("Pushes are sent from this database already.")
+            console.print("Pushes are already sent from this database.")
             return .done
         }
         if !places.isHome {
-            console.print("Until now, pushes are sent from \(places.home).")
+            console.print("So far, pushes have been sent from \(places.home).")
             console.print("This is \(places.here).")
         }
         console.print(places.jobs)
@@ -101,7 +101,7 @@ private struct AdoptCommand: Sendable {
         let expired = try await connection.query(Self.adopt, Parameters(name, expireBefore)) { rows in
             try rows.int64(0, 0)
         }
-        console.print("Pushes are sent from this database now.")
+        console.print("Pushes are now sent from this database.")
         if expireBefore != nil {
             console.print(
                 "\(Counted.text(expired, "job expires", "jobs expire")): workers end them without sending them."
@@ -114,10 +114,10 @@ private struct AdoptCommand: Sendable {
         let expiring =
             expireBefore.map { time in
                 time == .max
-                    ? "All jobs that wait expire."
+                    ? "All waiting jobs expire."
                     : "Jobs enqueued before \(TimeText.seconds(time)) expire, and all others are sent."
             }
-            ?? "All jobs that wait are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older jobs."
+            ?? "All waiting jobs are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older jobs."
         return "Workers send from this database. \(expiring)"
     }
 }

@@ -63,7 +63,7 @@ struct AppOptions {
         if settings.isChosen(.reapBadTokens) { app.reapBadTokens = settings.isOn(.reapBadTokens) }
         if settings.isChosen(.keepUniqueIDs) { app.keepUniqueIDs = settings.isOn(.keepUniqueIDs) }
         if settings.isChosen(.collapseUnknown) { app.collapseUnknown = settings.isOn(.collapseUnknown) }
-        // A trust root belongs to a gateway that is set.
+        // A root certificate belongs to a gateway that is set.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil && app.channelGateway == nil
         app.gatewayCA = gatewayCA ?? (hasNone || isCleared(.gatewayCA) ? nil : app.gatewayCA)
     }
@@ -97,7 +97,7 @@ struct AppOptions {
         for mismatch in credential?.mismatches(with: app) ?? [] { console.warn(mismatch) }
         guard app.protocol == .binary, app.gateway == nil else { return }
         console.warn(
-            "Apple has switched the binary protocol off, so the app \(app.name) sends nothing: give it a gateway that speaks "
+            "Apple has switched off the binary protocol, so the app \(app.name) sends nothing: give it a gateway that speaks "
                 + "the protocol (--gateway), or set --protocol http2."
         )
     }

@@ -7,8 +7,8 @@ extension Command {
         summary: "Remove an app that has nothing left to send, and its tokens.",
         discussion:
             "Says what is deleted with the app, and asks first, unless --yes is given. An app with messages that wait or "
-            + "are in flight is not removed: wait until they are sent, or cancel them; the error has the statement. An app that workers serve is "
-            + "not removed: pause the app or stop the workers. Results and failures remain.",
+            + "are in flight is not removed: wait until they are sent, or cancel them; the error shows the statement. An app that workers are serving is "
+            + "not removed either: pause it or stop the workers. Results and failures remain.",
         arguments: [Argument("NAME", "The app.")],
         options: [.yes, .database],
         run: { invocation in

@@ -58,7 +58,7 @@ enum CheckStatements {
         "check_open_isolation",
         """
         SELECT h.hole, r.roles FROM (
-            SELECT 'row security is off on carillon.' || c.relname AS hole FROM pg_class c
+            SELECT 'row-level security is off on carillon.' || c.relname AS hole FROM pg_class c
             WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
                 AND c.relname = ANY (carillon.guarded_tables())
             UNION ALL

@@ -161,7 +161,7 @@ struct DatabaseChecks {
         return .warning(
             "isolation",
             role.map { "The role \($0), limited to the app \(app), lost carillon_tenant and can do nothing\(more)." }
-                ?? "A role that was limited to the app \(app) was dropped\(more): row security stays on for it.",
+                ?? "A role that was limited to the app \(app) was dropped\(more): row-level security stays on for it.",
             remedy: "Have the schema's owner run \(command)."
         )
     }
@@ -258,9 +258,9 @@ struct DatabaseChecks {
         return .warning(
             "vacuum",
             "Vacuum cannot remove what the last \(Counted.text(oldest.transactions, "transaction")) deleted: "
-                + "\(oldest.what) keeps it\(since).",
+                + "\(oldest.what) has prevented it\(since).",
             remedy:
-                "End it, by SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
+                "End it with SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
                 + "set idle_in_transaction_session_timeout."
         )
     }

@@ -63,7 +63,7 @@ struct GatewayChecks {
     private static func remedy(of error: PushError) -> String {
         switch error.code {
         case .untrusted:
-            "Its certificate is from no authority that this machine trusts: is it the right host? A private gateway needs gateway_ca."
+            "Its certificate was not issued by an authority that this machine trusts: is it the right host? A private gateway needs gateway_ca."
         case .refused: "The gateway refuses the credential: import one that is valid."
         case .notHTTP2: "Something else answers there: check the host, the port, and any proxy between."
         default: "Check the host, the port, and any firewall between: TCP to port 443 or 2197 must be open."

@@ -22,12 +22,12 @@ struct WorkerCheck {
                 "workers",
                 "\(Self.names(of: silent)) missed two heartbeats or more.",
                 remedy:
-                    "If the worker was killed, others take over its claims once its lease has ended. Start another if none runs."
+                    "If the worker was killed, others take over its claims once its lease has ended. Start another if none is running."
             )
         }
         return .ok(
             "workers",
-            workers.isEmpty ? "No worker runs." : "\(Counted.text(Int64(workers.count), "worker")) alive."
+            workers.isEmpty ? "No worker is running." : "\(Counted.text(Int64(workers.count), "worker")) alive."
         )
     }
 

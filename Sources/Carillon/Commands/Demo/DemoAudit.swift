@@ -45,7 +45,7 @@ struct DemoAudit: JSONConvertible {
                     && recorded.stillPending == 0
             ),
             Check(
-                sentence: "the gateway took each good token exactly once (\(plan.expectedSent.grouped) tokens)",
+                sentence: "the gateway accepted each good token exactly once (\(plan.expectedSent.grouped) tokens)",
                 holds: recorded.sent == plan.expectedSent && everyTokenWasSeenAsPlanned
             ),
             Check(

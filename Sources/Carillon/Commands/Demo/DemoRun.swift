@@ -27,7 +27,7 @@ struct DemoRun: Sendable {
         }
         let elapsed = MonotonicInstant.now - start
         if wantsJSON { console.print(json: audit.json) } else { console.output.write(audit.text(for: console.output)) }
-        say("It took \(elapsed.secondsText) s in all, and what was started has been stopped.")
+        say("It took \(elapsed.secondsText) s in total, and everything that was started has been stopped.")
         return audit.holds ? .done : .failed
     }
 
@@ -51,7 +51,7 @@ struct DemoRun: Sendable {
         }
         let elapsed = MonotonicInstant.now - begin
         let perSecond = Double(plan.messages) / max(elapsed.seconds, 0.001)
-        say("They are through after \(elapsed.secondsText) s: \(Int(perSecond).grouped) pushes a second.")
+        say("They finished after \(elapsed.secondsText) s: \(Int(perSecond).grouped) pushes a second.")
         var recorded = try await database.recorded()
         recorded.retried = ended.retried
         var answered = DemoAudit.Answered()

@@ -91,7 +91,7 @@ final class DemoWorkers: Sendable {
                 before = ended + totals.retried
                 lastMove = .now
             } else if MonotonicInstant.now - lastMove > .seconds(30) {
-                throw CommandError(.failed, "Nothing has moved for 30 s: \(ended) of \(count) pushes have ended.")
+                throw CommandError(.failed, "There was no progress for 30 s: \(ended) of \(count) pushes have ended.")
             }
             try await loop.sleep(for: .milliseconds(50))
         }

@@ -7,7 +7,7 @@ struct PrivateServers: Sendable {
     /// What the simulator answers in `carillon try` and `carillon demo --web`: the first digits of a token decide.
     static let answers = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
     static let answersText =
-        "Tokens that begin with dead are answered 410, those with bad 400, and those with 503 twice 503"
+        "Tokens that begin with dead get 410, those with bad get 400, and those with 503 get 503 twice and then 200"
 
     let configuration: SimulatorConfiguration
     let console: Console
@@ -33,7 +33,7 @@ struct PrivateServers: Sendable {
         } catch  where Task.isCancelled {
             // Interrupted: everything has been stopped.
         }
-        console.note("What was started has been stopped.")
+        console.note("Everything that was started has been stopped.")
         return .done
     }
 }

@@ -57,13 +57,13 @@ struct TryRun: Sendable {
         do {
             hold = try await messages.holds()
         } catch {
-            console.note("Why pushes wait cannot be read: \(error)")
+            console.note("The reasons why pushes wait could not be read: \(error)")
         }
         await workers.end()
         do {
             if let left = try await messages.left(becauseOf: hold) { console.note(left) }
         } catch {
-            console.note("What has not ended cannot be read: \(error)")
+            console.note("The messages that have not ended could not be read: \(error)")
         }
     }
 

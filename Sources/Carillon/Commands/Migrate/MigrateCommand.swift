@@ -43,7 +43,7 @@ extension Command {
         "migrate down",
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
-            "Also drops all functions and views: afterwards, run 'carillon migrate up' of the version that is to continue. "
+            "Also drops all functions and views: afterwards, run 'carillon migrate up' with the version that you want to use. "
             + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
@@ -82,7 +82,7 @@ extension Command {
                 .failed,
                 "\(Counted.text(Int64(workers.count), "worker is", "workers are")) still alive: "
                     + "\(workers.prefix(3).joined(separator: ", ")).",
-                hint: "Stop all workers first, by SIGTERM. 'carillon status' lists them."
+                hint: "Stop all workers first, with SIGTERM. 'carillon status' lists them."
             )
         }
         let tables = loss.tables.map { "\($0.name) (\(Counted.text($0.rows, "row")))" }

@@ -11,7 +11,7 @@ extension Command {
         discussion:
             "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
             + "restart. 'provision' adds an app with its certificate; with --replace-credentials, it also replaces a "
-            + "certificate by a newer one. "
+            + "certificate with a newer one. "
             + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
             + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
             + "--host names another address and there is an access token, which clients pass as a password "

@@ -11,7 +11,7 @@ extension Command {
             "Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass "
             + "it to 'app add --gateway-ca'. With --state, later starts have the same root certificate. Accepts any "
             + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
-            + "--channel-port, it also manages the channels of Live Activities, and takes broadcasts to them on "
+            + "--channel-port, it also manages the channels of Live Activities, and accepts broadcasts to them on "
             + "--port. With --binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with "
             + "certificates only. With --feedback-port, it is also the legacy feedback service: the first client "
             + "with a certificate for a topic gets the tokens of that topic that were answered with 410. "
@@ -21,7 +21,7 @@ extension Command {
             .state,
             .pedantic, .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams,
             .http,
-            .environment.help("The environment of Apple that it simulates."),
+            .environment.help("The Apple environment that it simulates."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
         examples: [

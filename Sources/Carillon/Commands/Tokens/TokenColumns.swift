@@ -37,7 +37,7 @@ struct TokenColumns: Equatable {
             let isToken = TokenText.read(record[0], into: &digits) == nil
             guard columns.count > 1, columns.allSatisfy(Self.isName), !isToken else { return nil }
             throw TokenFileError(
-                "its header names no column 'token', but: \(words.joined(separator: ", ")). The columns that are read are "
+                "its header has no column 'token', only: \(words.joined(separator: ", ")). The columns that are read are "
                     + "token, last_update, owner and kind."
             )
         }

@@ -126,7 +126,7 @@ struct TokenReader {
             let reason =
                 hasHeader
                 ? "\(count), where the header has \(columns.count.upperBound)"
-                : "\(count), where there should be a token, perhaps its last_update, and perhaps its owner"
+                : "\(count), where a token is expected, optionally followed by its last_update and its owner"
             return refusal(of: record, reason, nil)
         }
         if let reason = TokenText.read(record[columns.token], into: &digits) {
@@ -159,9 +159,9 @@ struct TokenReader {
     /// PostgreSQL would reject the whole batch for it.
     private static func problem(ofOwner bytes: ArraySlice<UInt8>) -> String? {
         if bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
-        if bytes.contains(0) { return "the owner has a NUL in it" }
+        if bytes.contains(0) { return "the owner contains a NUL character" }
         if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
-        return "the owner is not written in UTF-8"
+        return "the owner is not valid UTF-8"
     }
 
     private func refusal(of record: CSVRecord, _ reason: String, _ culprit: Int?) -> RefusedLine {

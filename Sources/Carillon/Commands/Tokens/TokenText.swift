@@ -20,7 +20,7 @@ enum TokenText {
         }
         for byte in text {
             if isPrintedData, byte == UInt8(ascii: " ") { continue }
-            guard let digit = DeviceToken.digit(byte) else { return "the token has characters that are no hex digits" }
+            guard let digit = DeviceToken.digit(byte) else { return "the token has characters that are not hex digits" }
             digits.append(digit)
         }
         if digits.isEmpty { return "there is no token" }

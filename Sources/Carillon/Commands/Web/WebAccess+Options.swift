@@ -16,7 +16,7 @@ extension WebAccess {
         for text in [password, operatorPassword] {
             if let text, text.utf8.count < Self.shortest {
                 throw UsageError(
-                    "A password has \(Self.shortest) characters at least: make one with 'openssl rand -base64 18'."
+                    "A password must have at least \(Self.shortest) characters: make one with 'openssl rand -base64 18'."
                 )
             }
         }

@@ -6,8 +6,8 @@ extension Command {
         "web",
         summary: "Serve a dashboard: what waits, what was sent, what failed and why.",
         discussion:
-            "Serves pages for a browser, and the same as JSON for requests with 'Accept: application/json'. "
-            + "Reading needs a login with the role carillon_reader; a standby will do. People who are allowed by "
+            "Serves pages for browsers, and the same data as JSON for requests with 'Accept: application/json'. "
+            + "Reading requires a login with the role carillon_reader; a standby suffices. People who are allowed by "
             + "--operator-password-file, --local-changes or --operator can pause apps, set limits, cancel, requeue "
             + "and send test pushes; for this, the login also needs the role carillon_operator, and carillon.audit "
             + "records each change. With that role, programs can also enqueue by POST /messages. Listens on this "

@@ -22,7 +22,7 @@ extension WorkerOptions {
         lease = settings.duration(.lease)
         drainTimeout = settings.duration(.drainTimeout)
         settleAfter = settings.duration(.settleAfter)
-        // Some answers may take twice the time-out: the wait for a connection has one of its own.
+        // Some answers may take twice the timeout: the wait for a connection has one of its own.
         stuckAfter = .seconds(60) + settings.duration(.requestTimeout) * 2
         retry = RetryPolicy(base: settings.duration(.retryBase), cap: settings.duration(.retryCap))
         idleTimeout = settings.duration(.idleTimeout)

@@ -69,7 +69,7 @@ private struct Reader: ~Copyable {
         case "double":
             let text = try content().trimmed
             guard let number = Self.double(text) else {
-                throw error("<double> takes a finite number, and not '\(text.prefix(40))'")
+                throw error("<double> takes a finite number, not '\(text.prefix(40))'")
             }
             return .double(number)
         case "dateTime.iso8601":
@@ -83,7 +83,7 @@ private struct Reader: ~Copyable {
             return .none
         case "array": return .array(try array())
         case "struct": return .structure(try members())
-        default: throw error("<\(type)>, which is no type of a value")
+        default: throw error("<\(type)>, which is not a type of value")
         }
     }
 
@@ -95,7 +95,7 @@ private struct Reader: ~Copyable {
 
     private mutating func scalar<Value>(_ type: String, _ parse: (String) -> Value?) throws(XMLError) -> Value {
         let text = try content().trimmed
-        guard let value = parse(text) else { throw error("<\(type)> with a content of another type") }
+        guard let value = parse(text) else { throw error("<\(type)> with content of another type") }
         return value
     }
 
@@ -146,7 +146,7 @@ private struct Reader: ~Copyable {
     }
 
     private func checked(_ text: String) throws(XMLError) -> String {
-        guard text.isCheapToCompare else { throw error("over 128 accents in a row") }
+        guard text.isCheapToCompare else { throw error("more than 128 combining characters in a row") }
         return text
     }
 

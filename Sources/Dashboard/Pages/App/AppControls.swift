@@ -27,7 +27,7 @@ struct AppControls {
         }
         ActionForm.html(Link("apps", app.name, "limits"), viewer, class: "filters") {
             ActionForm.field(
-                "Pushes a second, at most",
+                "Maximum pushes per second",
                 "max_rate",
                 value: settings.maxRate.map(String.init),
                 type: "number",
@@ -35,7 +35,7 @@ struct AppControls {
                 note: "no limit"
             )
             ActionForm.field(
-                "Attempts, at most",
+                "Maximum attempts",
                 "max_attempts",
                 value: String(settings.maxAttempts),
                 type: "number",

@@ -38,7 +38,7 @@ struct AppPageView: PageView {
             .init(
                 "Sent, two minutes",
                 Quantity.short(app.sentLastMinute),
-                note: "the running one and the one before",
+                note: "this minute and the previous one",
                 mark: .good
             ),
             .init(
@@ -128,12 +128,12 @@ struct AppPageView: PageView {
                 StateMark.ofCredential(app.credentialStatus).html(app.credentialStatus?.rawValue ?? "not checked yet")
             ),
             ("Credential expires", app.credentialEnd?.html),
-            ("Pushes a second", HTML(settings.maxRate.map { "\(Int($0).grouped) at most" } ?? "no limit")),
+            ("Pushes per second", HTML(settings.maxRate.map { "at most \(Int($0).grouped)" } ?? "no limit")),
             (
                 "Background pushes to a device",
-                HTML(settings.maxPerDevice.map { "\($0) an hour at most" } ?? "no limit")
+                HTML(settings.maxPerDevice.map { "at most \($0) an hour" } ?? "no limit")
             ),
-            ("Attempts", HTML("\(settings.maxAttempts) at most")),
+            ("Attempts", HTML("at most \(settings.maxAttempts)")),
             ("BadDeviceToken", HTML(settings.reapBadTokens ? "deletes the token" : "keeps the token")),
             ("Added", settings.createdAt.html),
             ("Last changed", settings.updatedAt.html)

@@ -13,7 +13,7 @@ struct CredentialsView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "The credentials that an app uses. Their certificates and keys cannot be read here; 'carillon credential list' shows "
+            "The credentials that apps use. Their certificates and keys cannot be read here; 'carillon credential list' shows "
                 + "those that no app uses too."
         }
         if credentials.isEmpty {

@@ -41,7 +41,7 @@ struct MessageView: PageView {
             .init("Expired", Quantity.short(Int64(message.ended.expired))),
             .init("Cancelled", Quantity.short(Int64(message.ended.cancelled))),
             .init("Waiting", Quantity.short(Int64(message.waiting)), mark: message.waiting > 0 ? .attention : .quiet),
-            .init("Attempts", String(message.attempts ?? 0), note: "the most of one push")
+            .init("Attempts", String(message.attempts ?? 0), note: "the most for any push")
         ).html
         if viewer.mayChange, message.waiting > 0 {
             HTML(.p, .class("buttons")) {

@@ -16,7 +16,7 @@ import Testing
             for line in [
                 "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
                 "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
-                "ok       workers       No worker runs.",
+                "ok       workers       No worker is running.",
                 "ok       history",
                 "ok       gateway       localhost:",
             ] {

@@ -30,7 +30,10 @@ import Testing
                 try await shop.enqueue(3)
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
-                    let line = try await worker.line(containing: "met a lock that another session holds", on: loop)
+                    let line = try await worker.line(
+                        containing: "timed out on a lock that another session holds",
+                        on: loop
+                    )
                     let holder = "process \(pid) \(Self.nightly) has locked carillon.results"
                     #expect(line.contains(#""level":"warning""#) && line.contains("statement settle"), "\(line)")
                     #expect(line.contains(holder), "\(line)")
@@ -68,7 +71,10 @@ import Testing
             try await Self.holding(lock, in: shop) { pid, other in
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
-                    let line = try await worker.line(containing: "met a lock that another session holds", on: loop)
+                    let line = try await worker.line(
+                        containing: "timed out on a lock that another session holds",
+                        on: loop
+                    )
                     #expect(line.contains("process \(pid) (nightly, "), "\(line)")
                     #expect(line.contains("may have locked rows of carillon.certificates"), "\(line)")
                     try await other.script("COMMIT")

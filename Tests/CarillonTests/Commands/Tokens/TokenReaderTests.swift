@@ -74,7 +74,7 @@ import Testing
         #expect(reading.count == 2 && reading.error == nil)
         #expect(reading.refusedLines == [2, 4, 5, 6, 7, 8, 9, 10, 13])
         let reasons = [
-            "time zone", "no hex digits", "odd", "in the future", "longer than 2048", "quote", "NUL", "hex", "3",
+            "time zone", "not hex digits", "odd", "in the future", "longer than 2048", "quote", "NUL", "hex", "3",
             "future",
         ]
         for (refusal, reason) in zip(reading.refusals, reasons) {

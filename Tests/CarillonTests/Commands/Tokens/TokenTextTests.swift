@@ -18,9 +18,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "there is no token"), ("<>", "there is no token"), ("abc", "odd"), ("0x0a", "no hex digits"),
-        ("ab cd", "no hex digits"), ("ab-cd", "no hex digits"), ("é0", "no hex digits"), ("ab\0", "no hex digits"),
-        (String(repeating: "a", count: 514), "more than 512"), ("<ab", "no hex digits"),
+        ("", "there is no token"), ("<>", "there is no token"), ("abc", "odd"), ("0x0a", "not hex digits"),
+        ("ab cd", "not hex digits"), ("ab-cd", "not hex digits"), ("é0", "not hex digits"), ("ab\0", "not hex digits"),
+        (String(repeating: "a", count: 514), "more than 512"), ("<ab", "not hex digits"),
     ])
     func `anything else is none, and is told why`(text: String, reason: String) {
         let (token, found) = Self.read(text)

@@ -121,8 +121,8 @@ import Testing
         "level":"info","message":"The database is back."}
         "level":"warning","message":"A statement failed and will be tried again.","error":"disk full"}
         "level":"warning","message":"Statements keep failing and will be tried again.","error":"disk full","more_since_last":2}
-        "level":"warning","message":"A statement met a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":1,"held_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
-        "level":"warning","message":"A statement met a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":0,"held_by":[]}
+        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":1,"held_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
+        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":0,"held_by":[]}
         "level":"warning","message":"Other workers considered this worker dead and took over its jobs; it continues with another id.","worker":8}
         "level":"warning","message":"The outcome of a claim came too late to be recorded.","claim":5}
         "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","app":"shop","message":9,"error":"violates"}
@@ -150,21 +150,21 @@ import Testing
         "level":"debug","message":"A feedback pass found nothing to delete.","reaped":0,"by_app":{},"feedback":9,"seconds":1.0}
         "level":"info","message":"A feedback pass was interrupted; another will continue it.","reaped":1,"by_app":{"shop":1},"feedback":9,"seconds":1.0}
         "level":"error","message":"An app was paused: most of its pushes fail, probably because of its settings.","app":"shop","reason":"BadDeviceToken"}
-        "level":"info","message":"Apple has made a channel.","app_id":1,"reference":"r","channel":"c"}
+        "level":"info","message":"Apple has created a channel.","app_id":1,"reference":"r","channel":"c"}
         "level":"warning","message":"Apple created a channel after another worker had taken over the request; it will be removed.","app_id":1,"reference":"r","channel":"c"}
         "level":"warning","message":"The channels of an app could not be compared with Apple's list; the next attempt is in a day.","app_id":1,"error":"refused"}
         "level":"warning","message":"A channel cannot be created: fix the cause and request it again.","app_id":1,"reference":"r","error":"refused"}
         "level":"warning","message":"A request about a channel failed and will be repeated.","app_id":1,"reference":"r","error":"refused"}
         "level":"warning","message":"The channels of an app differ from Apple's list; 'carillon channel sync' lists them.","app":"shop","unknown":1,"missing":2,"removed":3}
         "level":"info","message":"Stopping: waiting for the answers to what was sent."}
-        "level":"warning","message":"Stopping at once: other workers can claim what is unsent."}
+        "level":"warning","message":"Stopping at once: other workers can claim the unsent jobs."}
         "level":"info","message":"The worker has ended."}
         "level":"error","message":"The database is in an older state than before: a backup was restored, or a standby was promoted that lacked the last changes. What was sent since that state may be sent again; docs/backup.md says what to do.","timeline":1,"lsn":"16/3000120","earlier_timeline":1,"earlier_lsn":"16/B374D848"}
         "level":"warning","message":"The database is on another timeline: a backup was restored, or a standby was promoted. If it lacked the last changes, what was sent since may be sent again.","timeline":2,"lsn":"0/2","earlier_timeline":1,"earlier_lsn":"0/1"}
         """#
 
     private static let text = #"""
-        warning A statement met a lock that another session holds, and will be tried again. error=timeout more_since_last=1 held_by=["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]
+        warning A statement timed out on a lock that another session holds, and will be tried again. error=timeout more_since_last=1 held_by=["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]
         error   Too many. app=shop kind=token_updates next_try_in=1m1s500ms
         warning Pushes fail for good because of their topic. app=shop topic=null status=400 reason=TopicMismatch pushes=5 sent=2 remedy=null
         error   Dead tokens could not be deleted from a watched table. error="no table"
