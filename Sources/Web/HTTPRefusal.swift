@@ -37,12 +37,11 @@ package struct HTTPRefusal: Sendable {
         400,
         "The address is not valid percent-encoded UTF-8, or has more than 128 combining characters in a row."
     )
-    static let costly = Refusal(
+    static let costly = HTTPRefusal(
         .malformed,
         400,
         "The head of the request has more than 128 combining characters in a row."
     )
-    static let costly = HTTPRefusal(.malformed, 400, "The head of the request has over 128 accents in a row.")
     /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
     /// seen.
     static let ambiguous = HTTPRefusal(
@@ -57,7 +56,7 @@ package struct HTTPRefusal: Sendable {
     static let interrupted = HTTPRefusal(.interrupted, 503, "This server is stopping.")
 
     static func tooLarge(limit bytes: Int) -> HTTPRefusal {
-        HTTPRefusal(.tooLarge, 413, "The body has more than \(bytes) bytes. Nothing of it was used.")
+        HTTPRefusal(.tooLarge, 413, "The body has more than \(bytes) bytes. None of it was used.")
     }
 
     /// - Parameter methods: the methods that the path accepts, as a list.

@@ -9,7 +9,7 @@ extension Command {
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
             "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
-            + "ended within --wait: it stays in the queue, unless a lock prevented the enqueueing. In an app with "
+            + "ended within --wait: it stays in the queue, unless a lock prevented it from being enqueued. For an app with "
             + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it. "
             + "With --json, prints an object with the id of the message, the counts sent, failed, expired, cancelled and "
             + "waiting, and failures, as 'failures list --json' prints them; with --wait 0s, only the id.",
