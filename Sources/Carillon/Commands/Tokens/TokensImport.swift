@@ -1,7 +1,6 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonText
-import FoundationEssentials
 
 extension Command {
     static let tokensImport = Command(
@@ -80,7 +79,7 @@ private struct TokensImport: Sendable {
             on: loop,
             rejects: rejects,
             kind: invocation.settings.text(.kind).flatMap { TokenKind(rawValue: $0) },
-            now: Int64(Date.now.timeIntervalSince1970 * 1e6)
+            now: WallClock.microseconds
         )
         var display = ImportDisplay(console: console, start: start, size: source.size)
         let tally = await work.run { tally, refused in display.show(tally, refused) }
