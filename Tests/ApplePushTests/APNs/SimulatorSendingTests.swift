@@ -1,6 +1,7 @@
 import ApplePush
 import ApplePushSimulator
 import CarillonTLS
+import TestSupport
 import Testing
 
 /// Sending to the simulator.
