@@ -32,9 +32,6 @@ struct Benchmark: Sendable {
         Benchmark("payload", 100_000, "pushes") { try await PayloadBenchmark(pushes: $0).run(into: &$1) },
         // The connection breaks after 500 pushes.
         Benchmark("storms", 50_000, least: 1_000, "pushes") { try await StormBenchmark(pushes: $0).run(into: &$1) },
-        Benchmark("distance", 6_000, least: 60, "pushes of 4 KB, and a hundred times as many small ones") {
-            try await DistanceBenchmark(pushes: $0).run(into: &$1)
-        },
         Benchmark("binary", 1_000_000, "notifications") { try await BinaryBenchmark(pushes: $0).run(into: &$1) },
         Benchmark("rows", 400_000, "rows") { try await QueueBenchmark.oneToken(rows: $0).run(into: &$1) },
         // Two clients claim a thousand rows each.

@@ -1,6 +1,5 @@
 import CarillonWeb
 
-/// The result of a form.
 enum ActionResult {
     case page(any PageView)
     /// Nothing was changed. The form shows what was entered, so that it can be corrected.

@@ -10,11 +10,6 @@ struct Dashboard: Sendable {
     private struct Page: Sendable {
         let path: String
         let read: Reading
-
-        init(_ path: String, _ read: @escaping Reading) {
-            self.path = path
-            self.read = read
-        }
     }
 
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
@@ -41,44 +36,48 @@ struct Dashboard: Sendable {
 
     private var pages: [Page] {
         [
-            Page("/") { request, _ in
+            Page(path: "/") { request, _ in
                 try await OverviewQuery(database: database, span: PushCountSpan(request)).run()
             },
-            Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
-            Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/messages/{id}/cancel") { request, _ in
+            Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
+            Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page(path: "/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/messages/{id}/cancel") { request, _ in
                 try await CancelQuery(database: database, request).run()
             },
-            Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/failures/requeue") { try await FailureActionQuery(.requeue, database, $0, $1).run() },
-            Page("/failures/dismiss") { try await FailureActionQuery(.dismiss, database, $0, $1).run() },
-            Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
-            Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
-            Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
-            Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            Page("/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
-            Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
-            Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
-            Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
-            Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+            Page(path: "/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/failures/requeue") {
+                try await FailureActionQuery(operation: .requeue, database: database, request: $0, viewer: $1).run()
+            },
+            Page(path: "/failures/dismiss") {
+                try await FailureActionQuery(operation: .dismiss, database: database, request: $0, viewer: $1).run()
+            },
+            Page(path: "/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page(path: "/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
+            Page(path: "/tokens") { _, _ in try await TokensQuery(database: database).run() },
+            Page(path: "/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page(path: "/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
+            Page(path: "/workers") { _, _ in try await WorkersQuery(database: database).run() },
+            Page(path: "/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page(path: "/test") { request, _ in try await TestPushQuery(database: database).run(request) },
+            Page(path: "/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
         ]
     }
 
     private var actions: [Route] {
         [
-            action("/apps/{name}/pause") { try await AppAction(database).pause($0, $1, $2) },
+            action("/apps/{name}/pause") { try await AppAction(database: database).pause($0, $1, $2) },
             action("/apps/{name}/resume") { request, _, viewer in
-                try await AppAction(database).resume(request, viewer)
+                try await AppAction(database: database).resume(request, viewer)
             },
-            action("/apps/{name}/limits") { try await AppAction(database).limit($0, $1, $2) },
-            action("/messages/{id}/cancel") { try await CancelAction(database).run($0, $1, $2) },
+            action("/apps/{name}/limits") { try await AppAction(database: database).limit($0, $1, $2) },
+            action("/messages/{id}/cancel") { try await CancelAction(database: database).run($0, $1, $2) },
             action("/failures/requeue") { _, form, viewer in
-                try await FailureAction(.requeue, database).run(form, viewer)
+                try await FailureAction(operation: .requeue, database: database).run(form, viewer)
             },
             action("/failures/dismiss") { _, form, viewer in
-                try await FailureAction(.dismiss, database).run(form, viewer)
+                try await FailureAction(operation: .dismiss, database: database).run(form, viewer)
             },
             action("/test") { _, form, viewer in try await TestPushAction(database).run(form, viewer) },
         ]
@@ -93,9 +92,7 @@ struct Dashboard: Sendable {
 
     private func route(of page: Page) -> Route {
         route(.get, page.path) { request in
-            guard let viewer = access.viewer(of: request) else {
-                return access.challenge(request)
-            }
+            guard let viewer = access.viewer(of: request) else { return access.challenge(request) }
             return await answer(to: request, viewer) { .page(try await page.read(request, viewer)) }
         }
     }
@@ -108,9 +105,8 @@ struct Dashboard: Sendable {
                 guard let values = PathPattern(mount.path(page.path)).match(request.path) else { continue }
                 do {
                     return LivePage(try await page.read(request.with(values), viewer), viewer)
-                } catch is PageError {
-                    return nil
                 } catch {
+                    guard PageError(error) == nil else { return nil }
                     let explanation = Explanation(error)
                     configuration.observer(.pageFailed(request, explanation))
                     return LivePage(ErrorView(explaining: explanation), viewer)
@@ -124,9 +120,7 @@ struct Dashboard: Sendable {
     /// token.
     private func action(_ path: String, _ change: @escaping Changing) -> Route {
         route(.post, path) { request in
-            guard let viewer = access.viewer(of: request) else {
-                return access.challenge(request)
-            }
+            guard let viewer = access.viewer(of: request) else { return access.challenge(request) }
             return await answer(to: request, viewer) {
                 guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
                 let form = try Form(request)
@@ -154,12 +148,8 @@ struct Dashboard: Sendable {
                 }
                 return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
             }
-        } catch let error as PageError {
-            return answer(ErrorView(error), to: request, viewer)
-        } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
-            let view = ErrorView(400, sentence: error.message.asSentence, hint: error.hint?.asSentence)
-            return answer(view, to: request, viewer)
         } catch {
+            if let error = PageError(error) { return answer(ErrorView(error), to: request, viewer) }
             let explanation = Explanation(error)
             let isReading = request.method != "POST"
             configuration.observer(isReading ? .pageFailed(request, explanation) : .changeFailed(request, explanation))

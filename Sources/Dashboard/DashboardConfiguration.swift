@@ -4,7 +4,6 @@ package import CarillonIO
 package struct DashboardConfiguration: Sendable {
     package typealias Observer = @Sendable (DashboardEvent) -> Void
 
-    /// The version of the program.
     let version: String
     let access: WebAccess
     let loop: EventLoop

@@ -59,12 +59,7 @@ package struct DashboardServer: Sendable {
         }
     }
 
-    private func page(
-        _ view: any PageView,
-        _ viewer: Viewer,
-        mount: DatabaseMount,
-        status: Int = 200
-    ) -> Response {
+    private func page(_ view: any PageView, _ viewer: Viewer, mount: DatabaseMount, status: Int = 200) -> Response {
         PageFrame(view: view, viewer: viewer, notice: nil, mount: mount, version: configuration.version)
             .response(status: status)
     }
@@ -77,9 +72,7 @@ package struct DashboardServer: Sendable {
         guard hasList else { return [] }
         return [
             Route(.get, "/") { request in
-                guard let viewer = access.viewer(of: request) else {
-                    return access.challenge(request)
-                }
+                guard let viewer = access.viewer(of: request) else { return access.challenge(request) }
                 let view = await DatabasesQuery(dashboards: dashboards, request: request).run()
                 if request.wantsJSON { return Response(json: view.json.text + "\n") }
                 return page(view, viewer, mount: .list)

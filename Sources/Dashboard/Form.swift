@@ -8,8 +8,7 @@ struct Form: Sendable {
     private let fields: [(name: String, value: String)]
 
     init(_ request: Request) throws {
-        let type = request.header("Content-Type")?.lowercased() ?? Self.type
-        guard type.hasPrefix(Self.type) else { throw PageError.notForm }
+        guard request.mediaType ?? Self.type == Self.type else { throw PageError.notForm }
         guard let fields = FormFields.read(request.body) else {
             throw PageError.badRequest("This is not a form of this server.")
         }

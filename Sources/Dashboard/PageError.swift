@@ -1,4 +1,7 @@
-/// Why a page cannot be shown for a reason other than the database.
+import CarillonPostgres
+import CarillonText
+
+/// Why a page cannot be shown for a reason other than the state of the database.
 struct PageError: Error {
     let status: Int
     let sentence: String
@@ -29,4 +32,20 @@ struct PageError: Error {
         sentence: "This form is too old, or was made for somebody else. Nothing was changed.",
         hint: "Reload the page and submit its form."
     )
+}
+
+extension PageError {
+    /// What a function of the schema said about an argument; nil if the error says nothing about the request.
+    init?(_ error: any Error) {
+        if let error = error as? PageError {
+            self = error
+        } else if let error = error as? PostgresError, let state = error.sqlState,
+            state == SQLState.undefinedObject || SQLState.badArgument.contains(state)
+        {
+            let status = state == SQLState.undefinedObject ? 404 : 400
+            self.init(status: status, sentence: error.message.asSentence, hint: error.hint?.asSentence)
+        } else {
+            return nil
+        }
+    }
 }

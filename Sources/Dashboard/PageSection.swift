@@ -16,21 +16,6 @@ enum PageSection: String, CaseIterable, Sendable {
     case test = "Test push"
     case changes = "Changes"
 
-    var link: Link {
-        switch self {
-        case .overview: Link()
-        case .apps: Link("apps")
-        case .find: Link("find")
-        case .failures: Link("failures")
-        case .broadcasts: Link("broadcasts")
-        case .scheduled: Link("scheduled")
-        case .tokens: Link("tokens")
-        case .channels: Link("channels")
-        case .activities: Link("activities")
-        case .workers: Link("workers")
-        case .credentials: Link("credentials")
-        case .test: Link("test")
-        case .changes: Link("changes")
-        }
-    }
+    /// The name of its case is its path.
+    var link: Link { self == .overview ? Link() : Link("\(self)") }
 }

@@ -15,6 +15,7 @@ protocol PageView: JSONConvertible, Sendable {
 }
 
 extension PageView {
+    var refreshInterval: Int? { nil }
     var content: HTML { .nothing }
     func content(for viewer: Viewer) -> HTML { content }
 }

@@ -2,7 +2,7 @@ import CarillonText
 import CarillonWeb
 
 /// Tells a program why its request was refused (RFC 9457).
-struct ProblemDocument: Sendable, JSONConvertible {
+struct ProblemDocument: Error, JSONConvertible {
     let status: Int
     let detail: String
     var hint: String?
@@ -45,6 +45,6 @@ struct ProblemDocument: Sendable, JSONConvertible {
 extension Request {
     /// Whether a program sent the request, judged by its Accept and Content-Type headers.
     var isOfProgram: Bool {
-        wantsJSON || header("Content-Type")?.lowercased().hasPrefix("application/json") ?? false
+        wantsJSON || mediaType == "application/json"
     }
 }

@@ -1,3 +1,4 @@
+import CarillonCPostgres
 import CarillonIO
 import CarillonText
 
@@ -294,22 +295,19 @@ package actor PostgresConnection {
 
     private func received(_ result: ServerResult) {
         arrivals += 1
-        switch ResultKind(result) {
-        case .good:
-            pipeline.current?.succeeded(result)
-        case .bad:
-            failed(result)
-        case .skipped:
-            break
-        case .synchronized:
-            complete()
-        case .input:
+        switch result.status {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: pipeline.current?.succeeded(result)
+        // An earlier statement of the same transaction has failed.
+        case PGRES_PIPELINE_ABORTED: break
+        case PGRES_PIPELINE_SYNC: complete()
+        case PGRES_COPY_IN:
             guard case .copy? = pipeline.current?.work else {
                 return end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
             }
             fed = 0
-        case .output:
+        case PGRES_COPY_OUT, PGRES_COPY_BOTH:
             end(PostgresError(.closed, "a COPY to the client is not possible here"))
+        default: failed(result)
         }
     }
 
@@ -319,7 +317,7 @@ package actor PostgresConnection {
         if case .statement(let statement, _) = request.work, let name = request.nameOnServer {
             if request.preludes > 0 {
                 prepared.refused(statement, as: name, error)
-            } else if error.sqlState == "26000" || error.sqlState == "0A000" {
+            } else if [SQLState.undefinedStatement, SQLState.featureNotSupported].contains(error.sqlState) {
                 error = prepared.reason(for: statement, as: name) ?? error
                 prepared.forget(statement, as: name)
             }
@@ -328,7 +326,7 @@ package actor PostgresConnection {
         // The answer is lost, for example for lack of memory, as if the connection had broken.
         if result.isOfLibpq { return endAsLost() }
         // After a fail-over, this server may remain a standby while another accepts writes.
-        if error.sqlState == "25006", kind == .writable {
+        if error.sqlState == SQLState.readOnlyTransaction, kind == .writable {
             end(PostgresError(.closed, "the server of this connection to PostgreSQL no longer accepts writes"))
         }
     }

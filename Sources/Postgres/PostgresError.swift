@@ -52,7 +52,7 @@ package struct PostgresError: CodedError {
     package var isOfTrigger = false
     package var statement: String?
     /// Whether this program gave the connection up because the server did not answer.
-    package var isSilence = false
+    package var isSilence: Bool
     /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
     package var isOwnFault = false
 
@@ -65,6 +65,7 @@ package struct PostgresError: CodedError {
         detail: String? = nil,
         constraint: String? = nil,
         statement: String? = nil,
+        isSilence: Bool = false,
         underlying: (any Error)? = nil
     ) {
         self.code = code
@@ -76,31 +77,30 @@ package struct PostgresError: CodedError {
         self.detail = detail
         self.constraint = constraint
         self.statement = statement
+        self.isSilence = isSilence
     }
 }
 
 extension PostgresError {
     /// The error for a session whose first statement is not answered.
     static func silent(for limit: Duration) -> PostgresError {
-        var error = PostgresError(
+        PostgresError(
             .closed,
             "PostgreSQL accepted the connection and did not answer within \(limit)",
             hint: "a pooler in session mode does so while all its server connections are in use: use transaction mode, "
-                + "or raise its pool size"
+                + "or raise its pool size",
+            isSilence: true
         )
-        error.isSilence = true
-        return error
     }
 
     /// The error for statements of a server that has stopped answering.
     package static func unanswered(by server: ServerAddress, for limit: Duration) -> PostgresError {
-        var error = PostgresError(
+        PostgresError(
             .closed,
             "PostgreSQL at \(server) answered nothing for \(limit), so the connection was closed",
-            hint: "the server, or a proxy or pooler before it, hangs: see what it does, or restart it, and try again"
+            hint: "the server, or a proxy or pooler before it, hangs: see what it does, or restart it, and try again",
+            isSilence: true
         )
-        error.isSilence = true
-        return error
     }
 
     /// A private cluster did not start.
@@ -119,8 +119,8 @@ extension PostgresError {
         guard code == .server, let state = sqlState else { return code != .unexpectedValue }
         return switch state.prefix(2) {
         case "08", "40", "53", "58": true
-        case "57": state.hasPrefix("57P") || state == "57014"
-        default: Self.transientStates.contains(state)
+        case "57": state.hasPrefix("57P") || state == SQLState.queryCanceled
+        default: SQLState.transient.contains(state)
         }
     }
 
@@ -129,8 +129,6 @@ extension PostgresError {
     package var isRefusal: Bool {
         !isTransient && (isOfTrigger || !SQLState.wrongSchemaOrRights.contains(sqlState ?? ""))
     }
-
-    private static let transientStates: Set<String> = ["55P03", "25P03", "25P04", "25006", "26000", "42P05"]
 
     package var description: String {
         var text = message

@@ -9,6 +9,25 @@ package enum SQLState {
 
     package static let undefinedObject = "42704"
     package static let duplicateObject = "42710"
+    package static let duplicateTable = "42P07"
+    package static let duplicateSchema = "42P06"
+    static let duplicateStatement = "42P05"
+    static let undefinedStatement = "26000"
+    package static let invalidFunctionDefinition = "42P13"
+    package static let foreignKeyViolation = "23503"
+    package static let uniqueViolation = "23505"
+    package static let dependentObjectsStillExist = "2BP01"
+    package static let objectInUse = "55006"
+    /// The statement timeout has passed, or somebody has cancelled the statement.
+    package static let queryCanceled = "57014"
+    package static let outOfMemory = "53200"
+    static let tooManyConnections = "53300"
+    package static let internalError = "XX000"
+    static let featureNotSupported = "0A000"
+    static let readOnlyTransaction = "25006"
+    static let wrongPassword = "28P01"
+    static let undefinedDatabase = "3D000"
+    static let cannotConnectNow = "57P03"
     /// An unknown token of a program.
     package static let unknownLogin = "28000"
 
@@ -32,5 +51,10 @@ package enum SQLState {
     package static let badArgument: Set<String> = [badValue, "22P02", "22003", tooLarge, tooDeep]
 
     /// The server is starting, shutting down or has been stopped.
-    package static let unavailable: Set<String> = ["57P01", "57P02", "57P03"]
+    package static let unavailable: Set<String> = ["57P01", "57P02", cannotConnectNow]
+
+    /// Locks and time limits, a fail-over, and what a pooler does to prepared statements: see `PostgresError.isTransient`.
+    static let transient: Set<String> = [
+        lockNotAvailable, "25P03", "25P04", readOnlyTransaction, undefinedStatement, duplicateStatement,
+    ]
 }

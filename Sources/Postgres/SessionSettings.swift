@@ -53,9 +53,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     /// transaction that has already begun, so its own isolation is set, before any query.
     var openings: [String] {
         let isolation = pairs.last { $0.name == "default_transaction_isolation" }
-        return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [
-            forTransaction
-        ]
+        return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [forTransaction]
     }
 
     /// A statement that sets them for a transaction.

@@ -18,9 +18,8 @@ import CarillonTLS
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
-        let channels: ChannelServer?
-        let binary: BinaryServer?
-        let feedback: FeedbackServer?
+        /// The services beside the gateway.
+        let services: [any SimulatorService]
         let context: ServiceContext
     }
 
@@ -174,9 +173,7 @@ public final class APNsSimulator: Sendable {
         }
         guard let running else { return }
         await running.server.stop()
-        await running.channels?.stopListening()
-        await running.binary?.stopListening()
-        await running.feedback?.stopListening()
+        for service in running.services { await service.stopListening() }
         let record = await running.server.record
         running.context.stop()
         state.withLock { ($0.phase, $0.record) = (.stopped, record) }
@@ -205,33 +202,23 @@ public final class APNsSimulator: Sendable {
             let server = try SimulatorServer(context)
             for topic in state.withLock({ $0.topics }) { await server.allow(topic) }
             await server.scheduleTopics()
-            var opened = Ports(gateway: try await server.listen(on: ports.gateway))
-            var channels: ChannelServer?
-            if let port = ports.channels {
-                let service = try ChannelServer(context, gateway: server)
-                opened.channels = try await service.listen(on: port)
-                channels = service
+            var services: [any SimulatorService] = []
+            func open(
+                _ port: UInt16?,
+                _ make: (ServiceContext, SimulatorServer) throws(SimulatorError) -> any SimulatorService
+            ) async throws(SimulatorError) -> UInt16? {
+                guard let port else { return nil }
+                let service = try make(context, server)
+                services.append(service)
+                return try await service.listen(on: port)
             }
-            var binary: BinaryServer?
-            if let port = ports.binary {
-                let service = try BinaryServer(context, gateway: server)
-                opened.binary = try await service.listen(on: port)
-                binary = service
-            }
-            var feedback: FeedbackServer?
-            if let port = ports.feedback {
-                let service = try FeedbackServer(context, gateway: server)
-                opened.feedback = try await service.listen(on: port)
-                feedback = service
-            }
-            let running = Running(
-                server: server,
-                channels: channels,
-                binary: binary,
-                feedback: feedback,
-                context: context
+            let opened = Ports(
+                gateway: try await server.listen(on: ports.gateway),
+                channels: try await open(ports.channels, ChannelServer.init),
+                binary: try await open(ports.binary, BinaryServer.init),
+                feedback: try await open(ports.feedback, FeedbackServer.init)
             )
-            return (running, opened)
+            return (Running(server: server, services: services, context: context), opened)
         } catch {
             context.stop()
             throw error

@@ -20,12 +20,7 @@ package struct HTTPRefusal: Sendable {
     package let detail: String
     private let headers: [(name: String, value: String)]
 
-    private init(
-        _ cause: Cause,
-        _ status: Int,
-        _ detail: String,
-        headers: [(name: String, value: String)] = []
-    ) {
+    private init(_ cause: Cause, _ status: Int, _ detail: String, headers: [(name: String, value: String)] = []) {
         self.cause = cause
         self.status = status
         self.detail = detail

@@ -49,6 +49,17 @@ package struct Request: Sendable {
         return headers.count { $0.name.lowercased() == name } > 1
     }
 
+    /// The type of the body as the client names it, in lowercase and without parameters.
+    package var mediaType: String? { header("Content-Type").map { Self.typeAlone($0.lowercased()[...]) } }
+
+    private static func typeAlone(_ value: Substring) -> String { String(value.prefix { $0 != ";" }).trimmed }
+
+    /// The scheme in lowercase and the credentials of the header `Authorization`.
+    package static func authorization(_ value: String?) -> (scheme: String, credentials: String)? {
+        guard let words = value?.split(separator: " ", maxSplits: 1), words.count == 2 else { return nil }
+        return (words[0].lowercased(), String(words[1]))
+    }
+
     /// The first query parameter with that name.
     package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
@@ -79,9 +90,7 @@ package struct Request: Sendable {
 
     /// Whether the client prefers JSON to a page.
     package var wantsJSON: Bool {
-        let types = header("Accept")?.lowercased().split(separator: ",").map { range in
-            String(range.prefix { $0 != ";" }).trimmed
-        }
+        let types = header("Accept")?.lowercased().split(separator: ",").map(Self.typeAlone)
         guard let types else { return false }
         return types.contains("application/json") && !types.contains("text/html")
     }

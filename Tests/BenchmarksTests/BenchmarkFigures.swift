@@ -8,12 +8,6 @@ enum BenchmarkFigures {
             "requests a push, reset after every 500", "  its rate / clean",
             "the sender alone, with those goodbyes / clean",
         ],
-        "distance": [
-            "200 ms away, 4 KB: pushes a second", "  of window / round trip x 4 connections",
-            "  pushes that came twice", "  connections made",
-            "50 ms away, 25 bytes: pushes a second", "  of streams x 4 connections / round trip",
-            "a single push beside 1,000, median", "  p99",
-        ],
         "rows": [
             "one-token rows, claimed, sent and settled a second", "  peak memory of the worker",
             "  processor time of the worker a push",

@@ -174,10 +174,7 @@ import Testing
                     && both.contains("30 pushes failed as 400 BadTopic.")
             )
             let many = try await story(4)
-            #expect(
-                many.contains("Of 2,000 failures that were read: 2,000 pushes failed as 400 BadTopic."),
-                "\(many)"
-            )
+            #expect(many.contains("Of 2,000 failures that were read: 2,000 pushes failed as 400 BadTopic."), "\(many)")
         }
     }
 

@@ -167,9 +167,7 @@ import Testing
             try await queue.drain(first)
             #expect(
                 try await queue.database.rows("SELECT message_id, remaining, sent, failed FROM carillon.unfinished")
-                    == [
-                        "(1,2,1,1)"
-                    ]
+                    == ["(1,2,1,1)"]
             )
             #expect(
                 try await queue.database.rows(

@@ -29,10 +29,7 @@ import Testing
     }
 
     /// A worker with the rights that workers need, and no others.
-    private static func running(
-        _ backend: RecordedBackend,
-        _ body: (Queue, Worker) async throws -> Void
-    ) async throws {
+    private static func running(_ backend: RecordedBackend, _ body: (Queue, Worker) async throws -> Void) async throws {
         try await Queue.with { queue in
             let name = try await queue.database.value("'worker_' || current_database()") ?? ""
             try await queue.database.run("CREATE ROLE \(name) LOGIN IN ROLE carillon_worker")

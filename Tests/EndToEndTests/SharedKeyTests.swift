@@ -11,12 +11,10 @@ import Testing
 
     /// Two apps, "app" and "bank", and a role that may write rows for "app" only.
     private static func with(_ body: (Queue, APNsSimulator, _ tenant: String) async throws -> Void) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        configuration.answers = [try AnswerRule(parsing: "c=503:ServiceUnavailable*1")]
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            $0.answers = [try AnswerRule(parsing: "c=503:ServiceUnavailable*1")]
+        } _: { simulator in
             try await Queue.with { queue in
                 let tenant = "tenant_\(queue.database.connection.backendProcessID)"
                 try await queue.database.run(
@@ -35,8 +33,6 @@ import Testing
                     try await queue.database.run("RESET ROLE; DROP OWNED BY \(tenant); DROP ROLE \(tenant)")
                 }
             }
-        } finally: {
-            await simulator.stop()
         }
     }
 

@@ -6,11 +6,16 @@ import Testing
 
 /// The whole way: PostgreSQL, worker, TLS, HTTP/2, the simulator, and back.
 @Suite struct WireTests {
-    private func simulator(_ change: (inout SimulatorConfiguration) -> Void = { _ in }) throws -> APNsSimulator {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        change(&configuration)
-        return try APNsSimulator(configuration)
+    private func with(
+        _ change: (inout SimulatorConfiguration) -> Void = { _ in },
+        _ test: (APNsSimulator, Queue) async throws -> Void
+    ) async throws {
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            change(&$0)
+        } _: { simulator in
+            try await Queue.with { try await test(simulator, $0) }
+        }
     }
 
     private func addApp(_ queue: Queue, _ name: String, at simulator: APNsSimulator) async throws {
@@ -38,9 +43,7 @@ import Testing
     }
 
     @Test func `every token of every row arrives exactly once`() async throws {
-        let simulator = try self.simulator()
-        try await simulator.start()
-        try await Queue.with { queue in
+        try await with { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
             try await fill(queue, app: 2, rows: 1500, tokens: 1)
             try await fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
@@ -57,7 +60,6 @@ import Testing
             #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 4500)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1503)
         }
-        await simulator.stop()
     }
 
     @Test func `dead, throttled and good tokens end as they should, over the wire`() async throws {
@@ -65,9 +67,7 @@ import Testing
             AnswerRule(parsing: "dead=410:Unregistered:1700000000000"), AnswerRule(parsing: "ba=400:BadDeviceToken"),
             AnswerRule(parsing: "c=429:TooManyRequests*1"),
         ]
-        let simulator = try self.simulator { $0.answers = rules }
-        try await simulator.start()
-        try await Queue.with { queue in
+        try await with({ $0.answers = rules }) { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
             for prefix in ["dead", "ba", "c", "d"] {
                 try await fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
@@ -98,13 +98,10 @@ import Testing
             #expect(throttled.count == 80)
             #expect(Set(throttled.map(\.apnsID)).count == 40)
         }
-        await simulator.stop()
     }
 
     @Test func `a gateway that nobody answers at costs no push, and is found when it comes back`() async throws {
-        let simulator = try self.simulator()
-        try await simulator.start()
-        try await Queue.with { queue in
+        try await with { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
             try await queue.database.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
             try await fill(queue, app: 2, rows: 10, tokens: 3)
@@ -125,6 +122,5 @@ import Testing
             #expect(try await queue.drain(backend).counters.total.sent == 30)
             await backend.shutdown()
         }
-        await simulator.stop()
     }
 }

@@ -34,9 +34,7 @@ import Testing
         "12023-01-01T00:00Z",
     ])
     func `anything else is none`(text: String) {
-        #expect(
-            Self.read(text) == .wrong("is neither a time such as 2026-01-31T12:00:00Z nor seconds since 1970")
-        )
+        #expect(Self.read(text) == .wrong("is neither a time such as 2026-01-31T12:00:00Z nor seconds since 1970"))
     }
 
     @Test func `every day is where the calendar has it`() {

@@ -3,13 +3,8 @@ import CarillonIO
 /// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time and is kept for the
 /// next request.
 final class ChannelLines: Sendable {
-    private struct Key: Hashable {
-        let gateway: Gateway
-        let credential: [UInt8]
-    }
-
     private struct State {
-        var idle: [Key: [ChannelConnection]] = [:]
+        var idle: [ConnectionPools.Key: [ChannelConnection]] = [:]
         var isShutDown = false
     }
 
@@ -30,7 +25,7 @@ final class ChannelLines: Sendable {
         of gateway: Gateway,
         with credential: Credential
     ) async throws(ChannelError) -> ChannelRequest.Answer {
-        let key = Key(gateway: gateway, credential: credential.digest)
+        let key = ConnectionPools.Key(gateway, credential)
         var refused: ProviderToken?
         var isRepeated = false
         while true {
@@ -69,7 +64,7 @@ final class ChannelLines: Sendable {
     }
 
     private func line(
-        _ key: Key,
+        _ key: ConnectionPools.Key,
         _ gateway: Gateway,
         _ credential: Credential
     ) async throws(PushError) -> ChannelConnection {
@@ -81,7 +76,7 @@ final class ChannelLines: Sendable {
         return try await ChannelConnection.open(to: gateway, with: credential, configuration, on: loop, of: pools)
     }
 
-    private func giveBack(_ connection: ChannelConnection, _ key: Key) async {
+    private func giveBack(_ connection: ChannelConnection, _ key: ConnectionPools.Key) async {
         let isKept = state.withLock { state in
             if !state.isShutDown { state.idle[key, default: []].append(connection) }
             return !state.isShutDown

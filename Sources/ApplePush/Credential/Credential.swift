@@ -20,19 +20,15 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// A certificate with its chain and private key, as PEM text. The key may be in the same text or separate, and may be
     /// encrypted.
     public init(certificate: String, privateKey: String? = nil, passphrase: String? = nil) throws(PushError) {
-        do {
-            self.init(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
-        } catch {
-            throw Self.invalid("certificate", error)
+        try self.init("certificate") {
+            Self(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
         }
     }
 
     /// A certificate and its private key, as the bytes of PEM text, for callers that overwrite them afterwards.
     public init(certificate: [UInt8], privateKey: [UInt8]? = nil, passphrase: [UInt8]? = nil) throws(PushError) {
-        do {
-            self.init(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
-        } catch {
-            throw Self.invalid("certificate", error)
+        try self.init("certificate") {
+            Self(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
         }
     }
 
@@ -55,10 +51,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         teamID: String,
         supply: ProviderToken.Supply? = nil
     ) throws(PushError) {
-        do {
-            try self.init(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
-        } catch {
-            throw Self.invalid("signing key", error)
+        try self.init("signing key") {
+            try Self(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
         }
     }
 
@@ -69,10 +63,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         teamID: String,
         supply: ProviderToken.Supply? = nil
     ) throws(PushError) {
-        do {
-            try self.init(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
-        } catch {
-            throw Self.invalid("signing key", error)
+        try self.init("signing key") {
+            try Self(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
         }
     }
 
@@ -88,13 +80,18 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         return Self(tokens.key, supply: supply)
     }
 
-    private static func invalid(_ what: String, _ error: any Error) -> PushError {
-        if let error = error as? PushError { return error }
-        let words = "\(error)"
-        // Some sentences already name what cannot be used.
-        let isNamed = words.hasPrefix("the \(what) ")
-        let sentence = isNamed ? "T\(words.dropFirst())." : "The \(what) cannot be used: \(words)."
-        return PushError(.invalidCredential, sentence, underlying: error)
+    private init(_ what: String, _ make: () throws -> Self) throws(PushError) {
+        do {
+            self = try make()
+        } catch let error as PushError {
+            throw error
+        } catch {
+            let words = "\(error)"
+            // Some sentences already name what cannot be used.
+            let isNamed = words.hasPrefix("the \(what) ")
+            let sentence = isNamed ? "T\(words.dropFirst())." : "The \(what) cannot be used: \(words)."
+            throw PushError(.invalidCredential, sentence, underlying: error)
+        }
     }
 
     var identity: Identity? {

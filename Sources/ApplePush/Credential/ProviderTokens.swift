@@ -1,3 +1,4 @@
+import CarillonIO
 import FoundationEssentials
 
 /// The provider tokens of one key. A token is used until it is due for renewal, and all callers wait for the same renewal.
@@ -12,7 +13,7 @@ actor ProviderTokens {
     init(
         _ key: ProviderTokenKey,
         supply: ProviderToken.Supply? = nil,
-        clock: @escaping @Sendable () -> Int64 = UnixTime.now
+        clock: @escaping @Sendable () -> Int64 = { WallClock.seconds }
     ) {
         self.key = key
         self.supply = supply

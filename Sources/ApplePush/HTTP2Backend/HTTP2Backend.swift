@@ -46,15 +46,7 @@ public final class HTTP2Backend: Backend {
 
     /// Reads the list of a gateway of the legacy feedback service, over a connection that is used for nothing else.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
-        let source = try await FeedbackConnection.open(
-            to: gateway,
-            with: credential,
-            configuration.pool,
-            longestSilence: configuration.requestTimeout,
-            on: try pools.loop(),
-            of: pools
-        )
-        return FeedbackList(source)
+        try await pools.feedback(from: gateway, with: credential, longestSilence: configuration.requestTimeout)
     }
 
     /// Asks a channel service, on a connection that is kept for further requests.

@@ -53,15 +53,7 @@ public final class BinaryBackend: Backend {
 
     /// Reads the list of a gateway of the legacy feedback service, over a connection that is used for nothing else.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
-        let source = try await FeedbackConnection.open(
-            to: gateway,
-            with: credential,
-            configuration.pool,
-            longestSilence: configuration.writeTimeout,
-            on: try pools.loop(),
-            of: pools
-        )
-        return FeedbackList(source)
+        try await pools.feedback(from: gateway, with: credential, longestSilence: configuration.writeTimeout)
     }
 
     /// A backend with the same configuration and its own connections.

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Parses the tuples of the feedback service: four bytes of seconds since 1970, two of the token's length, the token. Bytes
 /// may arrive in any pieces; it keeps at most one tuple.
 struct FeedbackTuples {
@@ -47,15 +49,6 @@ struct FeedbackTuples {
             empty += 1
             return
         }
-        entries.append(Feedback(token: Self.digits(of: token), timestamp: seconds * 1000))
-    }
-
-    private static func digits(of token: ArraySlice<UInt8>) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(token.count * 2)
-        for byte in token {
-            for nibble in [byte >> 4, byte & 15] { digits.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble) }
-        }
-        return String(decoding: digits, as: UTF8.self)
+        entries.append(Feedback(token: Array(token).hexadecimal, timestamp: seconds * 1000))
     }
 }

@@ -1,3 +1,4 @@
+import CarillonIO
 public import FoundationEssentials
 
 extension APNs {
@@ -32,7 +33,7 @@ extension APNs {
             switch limit {
             case .time(let seconds): return seconds
             case .interval(let seconds):
-                let (sum, isTooLarge) = UnixTime.now().addingReportingOverflow(seconds)
+                let (sum, isTooLarge) = WallClock.seconds.addingReportingOverflow(seconds)
                 return isTooLarge ? (seconds < 0 ? .min : .max) : sum
             }
         }

@@ -19,13 +19,6 @@ enum UserData {
         guard members["aps"] == nil else {
             throw PushError(.invalidMessage, "“userData” may not contain “aps”: pass its members as “aps”.")
         }
-        return try merge(members, into: extra)
-    }
-
-    private static func merge(
-        _ members: [String: APNs.JSON],
-        into extra: [String: APNs.JSON]
-    ) throws(PushError) -> [String: APNs.JSON] {
         var merged = extra
         for (name, value) in members {
             guard merged.updateValue(value, forKey: name) == nil else {

@@ -4,7 +4,7 @@ import CarillonIO
 ///
 /// A call inside a pool keeps this object alive, and with it the loops.
 final class ConnectionPools: Sendable {
-    private struct Key: Hashable {
+    struct Key: Hashable {
         let gateway: Gateway
         let credential: [UInt8]
 
@@ -88,6 +88,23 @@ final class ConnectionPools: Sendable {
             if await pool.prepare(with: credential, for: self) { return }
             forget(pool, Key(gateway, credential))
         }
+    }
+
+    /// Reads a list over a connection that is used for nothing else.
+    func feedback(
+        from gateway: Gateway,
+        with credential: Credential,
+        longestSilence: Duration
+    ) async throws(PushError) -> FeedbackList {
+        let source = try await FeedbackConnection.open(
+            to: gateway,
+            with: credential,
+            limits,
+            longestSilence: longestSilence,
+            on: try loop(),
+            of: self
+        )
+        return FeedbackList(source)
     }
 
     func outdate(idle: Duration) async {

@@ -1,7 +1,7 @@
 import ApplePush
 import ApplePushSimulator
+import CarillonIO
 import CarillonTLS
-import Glibc
 
 /// A team with a key that signs provider tokens, which authorize every push of a benchmark.
 struct Team {
@@ -28,7 +28,7 @@ struct Team {
     /// The header field with a new provider token: `h2load` cannot make one.
     func bearer() -> String {
         let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(Self.keyID)"}"#.utf8))
-        let claims = Base64URL.encode(Array(#"{"iss":"\#(Self.teamID)","iat":\#(time(nil))}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"iss":"\#(Self.teamID)","iat":\#(WallClock.seconds)}"#.utf8))
         let signature = Base64URL.encode(key.sign(Array("\(header).\(claims)".utf8)))
         return "bearer \(header).\(claims).\(signature)"
     }

@@ -1,7 +1,6 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
-import Glibc
 
 /// Rows of one token, each in its own transaction, and the time of each commit.
 struct Trickle: Sendable {
@@ -46,7 +45,7 @@ struct Trickle: Sendable {
         let token = Self.prefix + String(repeating: "0", count: 64 - Self.prefix.count - digits.count) + digits
         let parameters = Parameters(app, token, Installation.payload)
         try await connections[Int(app) % connections.count].execute(Self.insert, parameters)
-        return Commit(token: token, time: Self.now)
+        return Commit(token: token, time: Double(WallClock.microseconds) / 1000)
     }
 
     /// Sends a row a second until the task is cancelled, at a random phase for each app.
@@ -77,11 +76,5 @@ struct Trickle: Sendable {
             if .now > giveUp { throw BenchmarkError("\(commits.count - latencies.count) rows have not arrived.") }
             try await installation.loop.sleep(for: .milliseconds(100))
         }
-    }
-
-    private static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1e6
     }
 }

@@ -6,7 +6,6 @@ struct PayloadBenchmark {
     let pushes: Int
 
     func run(into report: inout Report) async throws {
-        // The benchmark `distance` measures the cost of windows.
         try await SimulatedGateway.with(simulator: { $0.window = 16 << 20 }) { simulated in
             try await simulated.withSender(connections: 1) { sender in
                 let small = Volley(pushes: pushes, payload: Volley.payload(of: 200))

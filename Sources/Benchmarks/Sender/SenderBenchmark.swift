@@ -10,7 +10,6 @@ struct SenderBenchmark {
     func run(into report: inout Report) async throws {
         let (ours, theirs) = try await SimulatedGateway.with(simulator: {
             $0.maximumStreams = 1000
-            // The benchmark `distance` measures the cost of windows.
             $0.window = 16 << 20
         }) { simulated in
             let load = try H2Load(requests: pushes, to: simulated, payload: Installation.payload)

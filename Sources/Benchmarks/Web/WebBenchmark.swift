@@ -74,11 +74,7 @@ struct WebBenchmark {
 
     /// Measures half of the time with open pages and half without, in an order that exposes both to the same changes of the
     /// machine.
-    private func measureWorker(
-        on installation: Installation,
-        at port: UInt16,
-        into report: inout Report
-    ) async throws {
+    private func measureWorker(on installation: Installation, at port: UInt16, into report: inout Report) async throws {
         var (alone, beside): ([Double], [Double]) = ([], [])
         for pair in 0..<Self.pairs {
             for isBeside in pair.isMultiple(of: 2) ? [false, true] : [true, false] {

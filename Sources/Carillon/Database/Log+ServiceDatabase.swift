@@ -1,7 +1,6 @@
 import CarillonPostgres
 
 extension Log {
-    /// Logs an event of the database of a service.
     func tell(_ event: ServiceDatabase.Event) {
         switch event {
         case .lost(let cause):

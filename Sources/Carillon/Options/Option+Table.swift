@@ -149,9 +149,7 @@ extension Option {
     static let keepUniqueIDs = Option("keep-unique-ids", .flag)
         .help("Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push.")
     static let collapseUnknown = Option("collapse-unknown", .flag)
-        .help(
-            "Retry a push whose outcome is unknown with its apns-id as collapse id, unless it has a collapse id."
-        )
+        .help("Retry a push whose outcome is unknown with its apns-id as collapse id, unless it has a collapse id.")
 
     // send
     static let app = Option("app", .text("APP")).help("The name of the app.")

@@ -33,13 +33,11 @@ struct Settings: Sendable {
     func isChosen(_ option: Option) -> Bool { chosen.contains(option.flag) }
 
     func isOn(_ option: Option) -> Bool {
-        if case .flag(let isOn)? = values(of: option).last { return isOn }
-        return false
+        if case .flag(true)? = values(of: option).last { true } else { false }
     }
 
     func text(_ option: Option) -> String? {
-        if case .text(let text)? = values(of: option).last { return text }
-        return nil
+        if case .text(let text)? = values(of: option).last { text } else { nil }
     }
 
     func texts(_ option: Option) -> [String] {
@@ -53,8 +51,7 @@ struct Settings: Sendable {
     }
 
     func countIfAny(_ option: Option) -> Int? {
-        if case .count(let count)? = values(of: option).last { return count }
-        return nil
+        if case .count(let count)? = values(of: option).last { count } else { nil }
     }
 
     /// For options that have a default.
@@ -66,8 +63,7 @@ struct Settings: Sendable {
     }
 
     func durationIfAny(_ option: Option) -> Duration? {
-        if case .duration(let duration)? = values(of: option).last { return duration }
-        return nil
+        if case .duration(let duration)? = values(of: option).last { duration } else { nil }
     }
 
     /// For options whose words are those of a type.
@@ -76,8 +72,7 @@ struct Settings: Sendable {
     }
 
     func address(_ option: Option) -> Address? {
-        if case .address(let address)? = values(of: option).last { return address }
-        return nil
+        if case .address(let address)? = values(of: option).last { address } else { nil }
     }
 
     var databases: [DatabaseSetting] {

@@ -15,7 +15,7 @@ struct SettingsReader {
                 }
             } else if let values = try readEnvironment(option) {
                 settings.set(option, to: values, isDefault: false)
-                if let path = fileInEnvironment(of: option) { settings.note(file: path, of: option) }
+                if let path = variable(of: option)?.file { settings.note(file: path, of: option) }
             } else if let fallback = option.fallback {
                 settings.set(option, to: [try value(of: option, fallback, from: "--\(option.flag)")], isDefault: true)
             } else {
@@ -49,25 +49,17 @@ struct SettingsReader {
     }
 
     private func readEnvironment(_ option: Option) throws(UsageError) -> [OptionValue]? {
-        for name in option.variables {
-            if let text = environment[name], !text.isEmpty { return try values(of: option, text, from: name) }
-            if let path = file(named: name, of: option) {
-                return try values(of: option, inFile: path, from: name + "_FILE")
-            }
-        }
-        return nil
+        guard let (name, text, file) = variable(of: option) else { return nil }
+        if let file { return try values(of: option, inFile: file, from: name + "_FILE") }
+        return try values(of: option, text, from: name)
     }
 
-    private func file(named name: String, of option: Option) -> String? {
-        guard option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty else { return nil }
-        return path
-    }
-
-    /// Also nil if a variable with precedence has the value itself.
-    private func fileInEnvironment(of option: Option) -> String? {
+    /// The first variable that is set: its name, and its text or the file that has it.
+    private func variable(of option: Option) -> (name: String, text: String, file: String?)? {
         for name in option.variables {
-            if environment[name]?.isEmpty == false { return nil }
-            if let path = file(named: name, of: option) { return path }
+            if let text = environment[name], !text.isEmpty { return (name, text, nil) }
+            guard option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty else { continue }
+            return (name, "", path)
         }
         return nil
     }

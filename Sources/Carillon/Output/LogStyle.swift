@@ -1,12 +1,12 @@
+import CarillonIO
 import CarillonText
-import FoundationEssentials
 
 struct LogStyle: Sendable {
     let format: Log.Format
     let stream: TextStream
 
     func line(_ level: LogLevel, _ message: String, _ fields: [(String, JSONValue)]) -> String {
-        let now = Int64(Date.now.timeIntervalSince1970 * 1e6)
+        let now = WallClock.microseconds
         switch format {
         case .json:
             return JSONValue.object(

@@ -1,4 +1,5 @@
 import CarillonTLS
+import CarillonWeb
 import FoundationEssentials
 
 /// A secret that clients of a service must send.
@@ -24,11 +25,11 @@ struct AccessToken: Sendable {
 
     /// Checks the header `Authorization`: a bearer token, or the password of any user.
     func admits(_ authorization: String?) -> Bool {
-        guard let words = authorization?.split(separator: " ", maxSplits: 1), words.count == 2 else { return false }
-        switch words[0].lowercased() {
-        case "bearer": return isSame(Array(words[1].utf8))
+        guard let (scheme, credentials) = Request.authorization(authorization) else { return false }
+        switch scheme {
+        case "bearer": return isSame(Array(credentials.utf8))
         case "basic":
-            guard let pair = Data(base64Encoded: String(words[1])) else { return false }
+            guard let pair = Data(base64Encoded: credentials) else { return false }
             return pair.firstIndex(of: UInt8(ascii: ":")).map { isSame(Array(pair[($0 + 1)...])) } ?? false
         default: return false
         }

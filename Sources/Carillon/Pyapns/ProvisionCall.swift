@@ -1,6 +1,5 @@
 import CarillonPushQueue
 
-/// The arguments of `provision`.
 struct ProvisionCall {
     private static let certificateLine = "BEGIN CERTIFICATE"
     private static let encryptedKeyLines = ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"]

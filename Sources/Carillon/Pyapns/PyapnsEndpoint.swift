@@ -89,8 +89,7 @@ struct PyapnsEndpoint: Sendable {
         // content type that forms can have.
         if request.header("Origin") != nil { return Self.refused(403, "Browsers are not served.") }
         guard request.method == "POST" else { return nil }
-        let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-        guard ["text/xml", "application/xml"].contains(type) else {
+        guard ["text/xml", "application/xml"].contains(request.mediaType) else {
             return Self.refused(415, "Send calls with the content type text/xml.")
         }
         guard (request.header("Content-Encoding") ?? "identity").lowercased() == "identity" else {

@@ -2,7 +2,6 @@ import CarillonPushQueue
 import CarillonSchema
 import CarillonWeb
 
-/// The log of the service.
 struct PyapnsLog: Sendable {
     let log: Log
     let warnings: ClientWarnings

@@ -3,7 +3,6 @@ import CarillonPostgres
 import CarillonPushQueue
 import CarillonText
 
-/// The methods of pyapns.
 struct PyapnsService: Sendable {
     /// Larger calls use connections of their own, so that they do not delay smaller ones.
     private static let smallCall = 200
@@ -87,7 +86,6 @@ extension ServiceDatabase.Group {
 }
 
 extension ServiceDatabase {
-    /// The database of the service.
     static func pyapns(_ source: DatabaseSource, loop: EventLoop, log: Log) -> ServiceDatabase {
         ServiceDatabase(source, application: "carillon pyapns", groups: [.small, .large], loop: loop) { log.tell($0) }
     }

@@ -192,10 +192,7 @@ package final class WebAccess: Sendable {
     /// The value of `Set-Cookie`. If `id` is nil, it removes the cookie.
     static func cookie(_ id: String?, for request: Request) -> String {
         "\(sessionCookie)=\(id ?? "")"
-            + attributes(
-                for: request,
-                seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds
-            )
+            + attributes(for: request, seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds)
     }
 
     /// The value of `Set-Cookie` that lets a browser log in again even if strangers have used up all attempts.

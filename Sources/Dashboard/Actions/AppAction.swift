@@ -16,8 +16,6 @@ struct AppAction {
 
     let database: WebDatabase
 
-    init(_ database: WebDatabase) { self.database = database }
-
     func pause(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let name = Self.name(request)
         let reason = form["reason"]
@@ -54,11 +52,7 @@ struct AppAction {
         _ name: String,
         _ kind: Notice.Kind
     ) async throws -> ActionResult {
-        do {
-            let isChanged = try await database.asOperator(statement, parameters) { rows in try rows.bool(0, 0) }
-            return .done(Link("apps", name), Notice(isChanged ? kind : .unchanged))
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(name).", hint: error.hint?.asSentence)
-        }
+        let isChanged = try await database.asOperator(statement, parameters) { rows in try rows.bool(0, 0) }
+        return .done(Link("apps", name), Notice(isChanged ? kind : .unchanged))
     }
 }

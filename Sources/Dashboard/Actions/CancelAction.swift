@@ -12,8 +12,6 @@ struct CancelAction {
 
     let database: WebDatabase
 
-    init(_ database: WebDatabase) { self.database = database }
-
     func run(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let id = try MessageQuery.id(request)
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the message.") }
@@ -23,14 +21,10 @@ struct CancelAction {
         // retry behind a long queue, may still be waiting.
         let known = try await query.messagesIfAny()
         if !known.isEmpty, known.allSatisfy({ $0.waiting == 0 }) { return .done(link, Notice(.cancelled, count: 0)) }
-        do {
-            let jobs = try await database.asOperator(Self.cancel, Parameters(id, app, viewer.name)) { rows in
-                try rows.int64(0, 0)
-            }
-            if jobs == 0, known.isEmpty { _ = try await query.messages() }  // throws the error for an unknown message
-            return .done(link, Notice(.cancelled, count: jobs))
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(app).", hint: error.hint?.asSentence)
+        let jobs = try await database.asOperator(Self.cancel, Parameters(id, app, viewer.name)) { rows in
+            try rows.int64(0, 0)
         }
+        if jobs == 0, known.isEmpty { _ = try await query.messages() }  // throws the error for an unknown message
+        return .done(link, Notice(.cancelled, count: jobs))
     }
 }

@@ -8,7 +8,6 @@ struct CancelView: PageView {
 
     var title: String { "Cancel message \(message.id)" }
     var section: PageSection { .broadcasts }
-    var refreshInterval: Int? { nil }
 
     private var link: Link { Link("messages", String(message.id), query: ["app": message.app]) }
 

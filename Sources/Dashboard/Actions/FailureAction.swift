@@ -29,11 +29,6 @@ struct FailureAction {
     let operation: FailureSelection.Operation
     let database: WebDatabase
 
-    init(_ operation: FailureSelection.Operation, _ database: WebDatabase) {
-        self.operation = operation
-        self.database = database
-    }
-
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the failures.") }
         var selection = FailureSelection(
@@ -60,21 +55,10 @@ struct FailureAction {
     }
 
     private func step(_ selection: FailureSelection, _ viewer: Viewer) async throws -> (pushes: Int64, next: Int64?) {
-        var parameters = Parameters(
-            selection.app,
-            selection.after,
-            selection.until,
-            selection.reason,
-            viewer.name
-        )
+        var parameters = Parameters(selection.app, selection.after, selection.until, selection.reason, viewer.name)
         if operation == .requeue { parameters.append(selection.includesUnknown) }
-        do {
-            return try await database.asOperator(operation == .requeue ? Self.requeue : Self.dismiss, parameters) {
-                rows in
-                (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
-            }
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(selection.app).", hint: error.hint?.asSentence)
+        return try await database.asOperator(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
+            (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
         }
     }
 }

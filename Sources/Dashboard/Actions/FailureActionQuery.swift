@@ -20,21 +20,10 @@ struct FailureActionQuery {
     let request: Request
     let viewer: Viewer
 
-    init(_ operation: FailureSelection.Operation, _ database: WebDatabase, _ request: Request, _ viewer: Viewer) {
-        self.operation = operation
-        self.database = database
-        self.request = request
-        self.viewer = viewer
-    }
-
     func run() async throws -> FailureActionView {
         guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
-        guard let app = request.parameter("app"), !app.isEmpty else {
-            throw PageError.badRequest("Choose an app.")
-        }
-        guard let window = FailureWindow(rawValue: request.parameter("since") ?? FailureWindow.day.rawValue) else {
-            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
-        }
+        guard let app = request.parameter("app"), !app.isEmpty else { throw PageError.badRequest("Choose an app.") }
+        let window = try FailureWindow(request)
         let now = try await database.query(Self.now, Parameters()) { rows in try rows.timestamp(0, "now") }
         let selection = FailureSelection(
             operation: operation,
@@ -52,13 +41,9 @@ struct FailureActionQuery {
             selection.reason,
             selection.includesUnknown
         )
-        do {
-            let found = try await database.asOperator(Self.count, parameters) { rows in
-                FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
-            }
-            return FailureActionView(selection: selection, found: found, soFar: 0)
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(app).", hint: error.hint?.asSentence)
+        let found = try await database.asOperator(Self.count, parameters) { rows in
+            FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
         }
+        return FailureActionView(selection: selection, found: found, soFar: 0)
     }
 }

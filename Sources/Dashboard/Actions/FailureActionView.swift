@@ -17,7 +17,6 @@ struct FailureActionView: PageView {
 
     var title: String { "\(selection.operation.verb) failures" }
     var section: PageSection { .failures }
-    var refreshInterval: Int? { nil }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if let found, found.pushes == 0, found.isAll {

@@ -19,58 +19,49 @@ struct MessagePost: Sendable {
     let database: WebDatabase
     let observer: DashboardConfiguration.Observer
 
-    private struct Problem: Error {
-        let status: Int
-        let detail: String
-        var hint: String?
-    }
-
     func answer(_ request: Request) async -> Response {
         do {
             return try await post(request)
         } catch {
-            return response(to: error, request)
+            let problem = problem(error, request)
+            return problem.status == 401 ? problem.response.adding("WWW-Authenticate", "Bearer") : problem.response
         }
     }
 
     private func post(_ request: Request) async throws -> Response {
         for name in ["Authorization", "Idempotency-Key", "Content-Type"] where request.hasSeveral(name) {
-            throw Problem(status: 400, detail: "There are several headers \(name): send one.")
+            throw ProblemDocument(status: 400, detail: "There are several headers \(name): send one.")
         }
-        guard let token = Self.token(of: request) else {
-            throw Problem(
+        guard let (scheme, token) = Request.authorization(request.header("Authorization")), scheme == "bearer" else {
+            throw ProblemDocument(
                 status: 401,
                 detail: "Send 'Authorization: Bearer TOKEN'.",
                 hint: "The owner of the schema creates a token with carillon.make_api_token."
             )
         }
-        let type = (request.header("Content-Type") ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-        guard type == "application/json" else {
-            throw Problem(
+        guard request.mediaType == "application/json" else {
+            throw ProblemDocument(
                 status: 415,
                 detail: "The body must be JSON.",
                 hint: "Send 'Content-Type: application/json'."
             )
         }
         guard !request.body.isEmpty else {
-            throw Problem(
+            throw ProblemDocument(
                 status: 400,
                 detail: "The request has no body.",
                 hint: "Send a JSON object, and its length in Content-Length."
             )
         }
         guard let body = String(validating: request.body, as: UTF8.self) else {
-            throw Problem(status: 400, detail: "The body is not valid UTF-8.")
+            throw ProblemDocument(status: 400, detail: "The body is not valid UTF-8.")
         }
         guard body.isCheapToCompare else {
-            throw Problem(status: 400, detail: "The body has more than 128 combining characters in a row.")
+            throw ProblemDocument(status: 400, detail: "The body has more than 128 combining characters in a row.")
         }
         let key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
-            throw Problem(
-                status: 400,
-                detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes."
-            )
+            throw ProblemDocument(status: 400, detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes.")
         }
         // PostgreSQL may log the parameters of a statement, so it gets the digest of the token. A logged digest is useless: a
         // request that sends it as its token is refused.
@@ -87,38 +78,22 @@ struct MessagePost: Sendable {
         }
     }
 
-    private static func token(of request: Request) -> String? {
-        guard let words = request.header("Authorization")?.split(separator: " ", maxSplits: 1), words.count == 2,
-            words[0].lowercased() == "bearer"
-        else { return nil }
-        return String(words[1])
-    }
-
-    private func response(to error: any Error, _ request: Request) -> Response {
-        let problem = problem(error, request)
-        let document = ProblemDocument(status: problem.status, detail: problem.detail, hint: problem.hint)
-        let response = document.response
-        return problem.status == 401 ? response.adding("WWW-Authenticate", "Bearer") : response
-    }
-
-    private func problem(_ error: any Error, _ request: Request) -> Problem {
-        if let problem = error as? Problem { return problem }
+    private func problem(_ error: any Error, _ request: Request) -> ProblemDocument {
+        if let problem = error as? ProblemDocument { return problem }
         if let error = error as? PostgresError, let state = error.sqlState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {
                 observer(.tokenRefused(request))
-                return Problem(status: 401, detail: detail, hint: hint)
+                return ProblemDocument(status: 401, detail: detail, hint: hint)
             }
-            if state == SQLState.duplicateObject {
-                return Problem(status: 422, detail: detail, hint: hint)
-            }
+            if state == SQLState.duplicateObject { return ProblemDocument(status: 422, detail: detail, hint: hint) }
             if [SQLState.badValue, SQLState.tooLarge].contains(state) {
-                return Problem(status: 400, detail: detail, hint: hint)
+                return ProblemDocument(status: 400, detail: detail, hint: hint)
             }
             // Members are checked one by one, so only the JSON text of the body itself can be at fault.
             if state.hasPrefix("22") || state == SQLState.tooDeep {
-                return Problem(
+                return ProblemDocument(
                     status: 400,
                     detail: ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
                         .joined(separator: " "),
@@ -137,7 +112,7 @@ struct MessagePost: Sendable {
             } else {
                 "Send the request again with the same Idempotency-Key."
             }
-        return Problem(
+        return ProblemDocument(
             status: 503,
             detail: "The database cannot take the message now. The log of carillon web says why, under the reference "
                 + "\(explanation.reference).",

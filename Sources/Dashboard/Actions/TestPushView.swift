@@ -24,16 +24,8 @@ struct TestPushView: PageView {
     /// New for each page, because the form may be changed into another push.
     private let key = "test-push-" + SystemRandom.bytes(16).hexadecimal
 
-    init(push: TestPush, apps: [String], preview: Preview? = nil, complaint: String? = nil) {
-        self.push = push
-        self.apps = apps
-        self.preview = preview
-        self.complaint = complaint
-    }
-
     var title: String { "Send a test push" }
     var section: PageSection { .test }
-    var refreshInterval: Int? { nil }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if let complaint { HTML(.p, .class("notice bad"), Attribute(.role, "alert")) { complaint } }

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -8,13 +9,7 @@ struct DatabasesQuery {
     let request: Request
 
     func run() async -> DatabasesView {
-        let states = await withTaskGroup(of: (Int, DatabasesView.State).self) { group in
-            for (place, dashboard) in dashboards.enumerated() {
-                group.addTask { (place, await state(of: dashboard)) }
-            }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
-        }
-        return DatabasesView(states: states)
+        DatabasesView(states: await dashboards.mapAtOnce { await state(of: $0) })
     }
 
     private func state(of dashboard: Dashboard) async -> DatabasesView.State {

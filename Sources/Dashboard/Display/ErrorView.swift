@@ -10,15 +10,9 @@ struct ErrorView: PageView {
     /// Whether the error may be over when the page is next loaded.
     let isPassing: Bool
 
-    /// - Parameter status: the status of the response.
-    init(_ status: Int, sentence: String, hint: String?) {
-        self.status = status
-        self.sentence = sentence
-        self.hint = hint
-        isPassing = false
+    init(_ error: PageError) {
+        (status, sentence, hint, isPassing) = (error.status, error.sentence, error.hint, false)
     }
-
-    init(_ error: PageError) { self.init(error.status, sentence: error.sentence, hint: error.hint) }
 
     /// Messages of PostgreSQL and libpq may contain a connection string.
     init(explaining error: Explanation, isReading: Bool = true) {

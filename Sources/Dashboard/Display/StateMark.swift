@@ -7,7 +7,6 @@ enum StateMark: String, Sendable {
 
     func html(_ word: String) -> HTML { HTML(.span, .class("mark \(rawValue)")) { word } }
 
-    /// The mark of a message in a state of `message_status`.
     static func ofMessage(_ state: MessageStatus.State) -> StateMark {
         switch state {
         case .sent: .good

@@ -1,6 +1,7 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWeb
 
 /// How far back a page of failures looks.
 enum FailureWindow: String, CaseIterable, Sendable {
@@ -14,6 +15,13 @@ enum FailureWindow: String, CaseIterable, Sendable {
         case .day: 86_400
         case .week: 7 * 86_400
         }
+    }
+
+    init(_ request: Request) throws(PageError) {
+        guard let window = Self(rawValue: request.parameter("since") ?? Self.day.rawValue) else {
+            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
+        }
+        self = window
     }
 
     var text: String {

@@ -2,7 +2,6 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-/// A worker, for the workers page.
 struct WorkerRow: Decodable, Sendable, JSONConvertible {
     static let statement = Statement(
         "web_workers",

@@ -66,7 +66,7 @@ enum Resolver {
     private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Lookup {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = SocketCalls.streamType
+        hints.ai_socktype = Socket.streamType
         hints.ai_flags = flags | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host

@@ -7,8 +7,13 @@ package struct Socket: ~Copyable, Sendable {
 
     package init(owning descriptor: CInt) { self.descriptor = descriptor }
 
-    /// Flags for callers that call send(2) themselves: no `SIGPIPE`.
-    package static var sendFlags: CInt { SocketCalls.sendFlags }
+    /// Flags for callers that call send(2) themselves. A write to a closed connection must not raise `SIGPIPE`, which would end the
+    /// program.
+    package static var sendFlags: CInt { CInt(MSG_NOSIGNAL) }
+
+    static var streamType: CInt { CInt(SOCK_STREAM.rawValue) }
+    /// Of every new socket.
+    static var flags: CInt { CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue) }
 
     deinit { close(descriptor) }
 
@@ -20,7 +25,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     static func unconnected(family: CInt) throws(IOError) -> Socket {
-        try Socket(owning: SystemCall.check("making a socket") { SocketCalls.make(family: family) })
+        try Socket(owning: SystemCall.check("making a socket") { socket(family, streamType | flags, 0) })
     }
 
     /// A socket that is connecting. Once it is writable, `pendingError()` returns the result.
@@ -36,7 +41,7 @@ package struct Socket: ~Copyable, Sendable {
     /// Accepts a connection waiting on a listening socket.
     static func accepted(on listener: CInt) throws(IOError) -> Socket {
         let socket = try Socket(
-            owning: SystemCall.check("accepting a connection") { SocketCalls.accept(on: listener) }
+            owning: SystemCall.check("accepting a connection") { accept4(listener, nil, nil, flags) }
         )
         socket.setNoDelay()
         return socket
@@ -64,11 +69,16 @@ package struct Socket: ~Copyable, Sendable {
     /// Makes the kernel end the connection when, for this long, the peer has not acknowledged sent data or has had no room for
     /// more.
     package func giveUp(unacknowledgedAfter limit: Duration) {
-        SocketCalls.giveUp(self, unacknowledgedAfter: limit)
+        set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
     }
 
     /// How many written bytes the peer's host has not acknowledged. Acknowledged bytes may still be unread by the peer.
-    package var unacknowledged: Int { SocketCalls.unacknowledged(on: descriptor) }
+    package var unacknowledged: Int {
+        var count: CInt = 0
+        // TIOCOUTQ has the same value as SIOCOUTQ, which the Linux manual names for sockets.
+        _ = ioctl(descriptor, UInt(TIOCOUTQ), &count)
+        return Int(count)
+    }
 
     /// Makes closing the socket reset the connection instead of ending it in order.
     package func resetWhenClosed() {

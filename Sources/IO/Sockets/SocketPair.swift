@@ -1,3 +1,6 @@
+import CarillonCLinux
+import Glibc
+
 /// Two local sockets connected to each other.
 package struct SocketPair: ~Copyable, Sendable {
     package let first: Socket
@@ -7,7 +10,8 @@ package struct SocketPair: ~Copyable, Sendable {
     package init(isBlocking: Bool = false) throws(IOError) {
         var descriptors: [CInt] = [-1, -1]
         _ = try SystemCall.check("making a pair of sockets") {
-            SocketCalls.makePair(isBlocking: isBlocking, &descriptors)
+            let flags = isBlocking ? CInt(SOCK_CLOEXEC.rawValue) : Socket.flags
+            return socketpair(AF_UNIX, Socket.streamType | flags, 0, &descriptors)
         }
         first = Socket(owning: descriptors[0])
         second = Socket(owning: descriptors[1])

@@ -17,33 +17,25 @@ struct ConnectionString: Sendable {
         percent-encoded ("@" is %40, "/" is %2F), or as host=HOST dbname=DATABASE user=USER
         """
 
+    private static func malformed(_ sentence: String) -> PostgresError {
+        PostgresError(.malformedURL, sentence, hint: advice)
+    }
+
     private var isURL: Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
 
     private func check() throws(PostgresError) {
         if text.utf8.contains(0) {
-            throw PostgresError(
-                .malformedURL,
-                "The database's connection string contains a zero byte.",
-                hint: Self.advice
-            )
+            throw Self.malformed("The database's connection string contains a zero byte.")
         }
         if let scheme = text.firstRange(of: "://"), !isURL {
             // Otherwise libpq would take the whole string, including the password, for a database name.
             let name = text[..<scheme.lowerBound]
             if !name.isEmpty, !name.contains(" "), !name.contains("=") {
-                throw PostgresError(
-                    .malformedURL,
-                    "The database's URL begins with \(name)://, not with postgresql://.",
-                    hint: Self.advice
-                )
+                throw Self.malformed("The database's URL begins with \(name)://, not with postgresql://.")
             }
         }
         if isAmbiguous {
-            throw PostgresError(
-                .malformedURL,
-                "The database's URL has an @ that is not the end of its user and password.",
-                hint: Self.advice
-            )
+            throw Self.malformed("The database's URL has an @ that is not the end of its user and password.")
         }
         if text.isEmpty { return }
         // libpq would take a single word for a database name; here it is an error.
@@ -54,10 +46,8 @@ struct ConnectionString: Sendable {
         }
         let reason = complaint.map { String(cString: $0) } ?? "out of memory"
         PQfreemem(complaint)
-        throw PostgresError(
-            .malformedURL,
-            "The database's connection string cannot be understood: \(Self.withoutQuotations(reason)).",
-            hint: Self.advice
+        throw Self.malformed(
+            "The database's connection string cannot be understood: \(Self.withoutQuotations(reason))."
         )
     }
 

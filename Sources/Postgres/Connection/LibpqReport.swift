@@ -31,10 +31,13 @@ struct LibpqReport {
     func error(isNamed: Bool = true) -> PostgresError {
         let (code, hint): (PostgresError.Code, String) =
             switch sqlState {
-            case "28P01"?, "28000"?: (.authentication, "check the user and the password, and the server's pg_hba.conf")
-            case "3D000"?: (.authentication, "create the database, or name another one in the connection string")
-            case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
-            case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
+            case SQLState.wrongPassword?, SQLState.unknownLogin?:
+                (.authentication, "check the user and the password, and the server's pg_hba.conf")
+            case SQLState.undefinedDatabase?:
+                (.authentication, "create the database, or name another one in the connection string")
+            case SQLState.cannotConnectNow?: (.unreachable, "it is starting or stopping: try again in a moment")
+            case SQLState.tooManyConnections?:
+                (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
             case nil where message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
             case nil where message.contains("no password supplied"):
                 (.authentication, "it asks for a password: put one into the URL, PGPASSWORD or ~/.pgpass")

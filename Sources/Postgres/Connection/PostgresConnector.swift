@@ -100,13 +100,12 @@ final class PostgresConnector: Sendable {
     private static let cancelled = PostgresError(.cancelled, "connecting to PostgreSQL was cancelled")
 
     private var tookTooLong: PostgresError {
-        var error = PostgresError(
+        PostgresError(
             .unreachable,
             "PostgreSQL did not answer within \(allowed)",
-            hint: "check the address, whether a firewall drops the connection, and whether the server hangs"
+            hint: "check the address, whether a firewall drops the connection, and whether the server hangs",
+            isSilence: true
         )
-        error.isSilence = true
-        return error
     }
 
     /// Only the first answer counts. A connection made too late is closed when its last reference is dropped.

@@ -12,7 +12,6 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
 
     package let id: Int32
     package internal(set) var settings: AppSettings
-    /// The id of its credential.
     var certificateID: Int32?
     package internal(set) var isPaused = false
     /// Why it is paused, if known.
@@ -56,11 +55,7 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
 
     private func gateway(at address: String, _ transport: Gateway.Transport = .http2) throws(Hold) -> Gateway {
         do {
-            return try Gateway(
-                address,
-                trust: settings.gatewayCA.map { .pem($0) } ?? .system,
-                transport: transport
-            )
+            return try Gateway(address, trust: settings.gatewayCA.map { .pem($0) } ?? .system, transport: transport)
         } catch {
             throw Hold(.setting, error.message)
         }

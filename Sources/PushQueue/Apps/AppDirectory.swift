@@ -32,7 +32,6 @@ struct AppDirectory: Sendable {
     /// Nil if the database has no such app, or its row was not read.
     subscript(id: Int32) -> RoutedApp? { apps[id] }
 
-    /// The name of the app, or its id.
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
     func maxRate(of id: Int32) -> Int32? { apps[id]?.row.settings.maxRate }

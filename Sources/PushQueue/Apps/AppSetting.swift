@@ -7,10 +7,7 @@ package struct AppSetting: Sendable {
     let append: @Sendable (AppSettings, inout Parameters) -> Void
     package let json: @Sendable (AppSettings) -> JSONValue
 
-    init<Value: Parameter & JSONConvertible>(
-        _ column: String,
-        _ value: @escaping @Sendable (AppSettings) -> Value
-    ) {
+    init<Value: Parameter & JSONConvertible>(_ column: String, _ value: @escaping @Sendable (AppSettings) -> Value) {
         self.column = column
         append = { $1.append(value($0)) }
         json = { value($0).json }

@@ -48,9 +48,7 @@ final class AppWatch {
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
-        let ranges = try await database.ask(connection, PausedRange.statement) { rows in
-            try rows.indices.map { try PausedRange(rows, $0) }
-        }
+        let ranges: [PausedRange] = try await database.ask(connection, PausedRange.statement) { try $0.records() }
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
@@ -122,26 +120,20 @@ final class AppWatch {
             guard let row = context.state.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
-            guard let connection = database.current else {
+            guard let connection = database.shared else {
                 throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
             }
             guard context.event({ $0.schedule.refusals.mayTry(.token, at: .now) }) else {
                 throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
             }
-            let parameters = CredentialStatements.parameters(row.certificate, row.since, refusing: refused)
             do throws(PostgresError) {
-                if let minted {
-                    try await CredentialStatements.keep(
-                        minted,
-                        of: row.certificate,
-                        row.since,
-                        refusing: refused,
-                        on: connection
-                    )
-                }
-                let (token, now) = try await database.ask(connection, CredentialStatements.providerToken, parameters) {
-                    try CredentialStatements.token($0)
-                }
+                let (token, now) = try await CredentialStatements.providerToken(
+                    of: row.certificate,
+                    row.since,
+                    refusing: refused,
+                    keeping: minted,
+                    on: connection
+                )
                 context.event { $0.schedule.refusals.succeeded(.token) }
                 guard let token else {
                     minted = key.mint(at: now)

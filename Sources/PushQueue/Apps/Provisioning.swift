@@ -120,9 +120,7 @@ package struct Provisioning: Sendable {
             )
         }
         if stored?.certificate == text.certificate { return .nothing }
-        guard replaces else {
-            return .kept(earlier, reason: "the service was started without --replace-credentials")
-        }
+        guard replaces else { return .kept(earlier, reason: "the service was started without --replace-credentials") }
         if let reason = Self.reasonToKeep(stored, storedFacts, for: facts) { return .kept(earlier, reason: reason) }
         try await store(facts, on: connection)
         var new = present

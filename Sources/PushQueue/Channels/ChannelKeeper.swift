@@ -13,7 +13,7 @@ final class ChannelKeeper {
     }
 
     private let context: WorkerContext
-    private var unrecorded: ArraySlice<Unrecorded> = []
+    private var unrecorded = Fifo<Unrecorded>()
 
     init(_ context: WorkerContext) { self.context = context }
 
@@ -86,7 +86,7 @@ final class ChannelKeeper {
             do throws(PostgresError) {
                 let parameters = Parameters(app, reference, next.task.attempt, channel)
                 let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
-                unrecorded.removeFirst()
+                _ = unrecorded.popFirst()
                 context.log(
                     isRecorded
                         ? .channelMade(app: app, reference: reference, channel: channel)
@@ -95,7 +95,7 @@ final class ChannelKeeper {
             } catch {
                 // Others wait behind it. If it were requested again, Apple would create ever more channels.
                 guard error.isRefusal else { throw error }
-                unrecorded.removeFirst()
+                _ = unrecorded.popFirst()
                 let name = channel.visible
                 let sentence = "Apple has created the channel \(name), which PostgreSQL refuses to record: \(error)"
                 try await record(.failed(sentence, again: nil, isUnknown: true), of: next.task, on: connection)

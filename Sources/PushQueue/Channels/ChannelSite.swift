@@ -41,9 +41,9 @@ package struct ChannelSite: Sendable {
         self.topic = topic
         removeUnknownChannels = row.app.removeUnknownChannels
         gateway = try row.app.channelGateway()
-        credential = plain.supplied(
-            by: FleetProviderToken(certificate: certificate, since: row.credentialSince ?? 0, connection).supply
-        )
+        let since = row.credentialSince ?? 0
+        let token = FleetProviderToken(certificate: certificate, since: since, connection: connection)
+        credential = plain.supplied(by: token.supply)
     }
 
     package func ask(
@@ -60,34 +60,22 @@ package struct ChannelSite: Sendable {
 
 /// The provider token that all workers use with a signing key, for whoever is not sending pushes.
 private struct FleetProviderToken: Sendable {
-    private let certificate: Int32
+    let certificate: Int32
     /// When the row of the key was written, in microseconds since 1970.
-    private let since: Int64
-    private let connection: PostgresConnection
-
-    init(certificate: Int32, since: Int64, _ connection: PostgresConnection) {
-        self.certificate = certificate
-        self.since = since
-        self.connection = connection
-    }
+    let since: Int64
+    let connection: PostgresConnection
 
     var supply: ProviderToken.Supply {
         { key, refused in
             var minted: ProviderToken?
             for _ in 0..<3 {
-                if let minted {
-                    try await CredentialStatements.keep(
-                        minted,
-                        of: certificate,
-                        since,
-                        refusing: refused,
-                        on: connection
-                    )
-                }
-                let parameters = CredentialStatements.parameters(certificate, since, refusing: refused)
-                let (token, now) = try await connection.query(CredentialStatements.providerToken, parameters) {
-                    try CredentialStatements.token($0)
-                }
+                let (token, now) = try await CredentialStatements.providerToken(
+                    of: certificate,
+                    since,
+                    refusing: refused,
+                    keeping: minted,
+                    on: connection
+                )
                 if let token { return token }
                 minted = key.mint(at: now)
             }

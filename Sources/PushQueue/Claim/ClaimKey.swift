@@ -2,7 +2,7 @@ import CarillonPostgres
 
 /// Identifies a claim that was made. The number alone does not: claims commit asynchronously, so a crash of the database may
 /// undo one and give its number to another while its pushes are in flight.
-struct ClaimKey: Hashable, Sendable {
+struct ClaimKey: Hashable, Decodable, Sendable {
     let id: Int64
     let claimedAt: Int64
 
@@ -33,12 +33,5 @@ struct ClaimKey: Hashable, Sendable {
             PostgresArray(claims.lazy.map(\.id)),
             PostgresArray(claims.lazy.map { Timestamp($0.claimedAt) })
         )
-    }
-}
-
-extension ClaimKey {
-    /// A row of `strays`.
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        self.init(id: try rows.int64(row, "id"), claimedAt: try rows.timestamp(row, "claimed_at"))
     }
 }

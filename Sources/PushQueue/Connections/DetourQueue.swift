@@ -1,8 +1,10 @@
+import CarillonIO
+
 /// Access for one waiter at a time. Apps are served in rotation, and the waiters of an app in order of arrival.
 struct DetourQueue<Waiter> {
-    private var waiting: [Int32: ArraySlice<Waiter>] = [:]
+    private var waiting: [Int32: Fifo<Waiter>] = [:]
     /// The apps that wait, the next first.
-    private var queue: ArraySlice<Int32> = []
+    private var queue = Fifo<Int32>()
     private(set) var isTaken = false
 
     /// Returns whether the caller has access and need not wait.
@@ -14,7 +16,7 @@ struct DetourQueue<Waiter> {
 
     mutating func wait(_ waiter: Waiter, of app: Int32) {
         if waiting[app] == nil { queue.append(app) }
-        waiting[app, default: []].append(waiter)
+        waiting[app, default: Fifo()].append(waiter)
     }
 
     /// The holder is done. Returns the next holder.

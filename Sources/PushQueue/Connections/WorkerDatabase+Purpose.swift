@@ -10,7 +10,6 @@ extension WorkerDatabase {
         case detour
     }
 
-    /// A lock that a statement met.
     struct LockTimeout {
         let error: PostgresError
         /// How many more were not logged.

@@ -12,7 +12,7 @@ extension WorkerDatabase {
     static let probe = Statement("probe", "SELECT 1")
 
     /// The connections that a server is judged by.
-    var inUse: [PostgresConnection] { [currentLifeline, current, coming].compactMap { $0 } }
+    var inUse: [PostgresConnection] { [lifeline, shared, coming].compactMap { $0 } }
 
     /// How long a server may leave statements without an answer.
     var silenceLimit: Duration {

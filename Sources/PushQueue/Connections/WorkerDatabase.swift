@@ -14,8 +14,8 @@ final class WorkerDatabase {
     private static let shortestLock = Duration.milliseconds(100)
 
     let context: WorkerContext
-    private var shared: PostgresConnection?
-    private var lifeline: PostgresConnection?
+    private(set) var shared: PostgresConnection?
+    private(set) var lifeline: PostgresConnection?
     /// Will be in use once it has been prepared.
     private(set) var coming: PostgresConnection?
     private(set) var hasBegun = false
@@ -30,7 +30,7 @@ final class WorkerDatabase {
     /// Tasks that wait for the shared connection.
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Locks that statements met, to be logged with their holders.
-    private var lockTimeouts: ArraySlice<LockTimeout> = []
+    private var lockTimeouts = Fifo<LockTimeout>()
     private let lossBell = Bell()
     private let lifelineBell = Bell()
     private let lockBell = Bell()
@@ -185,9 +185,6 @@ final class WorkerDatabase {
 
     // MARK: Asking
 
-    /// The shared connection, if there is one.
-    var current: PostgresConnection? { shared }
-
     /// Waits for the shared connection. Returns nil if the worker is stopping.
     func connection() async -> PostgresConnection? {
         while context.state.phase != .over, !Task.isCancelled {
@@ -200,9 +197,6 @@ final class WorkerDatabase {
         }
         return nil
     }
-
-    /// The connection for heartbeats, if there is one.
-    var currentLifeline: PostgresConnection? { lifeline }
 
     /// Waits for the connection for heartbeats. Returns nil if the worker has ended.
     func nextLifeline() async -> PostgresConnection? {
@@ -245,7 +239,7 @@ final class WorkerDatabase {
         guard error.code != .cancelled else { return }
         context.count { $0.databaseErrors += 1 }
         guard let suppressed = context.event({ $0.tallies.suppressed(error.kind, at: .now) }) else { return }
-        guard error.sqlState == "55P03" else {
+        guard error.sqlState == SQLState.lockNotAvailable else {
             return context.log(.databaseError(error.description, suppressed: suppressed))
         }
         lockTimeouts.append(LockTimeout(error: error, suppressed: suppressed))
@@ -377,9 +371,7 @@ final class WorkerDatabase {
         guard let connection = shared else { return [] }
         let parameters = LockHolder.parameters(olderThan: Self.shortestLock, relation: relation)
         do throws(PostgresError) {
-            return try await ask(connection, LockHolder.statement, parameters) { rows in
-                try rows.indices.map { try LockHolder(rows, $0) }
-            }
+            return try await ask(connection, LockHolder.statement, parameters) { try $0.records() }
         } catch {
             failed(error, on: connection)
             return []

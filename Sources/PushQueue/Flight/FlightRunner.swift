@@ -109,7 +109,7 @@ final class FlightRunner {
         if isLarge { await database.waitForLarge() }
         defer { if isLarge { database.largeEnded() } }
         // Since the claim was planned, the connection may have been lost.
-        guard let connection = database.current else { return .claimFailed(.connection) }
+        guard let connection = database.shared else { return .claimFailed(.connection) }
         let app = context.state.apps[plan.lane.app]
         let installation = context.state.lease.installation
         let parameters = ClaimStatement.parameters(
@@ -163,7 +163,7 @@ final class FlightRunner {
     }
 
     private func writeCounts() async -> Flight.Event {
-        guard let connection = database.current else { return .counted }
+        guard let connection = database.shared else { return .counted }
         do throws(PostgresError) {
             try await breakers.writeCounts(on: connection)
         } catch {

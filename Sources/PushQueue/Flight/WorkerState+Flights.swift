@@ -48,7 +48,6 @@ extension WorkerState {
         schedule.settled(&claim, settlement, outcomes, at: now)
     }
 
-    /// The events of a settlement.
     mutating func events(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
         tallies.events(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
     }

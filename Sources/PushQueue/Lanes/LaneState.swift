@@ -116,13 +116,7 @@ struct LaneState: Sendable {
 
     /// The next claim, of up to `most` pushes or of a single row that has up to `room`. A lane that has spent its quantum gets
     /// another one first. Nil if it still has a debt, has too little room, or is shallow with a claim under way.
-    mutating func plan(
-        _ lane: Lane,
-        quantum: Int,
-        room: Int,
-        most: Int,
-        at now: MonotonicInstant
-    ) -> ClaimPlan? {
+    mutating func plan(_ lane: Lane, quantum: Int, room: Int, most: Int, at now: MonotonicInstant) -> ClaimPlan? {
         guard depth == .deep || asked == 0 else { return nil }
         if hasSpent(quantum) { credit += quantum }
         guard !hasSpent(quantum) else { return nil }

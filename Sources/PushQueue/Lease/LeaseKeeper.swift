@@ -109,7 +109,7 @@ final class LeaseKeeper {
     }
 
     func watchOthers() async {
-        guard let lifeline = database.currentLifeline else { return }
+        guard let lifeline = database.lifeline else { return }
         var dead: [HeartbeatState.Sighting] = []
         do throws(PostgresError) {
             let worker = Parameters(context.state.lease.id)
@@ -194,9 +194,7 @@ final class LeaseKeeper {
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
         let held = context.state.schedule.heldClaims
         let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: held)
-        return try await database.ask(connection, ClaimKey.strays, parameters) { rows in
-            try rows.indices.map { try ClaimKey(rows, $0) }
-        }
+        return try await database.ask(connection, ClaimKey.strays, parameters) { try $0.records() }
     }
 
     /// Returns whether some are past the grace period.

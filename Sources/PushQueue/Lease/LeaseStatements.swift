@@ -15,14 +15,7 @@ enum LeaseStatements {
 
     /// - Parameter age: How long the worker has run, under earlier ids too.
     static func parameters(registering options: WorkerOptions, age: Duration) -> Parameters {
-        Parameters(
-            options.name,
-            options.host,
-            options.processID,
-            options.version,
-            options.lease.seconds,
-            age.seconds
-        )
+        Parameters(options.name, options.host, options.processID, options.version, options.lease.seconds, age.seconds)
     }
 
     /// Extends the lease and counts the workers, dead ones too until a take-over. Null: this worker was declared dead.

@@ -3,7 +3,7 @@ package import CarillonPostgres
 import CarillonText
 
 /// A session or a prepared transaction whose locks block workers or applications.
-package struct LockHolder: Equatable, Sendable {
+package struct LockHolder: Equatable, Decodable, Sendable {
     /// As in "process 4242 (psql, user bob, idle in transaction)" or "the prepared transaction 'a'".
     package let who: String
     /// Nil for a prepared transaction.
@@ -73,7 +73,7 @@ extension LockHolder {
             LEFT JOIN waiting w ON w.pid = h.pid
             ORDER BY h.pid, h.transaction, h.locks_tables DESC
         )
-        SELECT h.who, h.pid, h.relations, h.locks_tables, h.seconds, h.sessions FROM holder h
+        SELECT h.who, h.pid, h.relations, h.locks_tables, h.seconds, h.sessions AS waiting FROM holder h
         WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.locks_tables OR $2 IS NOT NULL AND NOT h.is_ours
             ELSE h.seconds > $1 AND (h.locks_tables OR h.may_hold_rows) END
         ORDER BY h.sessions DESC, h.locks_tables DESC, h.seconds DESC NULLS LAST LIMIT 5
@@ -82,14 +82,5 @@ extension LockHolder {
 
     package static func parameters(olderThan age: Duration, relation: String? = nil) -> Parameters {
         Parameters(age.seconds, relation)
-    }
-
-    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        who = try rows.string(row, "who")
-        pid = try rows.int32IfPresent(row, "pid")
-        relations = try rows.string(row, "relations")
-        locksTables = try rows.bool(row, "locks_tables")
-        seconds = try rows.isNull(row, "seconds") ? nil : rows.double(row, "seconds")
-        waiting = try rows.int64(row, "sessions")
     }
 }

@@ -1,12 +1,12 @@
 import CarillonPostgres
 
 /// Paused apps with consecutive ids, which looks skip.
-package struct PausedRange: Hashable, Sendable {
+package struct PausedRange: Hashable, Decodable, Sendable {
     /// The longest ranges of paused apps.
     static let statement = Statement(
         "paused_ranges",
         """
-        SELECT min(p.id) AS first_app, max(p.id) AS last_app FROM (
+        SELECT min(p.id) AS first, max(p.id) AS last FROM (
             SELECT a.id, a.id - row_number() OVER (ORDER BY a.id) AS range FROM carillon.apps a WHERE a.paused
         ) AS p
         GROUP BY p.range HAVING count(*) > 3 ORDER BY count(*) DESC LIMIT 100
@@ -17,10 +17,4 @@ package struct PausedRange: Hashable, Sendable {
     let last: Int32
 
     func contains(_ app: Int32) -> Bool { first <= app && app <= last }
-}
-
-extension PausedRange {
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        self.init(first: try rows.int32(row, "first_app"), last: try rows.int32(row, "last_app"))
-    }
 }

@@ -21,7 +21,8 @@ extension MaintenanceTools {
         for step in steps where !Task.isCancelled {
             guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
-            let holders = fault.isTimeout || fault.sqlState == "55006" ? await database.lockHolders(of: nil) : []
+            let isLocked = fault.isTimeout || fault.sqlState == SQLState.objectInUse
+            let holders = isLocked ? await database.lockHolders(of: nil) : []
             context.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(MaintainStatements.soon) }

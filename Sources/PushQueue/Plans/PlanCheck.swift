@@ -4,9 +4,7 @@ import FoundationEssentials
 /// Whether the frequent statements of a worker use their indexes in a generic plan. Without its index, each would read the whole
 /// queue.
 package enum PlanCheck {
-    private static let statements = [
-        ClaimStatement.statement, LookStatements.above, LookStatements.below, Self.due,
-    ]
+    private static let statements = [ClaimStatement.statement, LookStatements.above, LookStatements.below, Self.due]
     private static let tables: Set<String> = ["messages", "scheduled"]
 
     /// How `carillon.promote` finds what is due.
@@ -28,9 +26,7 @@ package enum PlanCheck {
     package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
         do {
             return try await connection.transaction {
-                try await connection.script(
-                    WorkerSettings.shared.known(to: connection.serverVersion).forTransaction
-                )
+                try await connection.script(WorkerSettings.shared.known(to: connection.serverVersion).forTransaction)
                 var faults: [String] = []
                 for statement in Self.statements {
                     guard let fault = try await Self.plan(of: statement, on: connection).fault(reading: Self.tables)

@@ -1,8 +1,8 @@
 import CarillonPostgres
 
 /// The answer to one batch of a feedback pass.
-struct ReapBatch: Sendable {
-    enum State: String, Sendable {
+struct ReapBatch: Decodable, Sendable {
+    enum State: String, Decodable, Sendable {
         case more
         case over
         /// Another pass is running.
@@ -23,7 +23,7 @@ struct ReapBatch: Sendable {
     static let statement = Statement(
         "reap_batch",
         """
-        SELECT b.state, b.next::text, b.of_app, b.handled, b.deleted, b.faults
+        SELECT b.state, b.next::text, b.of_app AS app, b.handled, b.deleted, b.faults
         FROM carillon.reap_batch($1, $2::text::carillon.reap_position) AS b
         """
     )
@@ -35,16 +35,5 @@ struct ReapBatch: Sendable {
         self.handled = handled
         self.deleted = deleted
         self.faults = faults
-    }
-
-    init(_ rows: borrowing Rows) throws(PostgresError) {
-        self.init(
-            try rows.choice(0, "state"),
-            next: try rows.stringIfPresent(0, "next"),
-            app: try rows.stringIfPresent(0, "of_app"),
-            handled: Int(try rows.int64(0, "handled")),
-            deleted: Int(try rows.int64(0, "deleted")),
-            faults: try rows.strings(0, "faults").compactMap(\.self)
-        )
     }
 }

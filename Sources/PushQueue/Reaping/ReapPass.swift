@@ -35,7 +35,9 @@ package struct ReapPass: Sendable {
     ) async throws(PostgresError) {
         while mayGoOn() {
             let began = MonotonicInstant.now
-            let batch = try await connection.ask(ReapBatch.statement, Parameters(app, next)) { try ReapBatch($0) }
+            let batch: ReapBatch = try await connection.ask(ReapBatch.statement, Parameters(app, next)) {
+                try $0.record(0)
+            }
             guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
         }

@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
 /// What a feedback pass would delete in one table.
-package struct ReapPreview: Sendable {
+package struct ReapPreview: Decodable, Sendable {
     package let app: String
     package let relation: String
     /// Nil if they could not be counted.
@@ -11,22 +11,11 @@ package struct ReapPreview: Sendable {
 
     private static let statement = Statement(
         "reapable",
-        "SELECT r.of_app, r.relation, r.tokens, r.fault FROM carillon.reapable($1) AS r"
+        "SELECT r.of_app AS app, r.relation, r.tokens, r.fault FROM carillon.reapable($1) AS r"
     )
 
     /// - Parameter app: An app, or nil for all apps.
-    package static func read(of app: String?, on connection: PostgresConnection) async throws
-        -> [Self]
-    {
-        try await connection.query(Self.statement, Parameters(app)) { rows in
-            try rows.indices.map { row in
-                Self(
-                    app: try rows.string(row, "of_app"),
-                    relation: try rows.string(row, "relation"),
-                    tokens: try rows.int64IfPresent(row, "tokens"),
-                    fault: try rows.stringIfPresent(row, "fault")
-                )
-            }
-        }
+    package static func read(of app: String?, on connection: PostgresConnection) async throws -> [Self] {
+        try await connection.values(of: statement, Parameters(app))
     }
 }

@@ -46,7 +46,6 @@ struct SettlementWriting: Sendable {
         let job: Int32
         let message: Int64
         let error: String
-        /// Its counts are written.
         let isWritten: Bool
     }
 

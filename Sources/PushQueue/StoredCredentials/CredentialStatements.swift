@@ -4,55 +4,49 @@ import CarillonSchema
 
 /// The statements about credentials and provider tokens. Each is a transaction of its own.
 enum CredentialStatements {
-    /// No token: the caller mints one with the time in the answer, keeps it, and asks again.
-    static let providerToken = Statement(
+    private static let token = Statement(
         "provider_token",
         "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3) AS t"
     )
 
+    /// The token that all workers use now. If there is none, the caller mints one with the time in the answer, and asks again.
+    ///
     /// - Parameters:
     ///   - since: When the credential was written.
     ///   - refused: A token that the gateway has refused.
-    static func parameters(
-        _ certificate: Int32,
-        _ since: Int64,
-        refusing refused: ProviderToken?
-    ) -> Parameters {
-        Parameters(certificate, Timestamp(since), refused?.issuedAt)
-    }
-
-    /// Keeps a minted token for all workers, unless another one was faster. The server may log what a statement says, but never
-    /// what `COPY` copies.
-    static func keep(
-        _ minted: ProviderToken,
+    ///   - minted: Is kept for all workers first, unless another one was faster. The server may log what a statement says, but
+    ///     never what `COPY` copies.
+    static func providerToken(
         of certificate: Int32,
         _ since: Int64,
         refusing refused: ProviderToken?,
+        keeping minted: ProviderToken?,
         on connection: PostgresConnection
-    ) async throws(PostgresError) {
-        var row = CopyRows()
-        row.begin(columns: 5)
-        row.append(certificate)
-        row.append(timestamp: since)
-        row.append(refused?.issuedAt)
-        row.append(minted.jwt)
-        row.append(minted.issuedAt)
-        try await connection.copy(
-            "COPY carillon.provider_token_input (certificate_id, since, refused_at, jwt, issued_at) FROM STDIN (FORMAT binary)",
-            row
-        )
-    }
-
-    /// The token in the answer of `providerToken`, if there is one, and the time there.
-    static func token(_ rows: borrowing Rows) throws(PostgresError) -> (ProviderToken?, now: Int64) {
-        let now = try rows.int64(0, "clock")
-        if try rows.isNull(0, "token") { return (nil, now) }
-        let token = ProviderToken(
-            jwt: try rows.string(0, "token"),
-            issuedAt: try rows.int64(0, "made_at"),
-            renewsIn: .seconds(try rows.int64(0, "renews_in"))
-        )
-        return (token, now)
+    ) async throws(PostgresError) -> (ProviderToken?, now: Int64) {
+        if let minted {
+            var row = CopyRows()
+            row.begin(columns: 5)
+            row.append(certificate)
+            row.append(timestamp: since)
+            row.append(refused?.issuedAt)
+            row.append(minted.jwt)
+            row.append(minted.issuedAt)
+            try await connection.copy(
+                "COPY carillon.provider_token_input (certificate_id, since, refused_at, jwt, issued_at) FROM STDIN (FORMAT binary)",
+                row
+            )
+        }
+        let parameters = Parameters(certificate, Timestamp(since), refused?.issuedAt)
+        return try await connection.ask(token, parameters) { rows in
+            let now = try rows.int64(0, "clock")
+            if try rows.isNull(0, "token") { return (nil, now) }
+            let token = ProviderToken(
+                jwt: try rows.string(0, "token"),
+                issuedAt: try rows.int64(0, "made_at"),
+                renewsIn: .seconds(try rows.int64(0, "renews_in"))
+            )
+            return (token, now)
+        }
     }
 
     /// The fleet mints no token for the interval that Apple requires between two of them.

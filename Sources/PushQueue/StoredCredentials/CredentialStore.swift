@@ -61,7 +61,8 @@ package struct CredentialStore: Sendable {
             let credential = try await find(name)
             guard credential.apps.isEmpty else { throw inUse(credential) }
             try await connection.execute(Self.remove, Parameters(name))
-        } catch let error as PostgresError where error.sqlState == "23503" {  // an app has just begun to use it
+        } catch let error as PostgresError where error.sqlState == SQLState.foreignKeyViolation {
+            // An app has just begun to use it.
             throw SettingsError(.inUse, "Credential \(name) is in use.", underlying: error)
         } catch {
             throw SettingsError(error)
@@ -116,10 +117,7 @@ package struct CredentialStore: Sendable {
 
     // MARK: Checking
 
-    private static let validity = Statement(
-        "credential_validity",
-        "SELECT carillon.validity($1)"
-    )
+    private static let validity = Statement("credential_validity", "SELECT carillon.validity($1)")
 
     private static let record = Statement(
         "credential_record",

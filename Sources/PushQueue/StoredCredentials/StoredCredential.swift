@@ -20,7 +20,6 @@ package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
     package internal(set) var lastError: String?
     /// Microseconds since 1970.
     package let updatedAt: Int64
-    /// The apps that use it.
     package let apps: [String]
 
     package var kind: Kind { keyID == nil ? .certificate : .token }

@@ -220,7 +220,7 @@ package actor Worker {
 
     /// Returns whether the worker's row is gone, and it has no claims.
     private func signOff() async -> Bool {
-        guard context.state.phase != .over, let connection = database.current else { return false }
+        guard context.state.phase != .over, let connection = database.shared else { return false }
         do throws(PostgresError) {
             try await breakers.writeCounts(on: connection)
             try await apps.writeNotes(on: connection)

@@ -54,7 +54,7 @@ struct RoutineInstaller: Sendable {
             try await run(what, Routines.asOwner + "SET LOCAL lock_timeout = '200ms';\n" + file.text)
         } catch {
             let cause = error.underlying as? PostgresError
-            throw cause?.sqlState == "55P03" ? BusyView(error: error) : error  // lock_not_available
+            throw cause?.sqlState == SQLState.lockNotAvailable ? BusyView(error: error) : error
         }
         try await record([file])
     }
@@ -80,7 +80,7 @@ struct RoutineInstaller: Sendable {
         do {
             try await connection.script(Routines.validate)
         } catch {
-            throw error.sqlState == "42P13" ? .invalid(error) : SchemaError(error)  // invalid_function_definition
+            throw error.sqlState == SQLState.invalidFunctionDefinition ? .invalid(error) : SchemaError(error)
         }
     }
 

@@ -47,9 +47,7 @@ struct RoutineState: Sendable {
 
     /// What this program has to do with it.
     var status: RoutineStatus {
-        guard let release else {
-            return RoutineStatus(release: known.release, condition: .pending, appliedAt: nil)
-        }
+        guard let release else { return RoutineStatus(release: known.release, condition: .pending, appliedAt: nil) }
         return RoutineStatus(
             release: release,
             condition: isCurrent ? .applied : release > known.release ? .unknown : .changed,

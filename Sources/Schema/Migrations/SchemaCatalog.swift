@@ -41,7 +41,8 @@ struct SchemaCatalog: Sendable {
 
     func state() async throws -> SchemaState {
         let tables: [String] = try await connection.values(of: Self.tables)
-        let records = tables.contains("schema_migrations") ? try await migrations() : nil
+        var records: [SchemaState.Record]?
+        if tables.contains("schema_migrations") { records = try await connection.values(of: Self.records) }
         let applied = tables.contains("schema_routines") ? try await files() : []
         let sums = try await checksums(of: Migration.all.map(\.up) + routines.files.map(\.text))
         let known = Migration.all.map(\.version)
@@ -57,19 +58,6 @@ struct SchemaCatalog: Sendable {
                 )
             )
         )
-    }
-
-    private func migrations() async throws -> [SchemaState.Record] {
-        try await connection.query(Self.records) { rows in
-            try rows.indices.map { row in
-                SchemaState.Record(
-                    version: Int(try rows.int64(row, "version")),
-                    name: try rows.string(row, "name"),
-                    checksum: try rows.stringIfPresent(row, "checksum"),
-                    appliedAt: try rows.timestamp(row, "applied_at")
-                )
-            }
-        }
     }
 
     private func files() async throws -> [RoutineState.Record] {

@@ -120,9 +120,9 @@ extension SchemaError {
     static func failed(_ what: String, _ error: PostgresError) -> Self {
         let advice: String
         switch error.sqlState {
-        case "2BP01":  // dependent_objects_still_exist: the details name these objects, and contain no data of rows
+        case SQLState.dependentObjectsStillExist:  // the details name these objects, and contain no data of rows
             advice = (error.detail.map { "\n\($0)\n" } ?? "") + "Change or drop them, then run the command again."
-        case "55P03":  // lock_not_available
+        case SQLState.lockNotAvailable:
             advice = ". Steps that were completed remain: run the command again when nobody uses these tables."
         default: advice = error.hint.map { ".\n  \($0)" } ?? ""
         }
@@ -131,8 +131,9 @@ extension SchemaError {
 
     /// Whether PostgreSQL refused to create what another session has just created.
     var isAlreadyThere: Bool {
-        // unique_violation, of a catalog, duplicate_schema and duplicate_table
-        ["23505", "42P06", "42P07"].contains((underlying as? PostgresError)?.sqlState)
+        // Of a catalog, if the value is not unique.
+        [SQLState.uniqueViolation, SQLState.duplicateSchema, SQLState.duplicateTable]
+            .contains((underlying as? PostgresError)?.sqlState)
     }
 
     package init(_ error: any Error) {
@@ -144,7 +145,7 @@ extension SchemaError {
     }
 
     private static func database(_ error: PostgresError) -> Self {
-        error.sqlState == "42501"  // insufficient_privilege
+        error.sqlState == SQLState.insufficientPrivilege
             ? Self(
                 .database,
                 "This user may not use the schema carillon (\(error.message)): connect as its owner, or have a "

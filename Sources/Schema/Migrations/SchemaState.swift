@@ -1,7 +1,7 @@
 /// The schema of a database beside that of this program, and what follows from both.
 struct SchemaState: Sendable {
     /// A row of `carillon.schema_migrations`.
-    struct Record: Sendable, Equatable {
+    struct Record: Decodable, Sendable, Equatable {
         let version: Int
         let name: String
         /// Nil where the file was run by hand.
@@ -16,12 +16,7 @@ struct SchemaState: Sendable {
     let checksums: [Int: String]
     let routines: RoutineState
 
-    init(
-        records: [Record]?,
-        known: [Migration] = Migration.all,
-        checksums: [Int: String],
-        routines: RoutineState
-    ) {
+    init(records: [Record]?, known: [Migration] = Migration.all, checksums: [Int: String], routines: RoutineState) {
         self.records = records?.sorted { $0.version < $1.version }
         self.known = known
         self.checksums = checksums

@@ -113,10 +113,7 @@ enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
         case .invalidPushType:
             (400, "InvalidPushType", "Apple has no such apns-push-type, or it does not fit the topic.")
         case .badPriority:
-            (
-                400, "BadPriority",
-                "apns-priority is not one that a push of this type, or a broadcast, may have."
-            )
+            (400, "BadPriority", "apns-priority is not one that a push of this type, or a broadcast, may have.")
         case .badDefaultPriority:
             (400, "BadPriority", "Without apns-priority a push has priority 10, which one of this type may not have.")
         case .missingTopic:

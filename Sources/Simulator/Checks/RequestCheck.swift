@@ -57,13 +57,7 @@ struct RequestCheck {
         } else if !rules.priorities.contains(.ten) {
             return .badDefaultPriority
         }
-        if let refusal = refusalOfTopic(
-            head.topic,
-            in: bytes,
-            rules: rules,
-            credential: credential,
-            bound: bound
-        ) {
+        if let refusal = refusalOfTopic(head.topic, in: bytes, rules: rules, credential: credential, bound: bound) {
             return refusal
         }
         if let refusal = refusalOfPayload(payload, limit: rules.payloadLimit) { return refusal }

@@ -1,4 +1,5 @@
 import CarillonHTTP2
+import CarillonIO
 
 /// The state that all connections of a server share: the judge, the recorder, and memory that is reused for each request.
 struct ServerState: ~Copyable {

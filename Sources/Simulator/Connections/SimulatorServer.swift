@@ -35,11 +35,7 @@ actor SimulatorServer: SimulatorService {
 
     init(_ context: ServiceContext) throws(SimulatorError) {
         self.context = context
-        state = try ServerState(
-            context.configuration,
-            deadTokens: context.deadTokens,
-            channels: context.channels
-        )
+        state = try ServerState(context.configuration, deadTokens: context.deadTokens, channels: context.channels)
         entrance = Entrance(try Self.tls(context))
     }
 

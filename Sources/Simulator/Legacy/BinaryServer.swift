@@ -27,7 +27,7 @@ actor BinaryServer: SimulatorService {
 
     func serve(_ stream: consuming TLSStream, as number: Int) async {
         var stream = stream
-        let (environment, now) = (context.configuration.environment, WallClock.milliseconds / 1000)
+        let (environment, now) = (context.configuration.environment, WallClock.seconds)
         let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
         guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
         count(1)

@@ -1,5 +1,5 @@
+import CarillonIO
 import CarillonText
-import Glibc
 
 /// A dead device token and the time of its death, as the legacy feedback service reports them.
 public struct DeadToken: Sendable, Hashable {
@@ -36,7 +36,7 @@ public struct DeadToken: Sendable, Hashable {
 
     /// The entry in the feedback service's list.
     var entry: DeadTokenList.Entry {
-        let now = UInt32(truncatingIfNeeded: time(nil))
+        let now = UInt32(truncatingIfNeeded: WallClock.seconds)
         return DeadTokenList.Entry(token: token, topic: topic.map { Array($0.utf8) }, seconds: seconds ?? now)
     }
 }

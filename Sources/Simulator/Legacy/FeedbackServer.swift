@@ -30,7 +30,7 @@ actor FeedbackServer: SimulatorService {
     }
 
     func serve(_ stream: consuming TLSStream, as number: Int) async throws {
-        let (environment, now) = (context.configuration.environment, WallClock.milliseconds / 1000)
+        let (environment, now) = (context.configuration.environment, WallClock.seconds)
         let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
         guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
         let entries = context.deadTokens?.list.withLock { $0.take(for: certificate) } ?? []

@@ -50,9 +50,7 @@ struct NotificationReader: Sendable {
             guard let frame = cursor.bytes(Int(length)) else { return .incomplete }
             place = cursor.place
             var items = Cursor(bytes, from: frame.lowerBound, to: frame.upperBound)
-            guard readItems(&items, into: &notification) else {
-                return .malformed(identifier: notification.identifier)
-            }
+            guard readItems(&items, into: &notification) else { return .malformed(identifier: notification.identifier) }
         default: return .malformed(identifier: 0)
         }
         return .notification(notification)

@@ -83,11 +83,7 @@ extension ServerState {
         if let priority = notification.priority { note("apns-priority", "\(priority)") }
         if let expiration = notification.expiration { note("apns-expiration", "\(expiration)") }
         guard recorder.keeps(head, in: bytes.span) else { return }
-        var facts = LogLine.Facts(
-            now: now,
-            connection: client.number,
-            stream: Int32(truncatingIfNeeded: client.count)
-        )
+        var facts = LogLine.Facts(now: now, connection: client.number, stream: Int32(truncatingIfNeeded: client.count))
         (facts.status, facts.reason, facts.detail) = (answer.status, answer.reason, answer.detail)
         facts.binaryStatus = notification.command == 0 ? nil : refusal?.rawValue
         let id = Array("\(notification.identifier)".utf8)

@@ -1,5 +1,5 @@
 import CarillonCOpenSSL
-import Glibc
+import CarillonIO
 
 /// A private authority for the simulator, the demonstration and tests. Only clients that are given its root trust the certificates
 /// that it issues.
@@ -21,7 +21,7 @@ package struct CertificateAuthority: Sendable {
                 "the certificate of \(identity.leaf.subject) is not that of an authority"
             )
         }
-        guard Self.now < identity.leaf.notAfter else {
+        guard WallClock.seconds < identity.leaf.notAfter else {
             throw TLSError(.expired, "the certificate of \(identity.leaf.subject) has expired")
         }
         certificate = identity.certificate
@@ -32,7 +32,7 @@ package struct CertificateAuthority: Sendable {
         key = try Key.generate()
         let builder = try CertificateBuilder(publicKey: key)
         builder.setSubject([(NID_organizationName, "Carillon"), (NID_commonName, name)])
-        builder.setValidity(from: Self.now - 3600, to: Self.now + 10 * 365 * 86_400)
+        builder.setValidity(from: WallClock.seconds - 3600, to: WallClock.seconds + 10 * 365 * 86_400)
         builder.add(NID_basic_constraints, "critical,CA:TRUE")
         builder.add(NID_key_usage, "critical,keyCertSign,cRLSign")
         builder.add(NID_subject_key_identifier, "hash")
@@ -53,8 +53,8 @@ package struct CertificateAuthority: Sendable {
         let builder = try CertificateBuilder(publicKey: key)
         let user = topics.first.map { [(NID_userId, $0)] } ?? []
         builder.setSubject(user + [(NID_commonName, commonName)])
-        let start = notBefore ?? min(Self.now, notAfter ?? .max) - 3600
-        builder.setValidity(from: start, to: notAfter ?? Self.now + 365 * 86_400)
+        let start = notBefore ?? min(WallClock.seconds, notAfter ?? .max) - 3600
+        builder.setValidity(from: start, to: notAfter ?? WallClock.seconds + 365 * 86_400)
         builder.add(NID_basic_constraints, "critical,CA:FALSE")
         builder.add(NID_key_usage, "critical,digitalSignature")
         builder.add(NID_ext_key_usage, "serverAuth,clientAuth")
@@ -67,6 +67,4 @@ package struct CertificateAuthority: Sendable {
         }
         return (try builder.signed(by: certificate, self.key).pem, key.privatePEM)
     }
-
-    private static var now: Int64 { Int64(time(nil)) }
 }

@@ -110,53 +110,49 @@ import Testing
     }
 
     @Test func `a cancelled task sends no more, hears what was sent, and ends with an error`() async throws {
-        try await TestGateway.with { _ in
+        try await TestGateway.withBackend { _ in
             [.answer(200)]
-        } test: { server, gateway in
-            try await withBackend { backend in
-                let session = Session(backend: backend)
-                let apns = APNs(session.connection(to: gateway, credential: try TestCredential.certificate()))
-                let message = try self.message()
-                let tokens = Tokens(count: 1_000_000)
-                let task = Task {
-                    var pushes: [APNs.Push] = []
-                    do {
-                        for try await push in apns.send(message, to: tokens, atOnce: 2_000) {
-                            pushes.append(push)
-                            if pushes.count == 1_500 { withUnsafeCurrentTask { $0?.cancel() } }
-                        }
-                        Issue.record("The sequence ended without an error.")
-                    } catch {
-                        #expect(error is CancellationError)
+        } test: { server, gateway, backend in
+            let session = Session(backend: backend)
+            let apns = APNs(session.connection(to: gateway, credential: try TestCredential.certificate()))
+            let message = try self.message()
+            let tokens = Tokens(count: 1_000_000)
+            let task = Task {
+                var pushes: [APNs.Push] = []
+                do {
+                    for try await push in apns.send(message, to: tokens, atOnce: 2_000) {
+                        pushes.append(push)
+                        if pushes.count == 1_500 { withUnsafeCurrentTask { $0?.cancel() } }
                     }
-                    return pushes
+                    Issue.record("The sequence ended without an error.")
+                } catch {
+                    #expect(error is CancellationError)
                 }
-                let pushes = await task.value
-                #expect(pushes.map(\.token) == (0..<pushes.count).map(Self.token))
-                #expect(pushes.count == tokens.read.count && pushes.count < 10_000)
-                let sent = Set(server.seen.map(\.token))
-                for push in pushes where push.outcome.verdict == .safe { #expect(!sent.contains(push.token)) }
-                for push in pushes where push.isAccepted { #expect(sent.contains(push.token)) }
+                return pushes
             }
+            let pushes = await task.value
+            #expect(pushes.map(\.token) == (0..<pushes.count).map(Self.token))
+            #expect(pushes.count == tokens.read.count && pushes.count < 10_000)
+            let sent = Set(server.seen.map(\.token))
+            for push in pushes where push.outcome.verdict == .safe { #expect(!sent.contains(push.token)) }
+            for push in pushes where push.isAccepted { #expect(sent.contains(push.token)) }
         }
     }
 
     @Test(.timeLimit(.minutes(1))) func `leaving the loop cancels what waits to be sent`() async throws {
         // One stream, and no answer: everything but one push waits.
-        try await TestGateway.with(streams: 1) {
+        try await TestGateway.withBackend(streams: 1) {
             $0.number == 1 ? [.answer(200)] : []
-        } test: { _, gateway in
-            try await withBackend { backend in
-                let session = Session(backend: backend)
-                let apns = APNs(session.connection(to: gateway, credential: try TestCredential.certificate()))
-                for try await push in apns.send(try message(), to: [Self.token(0)]) { #expect(push.isAccepted) }
-                let many = Task {
-                    for try await _ in apns.send(try message(), to: Tokens(count: 10_000)) { break }
-                }
-                many.cancel()
-                _ = await many.result
-                await session.shutdown()
+        } test: { _, gateway, backend in
+            let session = Session(backend: backend)
+            let apns = APNs(session.connection(to: gateway, credential: try TestCredential.certificate()))
+            for try await push in apns.send(try message(), to: [Self.token(0)]) { #expect(push.isAccepted) }
+            let many = Task {
+                for try await _ in apns.send(try message(), to: Tokens(count: 10_000)) { break }
             }
+            many.cancel()
+            _ = await many.result
+            await session.shutdown()
         }
     }
 }

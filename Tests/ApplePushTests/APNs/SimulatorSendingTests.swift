@@ -1,6 +1,7 @@
 import ApplePush
 import ApplePushSimulator
 import CarillonTLS
+import TestSupport
 import Testing
 
 /// Sending to the simulator.
@@ -11,19 +12,12 @@ import Testing
         backend: (inout HTTP2Configuration) -> Void = { _ in },
         _ test: (APNsSimulator, Gateway, HTTP2Backend) async throws -> R
     ) async throws -> R {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-        do {
-            let result = try await withBackend(backend) { try await test(simulator, gateway, $0) }
-            await simulator.stop()
-            return result
-        } catch {
-            await simulator.stop()
-            throw error
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            try change(&$0)
+        } _: { simulator in
+            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+            return try await withBackend(backend) { try await test(simulator, gateway, $0) }
         }
     }
 

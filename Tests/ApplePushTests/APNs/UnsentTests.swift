@@ -13,27 +13,25 @@ import Testing
 
     @Test func `a message that no connection takes in time throws an error`() async throws {
         let arrived = Gate()
-        try await TestGateway.with(streams: 1) { _ in
+        try await TestGateway.withBackend(streams: 1) {
+            $0.totalTimeout = $0.requestTimeout + .milliseconds(200)
+        } _: { _ in
             arrived.open()
             return []
-        } test: { server, gateway in
-            try await withBackend {
-                $0.totalTimeout = $0.requestTimeout + .milliseconds(200)
-            } _: { backend in
-                let credential = try TestCredential.certificate()
-                // On a busy machine, connecting takes longer than a push may wait here.
-                while backend.traffic.connections == 0 { await backend.prepare(for: gateway, with: credential) }
-                async let first = backend.deliver(batch(1), to: gateway, with: credential)
-                await arrived.pass()
-                let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-                let error = await #expect(throws: PushError.self) {
-                    try await APNs(connection).send(try message())
-                }
-                #expect(error?.code == .timedOut)
-                #expect(server.seen.count == 1)
-                await backend.shutdown()
-                #expect(await first.map(\.verdict) == [.unknown])
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            // On a busy machine, connecting takes longer than a push may wait here.
+            while backend.traffic.connections == 0 { await backend.prepare(for: gateway, with: credential) }
+            async let first = backend.deliver(batch(1), to: gateway, with: credential)
+            await arrived.pass()
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let error = await #expect(throws: PushError.self) {
+                try await APNs(connection).send(try message())
             }
+            #expect(error?.code == .timedOut)
+            #expect(server.seen.count == 1)
+            await backend.shutdown()
+            #expect(await first.map(\.verdict) == [.unknown])
         }
     }
 
@@ -171,12 +169,7 @@ import Testing
         defer { loops.shutdown() }
         try await TestGateway.with(test: { server, gateway in
             let backend = HTTP2Backend(HTTP2Configuration(), loops: loops)
-            let gate = try await shutDown(
-                backend,
-                sendingTo: gateway,
-                of: server,
-                with: Supply(forgotten: forgotten)
-            )
+            let gate = try await shutDown(backend, sendingTo: gateway, of: server, with: Supply(forgotten: forgotten))
             let connections = server.connections
             // The token arrives after the shutdown.
             gate.open()

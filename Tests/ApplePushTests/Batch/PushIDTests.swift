@@ -12,10 +12,7 @@ import Testing
     }
 
     @Test func `another installation, message or token makes another identity`() {
-        let ids: Set = [
-            derived(), derived(2), derived(message: 8), derived(token: "a1b3"),
-            derived(token: "a1b"),
-        ]
+        let ids: Set = [derived(), derived(2), derived(message: 8), derived(token: "a1b3"), derived(token: "a1b")]
         #expect(ids.count == 5)
     }
 

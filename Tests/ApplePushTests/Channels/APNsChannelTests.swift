@@ -14,13 +14,11 @@ import Testing
         token: Bool = false,
         _ test: (APNsSimulator, APNs.Channels, APNs) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.channelPort = 0
-        configuration.recordsRequests = true
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
+        try await APNsSimulator.with {
+            $0.channelPort = 0
+            $0.recordsRequests = true
+            try change(&$0)
+        } _: { simulator in
             let port = try #require(simulator.channelPort)
             let trust = Gateway.Trust.pem(simulator.rootPEM)
             let issued = try simulator.issueCertificate(topics: [Self.app, Self.app + ".push-type.liveactivity"])
@@ -36,8 +34,6 @@ import Testing
                 let channels = APNs.Channels(of: Self.app, at: connection(port))
                 try await test(simulator, channels, APNs(connection(simulator.port)))
             }
-        } finally: {
-            await simulator.stop()
         }
     }
 

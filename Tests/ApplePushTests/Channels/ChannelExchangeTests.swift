@@ -11,12 +11,7 @@ import Testing
     ) throws(ChannelError) -> ChannelRequest.Answer {
         let exchange = ChannelExchange(ChannelRequest(action, of: "org.example.app"))
         let bytes = Array(body.utf8)
-        return try exchange.answer(
-            status: 200,
-            channelID: id,
-            retryAfter: nil,
-            body: bytes.span.bytes
-        )
+        return try exchange.answer(status: 200, channelID: id, retryAfter: nil, body: bytes.span.bytes)
     }
 
     private func list(_ ids: [String]) throws(ChannelError) -> ChannelRequest.Answer {

@@ -64,12 +64,7 @@ struct BackendUnderTest: Sendable {
             try await RawGateway.with(alpn: []) { line in
                 try await script.serveBinary(&line)
             } test: { server, port in
-                let gateway = Gateway(
-                    host: "127.0.0.1",
-                    port: port,
-                    trust: .pem(server.rootPEM),
-                    transport: .binary
-                )
+                let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM), transport: .binary)
                 try await run(kind, at: gateway, flaw, binary, connections: { server.connections }, test)
             }
         case .recorded, .ownRelay:

@@ -19,25 +19,23 @@ import Testing
         let status = try #require(Reason.all.first { $0.reason.name == name }).status
         let tokens = (0..<9).map { batch(9, digits: 64).token(of: $0) }
         let bad = tokens[position]
-        try await TestGateway.with { seen in
+        try await TestGateway.withBackend { seen in
             seen.token == bad ? [.answer(status, #"{"reason":"\#(name)"}"#)] : [.answer(200)]
-        } test: { _, gateway in
-            try await withBackend { backend in
-                let connection = Session(backend: backend).connection(
-                    to: gateway,
-                    credential: try TestCredential.certificate()
-                )
-                let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
-                let result = try await APNs(connection).send(message)
-                let retry = result.retry()?.tokens ?? []
-                #expect(result.failed.keys.map(\.self) == (Self.failed.contains(name) ? [bad] : []))
-                #expect(result.errors.contains { $0.reason == name } != Self.failed.contains(name))
-                #expect(retry.contains(bad) == Self.retried.contains(name))
-                // A refused credential keeps others from being sent: they are to be retried.
-                let delivered = result.pushes.filter(\.isAccepted).map(\.token)
-                let ended = Self.retried.contains(name) ? [] : [bad]
-                #expect((delivered + retry + ended).sorted() == tokens)
-            }
+        } test: { _, gateway, backend in
+            let connection = Session(backend: backend).connection(
+                to: gateway,
+                credential: try TestCredential.certificate()
+            )
+            let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
+            let result = try await APNs(connection).send(message)
+            let retry = result.retry()?.tokens ?? []
+            #expect(result.failed.keys.map(\.self) == (Self.failed.contains(name) ? [bad] : []))
+            #expect(result.errors.contains { $0.reason == name } != Self.failed.contains(name))
+            #expect(retry.contains(bad) == Self.retried.contains(name))
+            // A refused credential keeps others from being sent: they are to be retried.
+            let delivered = result.pushes.filter(\.isAccepted).map(\.token)
+            let ended = Self.retried.contains(name) ? [] : [bad]
+            #expect((delivered + retry + ended).sorted() == tokens)
         }
     }
 }

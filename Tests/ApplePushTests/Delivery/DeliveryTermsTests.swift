@@ -101,21 +101,19 @@ import Testing
     }
 
     @Test func `cancelling a task that waits for the remainder stops sending`() async throws {
-        try await TestGateway.with(streams: 5) { seen in
+        try await TestGateway.withBackend(streams: 5) {
+            $0.requestTimeout = .seconds(3)
+        } _: { seen in
             seen.number <= 2 ? [.answer(200)] : []
-        } test: { server, gateway in
-            try await withBackend {
-                $0.requestTimeout = .seconds(3)
-            } _: { backend in
-                let terms = DeliveryTerms(returnAfter: .milliseconds(100))
-                let credential = try TestCredential.certificate()
-                let early = await backend.deliver(batch(20), to: gateway, with: credential, terms: terms)
-                let rest = try #require(early.rest)
-                let task = Task { await rest.outcomes() }
-                task.cancel()
-                #expect(count(await task.value) == [.accepted: 2, .unknown: 5, .safe: 13])
-                #expect(server.seen.count == 7)
-            }
+        } test: { server, gateway, backend in
+            let terms = DeliveryTerms(returnAfter: .milliseconds(100))
+            let credential = try TestCredential.certificate()
+            let early = await backend.deliver(batch(20), to: gateway, with: credential, terms: terms)
+            let rest = try #require(early.rest)
+            let task = Task { await rest.outcomes() }
+            task.cancel()
+            #expect(count(await task.value) == [.accepted: 2, .unknown: 5, .safe: 13])
+            #expect(server.seen.count == 7)
         }
     }
 

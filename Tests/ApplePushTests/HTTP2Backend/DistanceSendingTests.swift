@@ -1,6 +1,7 @@
 import ApplePush
 import ApplePushSimulator
 import CarillonIO
+import TestSupport
 import Testing
 
 /// Sending to a distant gateway with Apple's windows.
@@ -10,20 +11,12 @@ import Testing
         _ change: (inout HTTP2Configuration) -> Void,
         _ test: (APNsSimulator, Gateway, HTTP2Backend, Credential) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.distance = distance
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-        let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-        let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-        do {
+        try await APNsSimulator.with({ $0.distance = distance }) { simulator in
+            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
             try await withBackend(change) { try await test(simulator, gateway, $0, credential) }
-        } catch {
-            await simulator.stop()
-            throw error
         }
-        await simulator.stop()
     }
 
     private let kilobytes = #"{"aps":{"alert":""# + String(repeating: "x", count: 4_000) + #""}}"#

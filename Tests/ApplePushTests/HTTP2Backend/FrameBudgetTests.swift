@@ -8,24 +8,18 @@ import Testing
 
     @Test func `answers may have many frames each`() {
         var budget = FrameBudget(at: start)
-        let answer1 = budget.allows(.init(frames: 201_000, answers: 10_000), at: start + .seconds(1))
-        #expect(answer1)
-        let answer2 = budget.allows(.init(frames: 201_001, answers: 10_000), at: start + .seconds(1))
-        #expect(!answer2)
+        let answers = [201_000, 201_001].map {
+            budget.allows(.init(frames: $0, answers: 10_000), at: start + .seconds(1))
+        }
+        #expect(answers == [true, false])
     }
 
     @Test func `a thousand frames without effect are allowed in each interval`() {
         var budget = FrameBudget(at: start)
-        let answer3 = budget.allows(.init(frames: 1_000, answers: 0), at: start + .seconds(9))
-        #expect(answer3)
-        let answer4 = budget.allows(.init(frames: 1_001, answers: 0), at: start + .seconds(9))
-        #expect(!answer4)
-        let answer5 = budget.allows(.init(frames: 1_900, answers: 0), at: start + .seconds(10))
-        #expect(answer5)
-        let answer6 = budget.allows(.init(frames: 2_900, answers: 0), at: start + .seconds(19))
-        #expect(answer6)
-        let answer7 = budget.allows(.init(frames: 2_901, answers: 0), at: start + .seconds(19))
-        #expect(!answer7)
+        let answers = [(1_000, 9), (1_001, 9), (1_900, 10), (2_900, 19), (2_901, 19)].map { frames, seconds in
+            budget.allows(.init(frames: frames, answers: 0), at: start + .seconds(seconds))
+        }
+        #expect(answers == [true, false, true, true, false])
     }
 
     @Test func `a window update for every few bytes of every request is allowed`() {

@@ -19,13 +19,10 @@ func withBackend<R>(
     configuration.totalTimeout = .seconds(300)
     change(&configuration)
     let backend = HTTP2Backend(configuration)
-    do {
-        let result = try await body(backend)
+    return try await attempt {
+        try await body(backend)
+    } finally: {
         await backend.shutdown()
-        return result
-    } catch {
-        await backend.shutdown()
-        throw error
     }
 }
 
@@ -89,41 +86,37 @@ func batch(
 
     @Test func `each push of a large batch gets its own answer`() async throws {
         let count = 20_000
-        try await TestGateway.with(streams: 100) { seen in
+        try await TestGateway.withBackend(streams: 100) { seen in
             switch seen.token.last {
             case "1": [.answer(410, #"{"reason":"Unregistered","timestamp":17000000000\#(seen.token.suffix(2))}"#)]
             case "2": [.answer(400, #"{"reason":"BadDeviceToken"}"#)]
             case "3": [.answer(503, #"{"reason":"SomethingNew"}"#, retryAfter: 7)]
             default: [.answer(200)]
             }
-        } test: { server, gateway in
-            try await withBackend { backend in
-                let batch = batch(count)
-                let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
-                #expect(outcomes.count == count)
-                for (index, outcome) in outcomes.enumerated() {
-                    let token = batch.token(of: index)
-                    let expected: (Outcome.Verdict, Int, String) =
-                        switch token.last {
-                        case "1": (.rejected, 410, "Unregistered")
-                        case "2": (.rejected, 400, "BadDeviceToken")
-                        case "3": (.rejected, 503, "SomethingNew")
-                        default: (.accepted, 200, "")
-                        }
-                    if outcome.verdict != expected.0 || Int(outcome.status) != expected.1
-                        || outcomes.text(of: outcome.reason) != expected.2
-                    {
-                        Issue.record("\(token): \(outcome)")
+        } test: { server, gateway, backend in
+            let batch = batch(count)
+            let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.count == count)
+            for (index, outcome) in outcomes.enumerated() {
+                let token = batch.token(of: index)
+                let expected: (Outcome.Verdict, Int, String) =
+                    switch token.last {
+                    case "1": (.rejected, 410, "Unregistered")
+                    case "2": (.rejected, 400, "BadDeviceToken")
+                    case "3": (.rejected, 503, "SomethingNew")
+                    default: (.accepted, 200, "")
                     }
+                if outcome.verdict != expected.0 || Int(outcome.status) != expected.1
+                    || outcomes.text(of: outcome.reason) != expected.2
+                {
+                    Issue.record("\(token): \(outcome)")
                 }
-                #expect(outcomes[3].retryAfter == 7)
-                let seen = server.seen
-                #expect(seen.count == count)
-                #expect(Set(seen.map(\.token)).count == count)
-                #expect(
-                    seen.allSatisfy { $0.id == PushID(high: 0xabcd, low: UInt64($0.token, radix: 16)!).description }
-                )
             }
+            #expect(outcomes[3].retryAfter == 7)
+            let seen = server.seen
+            #expect(seen.count == count)
+            #expect(Set(seen.map(\.token)).count == count)
+            #expect(seen.allSatisfy { $0.id == PushID(high: 0xabcd, low: UInt64($0.token, radix: 16)!).description })
         }
     }
 
@@ -299,18 +292,16 @@ func batch(
     }
 
     @Test func `another connection is made when pushes have to wait for streams`() async throws {
-        try await TestGateway.with(streams: 3) { seen in
+        try await TestGateway.withBackend(streams: 3) {
+            $0.connections = 2
+            $0.requestTimeout = .seconds(3)
+        } _: { seen in
             seen.connection == 1 && seen.number > 1 ? [] : [.answer(200)]
-        } test: { server, gateway in
-            try await withBackend {
-                $0.connections = 2
-                $0.requestTimeout = .seconds(3)
-            } _: { backend in
-                let outcomes = await backend.deliver(batch(9), to: gateway, with: try TestCredential.certificate())
-                #expect(outcomes[1...3].allSatisfy { $0.verdict == .unknown })
-                #expect(server.connections >= 2)
-                #expect(server.seen.contains { $0.connection == 2 })
-            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(9), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes[1...3].allSatisfy { $0.verdict == .unknown })
+            #expect(server.connections >= 2)
+            #expect(server.seen.contains { $0.connection == 2 })
         }
     }
 

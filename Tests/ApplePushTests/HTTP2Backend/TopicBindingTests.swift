@@ -10,15 +10,13 @@ import Testing
         with credential: Credential,
         bindingAge: Duration
     ) async throws -> (statuses: Set<UInt16>, connections: Int) {
-        try await TestGateway.with {
+        try await TestGateway.withBackend {
+            $0.topicBindingAge = bindingAge
+        } _: {
             $0.connection == 1 ? [.answer(400, #"{"reason":"\#(reason)"}"#)] : [.answer(200)]
-        } test: { server, gateway in
-            try await withBackend {
-                $0.topicBindingAge = bindingAge
-            } _: { backend in
-                let outcomes = await backend.deliver(batch(10), to: gateway, with: credential)
-                return (Set(outcomes.map(\.status)), server.connections)
-            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(10), to: gateway, with: credential)
+            return (Set(outcomes.map(\.status)), server.connections)
         }
     }
 

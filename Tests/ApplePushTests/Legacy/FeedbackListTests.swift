@@ -12,19 +12,15 @@ import Testing
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ test: (APNsSimulator, Gateway, Credential) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.feedbackPort = 0
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
+        try await APNsSimulator.with {
+            $0.feedbackPort = 0
+            try change(&$0)
+        } _: { simulator in
             let port = try #require(simulator.feedbackPort)
             let gateway = Gateway(host: "localhost", port: port, trust: .pem(simulator.rootPEM))
             let issued = try simulator.issueCertificate(topics: ["org.example.app"])
             let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
             try await test(simulator, gateway, credential)
-        } finally: {
-            await simulator.stop()
         }
     }
 

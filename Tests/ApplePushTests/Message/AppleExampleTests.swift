@@ -108,10 +108,7 @@ import Testing
                 """
         )
         let error = #expect(throws: PushError.self) {
-            try Message(
-                tokens: ["a1"],
-                activity: .start(attributesType: "A", attributes: state, state: state)
-            )
+            try Message(tokens: ["a1"], activity: .start(attributesType: "A", attributes: state, state: state))
         }
         #expect(error?.message.contains("needs an alert") == true)
     }
@@ -143,12 +140,7 @@ import Testing
     }
 
     @Test func `a critical alert at full volume`() throws {
-        let message = try Message(
-            tokens: ["a1"],
-            alert: "Evacuate",
-            sound: .critical(),
-            interruptionLevel: .critical
-        )
+        let message = try Message(tokens: ["a1"], alert: "Evacuate", sound: .critical(), interruptionLevel: .critical)
         try expect(
             message,
             writes: """

@@ -62,25 +62,14 @@ import Testing
                     Self.teamID,
                     "--yes"
                 )
-                try await run(
-                    "credential",
-                    "import",
-                    "pem",
-                    "--file",
-                    try shop.folder.write("news.pem", pem),
-                    "--yes"
-                )
+                try await run("credential", "import", "pem", "--file", try shop.folder.write("news.pem", pem), "--yes")
             }
             try await run("credential", "check", "key")
             try await run("app", "set", "shop", "--credential", "key")
             // A passphrase is stored with the key that it opens; one that is too long is refused.
             try await shop.database.session { session in
                 let store = CredentialStore(session.connection)
-                let text = CredentialText(
-                    certificate: pem,
-                    privateKey: nil,
-                    passphrase: passphrase
-                )
+                let text = CredentialText(certificate: pem, privateKey: nil, passphrase: passphrase)
                 try await store.save(text, as: "secret")
                 let long = CredentialText(
                     certificate: pem,

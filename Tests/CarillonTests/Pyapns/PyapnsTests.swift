@@ -10,10 +10,7 @@ import Testing
 @Suite struct PyapnsTests {
     private typealias Client = PyapnsClient
 
-    private func with(
-        _ words: [String] = [],
-        _ body: (Shop, PyapnsClient) async throws -> Void
-    ) async throws {
+    private func with(_ words: [String] = [], _ body: (Shop, PyapnsClient) async throws -> Void) async throws {
         try await Shop.with { shop in
             try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, _, _ in
                 try await body(shop, client)

@@ -113,9 +113,7 @@ import Testing
         #expect(!contains("a", at: Self.start))
         for number in 0...SessionTable.limit { table.add("\(number)", at: Self.start + .seconds(number)) }
         let now = Self.start + .seconds(SessionTable.limit)
-        #expect(
-            !contains("0", at: now) && contains("1", at: now) && contains("\(SessionTable.limit)", at: now)
-        )
+        #expect(!contains("0", at: now) && contains("1", at: now) && contains("\(SessionTable.limit)", at: now))
     }
 
     @Test func `readers who log in often log out no operator`() {

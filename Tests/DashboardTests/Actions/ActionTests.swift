@@ -100,9 +100,7 @@ import Testing
                 #expect(
                     try await shop.database.rows(
                         "SELECT on_behalf_of, action, app FROM carillon.audit WHERE source = 'dashboard'"
-                    ) == [
-                        "(anna,pause,shop)"
-                    ]
+                    ) == ["(anna,pause,shop)"]
                 )
                 // A stolen cookie is not enough.
                 #expect(await client.post("/apps/shop/resume", "", headers: anna.headers).status == "403")
@@ -170,9 +168,7 @@ import Testing
     @Test func `failures are requeued and dismissed after their number was confirmed`() async throws {
         try await Visitor.withOperator { shop, client in
             let tokens = (0..<3).map { "'\(Shop.token("bad\($0)"))'" } + ["'\(Shop.token("dead"))'"]
-            try await shop.database.run(
-                "SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x')"
-            )
+            try await shop.database.run("SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x')")
             #expect(try await shop.run("worker", "--once").status == 0)
             let link = "/failures/requeue?app=shop&reason=BadDeviceToken&since=1d"
             let visitor = try await Visitor(client, link)
@@ -180,10 +176,7 @@ import Testing
             #expect(list.contains("/failures/requeue?app=shop&amp;reason=BadDeviceToken&amp;since=1d"))
             #expect(!list.contains("/failures/requeue?app=shop&amp;reason=Unregistered"))
             let question = await client.get(link, headers: visitor.headers).body
-            #expect(
-                question.contains("Requeue 3 pushes of shop that failed as BadDeviceToken after"),
-                "\(question)"
-            )
+            #expect(question.contains("Requeue 3 pushes of shop that failed as BadDeviceToken after"), "\(question)")
             let (after, until) = (try Visitor.hidden("after", in: question), try Visitor.hidden("until", in: question))
             let form = "app=shop&reason=BadDeviceToken&after=\(after)&until=\(until)&so_far=0"
             let done = await visitor.post("/failures/requeue", form)

@@ -17,9 +17,7 @@ import Testing
             try configure(&$0)
         }) { scene in
             let port = try #require(scene.simulator.binaryPort)
-            try await scene.client.run(
-                "UPDATE carillon.apps SET protocol = 'binary', gateway = 'localhost:\(port)'"
-            )
+            try await scene.client.run("UPDATE carillon.apps SET protocol = 'binary', gateway = 'localhost:\(port)'")
             try await body(scene)
         }
     }

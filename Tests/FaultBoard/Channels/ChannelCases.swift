@@ -63,8 +63,7 @@ import Testing
             #expect(try await sync(scene, "--remove-unknown").contains("0 unknown, 1 removed."))
             #expect(channels(of: scene) == [known])
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.unknown_channels") == 0)
-            worker.terminate()
-            #expect(try await worker.end() == .status(0))
+            #expect(try await worker.stop() == .status(0))
         }
     }
 
@@ -119,8 +118,7 @@ import Testing
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.feedback") == 0)
             #expect(try await scene.registered() == [Scene.token("aa", 1)])
             #expect(try await scene.client.text("SELECT paused::text FROM carillon.apps") == "false")
-            worker.terminate()
-            #expect(try await worker.end() == .status(0))
+            #expect(try await worker.stop() == .status(0))
         }
     }
 
@@ -135,8 +133,7 @@ import Testing
             try await scene.enqueue(10)
             try await scene.drained()
             #expect(try await scene.client.number("SELECT sum(r.sent) FROM carillon.results r") == 10)
-            worker.terminate()
-            #expect(try await worker.end() == .status(0))
+            #expect(try await worker.stop() == .status(0))
         }
     }
 }

@@ -43,8 +43,7 @@ import Testing
                 try await worker.started()
                 try await scene.enqueue(50)
                 try await scene.drained(within: .seconds(60))
-                worker.terminate()
-                #expect(try await worker.end() == .status(0))
+                #expect(try await worker.stop() == .status(0))
             }
             try await scene.finish()
             let deliveries = scene.record.deliveries
@@ -60,8 +59,7 @@ import Testing
             let old = try await scene.keep(key, mintedBefore: 3700, age: 1300)
             for _ in 0..<3 { _ = try await scene.fleet.started(["--max-in-flight", "50"], lease: Fleet.calm) }
             try await scene.enqueue(1000)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             let deliveries = scene.record.deliveries
             let refused = deliveries.filter { $0.status != 200 }
             #expect(refused.allSatisfy { $0.reason == "ExpiredProviderToken" && $0.authorization == old })
@@ -91,8 +89,7 @@ import Testing
             // The old one is refused for its age, the new one twice: at once, and after a pause.
             try await scene.requests(3)
             try await scene.enqueue(100)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             let deliveries = scene.record.deliveries
             #expect(deliveries.prefix(3).allSatisfy { $0.reason == "ExpiredProviderToken" })
             #expect(deliveries.dropFirst(3).allSatisfy { $0.status == 200 })
@@ -152,8 +149,7 @@ import Testing
                 ) == "true"
             }
             try await scene.enqueue(100)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             #expect(Set(scene.record.deliveries.map(\.authorization)).count == 1)
             #expect(try await scene.credential("status") == "ok")
         }

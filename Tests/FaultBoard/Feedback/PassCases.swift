@@ -175,8 +175,7 @@ import Testing
                 "SELECT w.pid FROM carillon.fleet_tasks c JOIN carillon.workers w ON w.id = c.held_by"
             )
             let leader = try #require(scene.fleet.running.first { $0.processID == holder })
-            leader.terminate()
-            #expect(try await leader.end() == .status(0))
+            #expect(try await leader.stop() == .status(0))
             try await scene.feedbackIsHandled(2 * dead.count)
             #expect(try await scene.registered() == [])
             try await scene.finish()

@@ -43,6 +43,12 @@ final class WorkerProcess: Sendable {
         try await child.wait(on: loop, until: .now + limit)
     }
 
+    /// Asks it to end, and waits until it has.
+    func stop(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+        terminate()
+        return try await end(within: limit)
+    }
+
     /// A worker that was killed counts as ended, though the kernel may take a moment.
     var isRunning: Bool { !wasKilled.withLock { $0 } && child.exitIfEnded() == nil }
 

@@ -32,8 +32,7 @@ import Testing
             let held = try await worker.metric("carillon_app_held")
             #expect(held == 0)
             #expect(worker.lines(containing: "next_try_in").isEmpty)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             // Pushes that were not throttled were sent once, without waiting for those that were.
             #expect(scene.record.requests == 352 + 2 + 1)
             let triesOfSlow = tries(slow.tokens[0], in: scene)
@@ -54,8 +53,7 @@ import Testing
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=\(answer)*\(times)")] }) { scene in
             let worker = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
             try await scene.enqueue(pushes)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             #expect(scene.record.requests == pushes * (times + 1))
             #expect(worker.lines(containing: "next_try_in").isEmpty, "it is no fault of the app's")
         }
@@ -67,8 +65,7 @@ import Testing
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503:Shutdown*5")] }) { scene in
             _ = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
             try await scene.enqueue(20)
-            let audit = try await scene.finish(within: .seconds(120))
-            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.finish(within: .seconds(120)).outcomes.failures.isEmpty)
             let connections = Dictionary(grouping: scene.record.deliveries, by: \.connection)
                 .sorted { $0.key < $1.key }.map(\.value)
             // After three useless ones in a row there is at most one a second (I9). On a busy machine, the first push of one may

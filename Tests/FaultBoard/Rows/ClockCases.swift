@@ -16,10 +16,7 @@ import Testing
             let brief = scene.message(tokens: 2)
             try await scene.enqueue(
                 brief,
-                [
-                    ("run_at", "now() + interval '100 ms'"),
-                    ("expires_at", "now() + interval '200 ms'"),
-                ]
+                [("run_at", "now() + interval '100 ms'"), ("expires_at", "now() + interval '200 ms'")]
             )
             let last = try await scene.client.text("SELECT max(expires_at) FROM carillon.pending")
             try await scene.eventually("it has expired") {

@@ -59,8 +59,7 @@ import Testing
             #expect(try await scene.client.number("SELECT count(*) FROM evil.devices0") == 0)
             #expect(try await scene.client.text("SELECT string_agg(s.who, ', ') FROM evil.stolen s") == "")
             #expect(try await scene.client.number("SELECT count(*) FROM evil.tries") > 0)
-            worker.terminate()
-            #expect(try await worker.end() == .status(0))
+            #expect(try await worker.stop() == .status(0))
         }
     }
 

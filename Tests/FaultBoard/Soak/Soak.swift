@@ -81,8 +81,7 @@ struct Soak {
             others.append(try await Self.worker(in: scene))
         case .workerStopped:
             let victim = takeVictim()
-            victim.terminate()
-            #expect(try await victim.end() == .status(0))
+            #expect(try await victim.stop() == .status(0))
             others.append(try await Self.worker(in: scene))
         case .workerFrozen:
             let victim = try #require(others.randomElement(using: &random))

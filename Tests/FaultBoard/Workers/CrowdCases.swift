@@ -49,8 +49,7 @@ import Testing
                     for old in scene.fleet.running {
                         try await scene.goesOn(200)
                         try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
-                        old.terminate()
-                        #expect(try await old.end() == .status(0))
+                        #expect(try await old.stop() == .status(0))
                     }
                 }
             }

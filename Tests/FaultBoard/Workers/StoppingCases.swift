@@ -10,8 +10,7 @@ import Testing
             let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: Fleet.calm)
             try await scene.underLoad {
                 try await scene.requests(Board.sized(1500, full: 10_000))
-                worker.terminate()
-                #expect(try await worker.end(within: .seconds(30)) == .status(0))
+                #expect(try await worker.stop(within: .seconds(30)) == .status(0))
             }
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 0)
@@ -72,8 +71,7 @@ import Testing
             )
             try await scene.hang(300)
             let begin = MonotonicInstant.now
-            worker.terminate()
-            #expect(try await worker.end(within: .seconds(30)) == .status(75))
+            #expect(try await worker.stop(within: .seconds(30)) == .status(75))
             let took = MonotonicInstant.now - begin
             #expect(took >= .seconds(1) && took < Board.sized(.seconds(15), full: .seconds(3)))
             #expect(worker.lines(containing: "\"unknown\":300").count == 1)
@@ -91,8 +89,7 @@ import Testing
             worker.terminate()
             try await worker.says("waiting for the answers")
             let begin = MonotonicInstant.now
-            worker.terminate()
-            #expect(try await worker.end(within: .seconds(30)) == .status(75))
+            #expect(try await worker.stop(within: .seconds(30)) == .status(75))
             #expect(MonotonicInstant.now - begin < Board.sized(.seconds(10), full: .seconds(1)))
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 300)

@@ -95,9 +95,7 @@ import Testing
         try exchange(client, server)
         #expect(
             server.received.map(\.fields) == [
-                [
-                    ":method=GET", ":scheme=https", ":authority=localhost", ":path=/1/apps/com.example.app/channels",
-                ]
+                [":method=GET", ":scheme=https", ":authority=localhost", ":path=/1/apps/com.example.app/channels"]
             ]
         )
         #expect(client.ended == [1])

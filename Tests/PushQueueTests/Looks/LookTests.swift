@@ -24,8 +24,8 @@ import Testing
                 SELECT i, i % 3, '{aa}', '{}' FROM generate_series(2, 1010) i;
                 """
             )
-            let ranges = try await database.connection.query(PausedRange.statement, Parameters()) { rows in
-                try rows.indices.map { try PausedRange(rows, $0) }
+            let ranges: [PausedRange] = try await database.connection.query(PausedRange.statement, Parameters()) {
+                try $0.records()
             }
             #expect(
                 Set(ranges) == [

@@ -111,9 +111,7 @@ extension Difference {
         let worker = anyWorker()
         let known = Set(held.map(\.claim.id).filter { $0 % 2 == 0 })
         let parameters = ClaimKey.parameters(straysOf: worker, butFor: known)
-        let strays = try await ask(ClaimKey.strays, parameters) { rows in
-            try rows.indices.map { try ClaimKey(rows, $0) }
-        }
+        let strays: [ClaimKey] = try await ask(ClaimKey.strays, parameters) { try $0.records() }
         let modelled = model.strays(of: worker, knowing: known)
         _ = same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
         let orphans = try await ask(LeaseStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }

@@ -36,9 +36,7 @@ import Testing
             _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
             _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
             try await database.run("UPDATE carillon.channels SET next_try_at = now()")
-            #expect(
-                try await database.rows("SELECT attempt FROM carillon.take_channels(10)") == ["(2)"]
-            )
+            #expect(try await database.rows("SELECT attempt FROM carillon.take_channels(10)") == ["(2)"])
             #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'first')") == "false")
             #expect(try await database.value("carillon.channel_made(1, 'r', 2, 'second')") == "true")
             #expect(try await database.value("carillon.channel('r')") == "second")
@@ -75,9 +73,7 @@ import Testing
             let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.channel('r')") }
             #expect(error?.message == "the channel 'r' is failed: Never." && error?.sqlState == "55000")
             _ = try await database.value("carillon.request_channel('demo', 1, 'r')")
-            #expect(
-                try await database.rows("SELECT attempt, policy FROM carillon.take_channels(10)") == ["(3,1)"]
-            )
+            #expect(try await database.rows("SELECT attempt, policy FROM carillon.take_channels(10)") == ["(3,1)"])
         }
     }
 

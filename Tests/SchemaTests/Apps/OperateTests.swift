@@ -290,9 +290,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let whole = "'\(body)'::jsonb || '{\"tokens\": [\"aa\"]}'"
             try await database.run("SELECT carillon.send_test('demo', \(whole))")
-            #expect(
-                try await database.value("(SELECT payload::text FROM carillon.messages)") == payload
-            )
+            #expect(try await database.value("(SELECT payload::text FROM carillon.messages)") == payload)
         }
     }
 

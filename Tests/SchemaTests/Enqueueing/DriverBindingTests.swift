@@ -9,49 +9,33 @@ import Testing
         let name: String
         /// The types that it binds for a string, an array of strings, JSON and a small number. "unknown" leaves the type to
         /// the server.
-        let text: String
-        let texts: String
-        let json: [String]
-        let number: [String]
+        let text, texts: String
+        let json, number: [String]
+
+        init(_ name: String, _ text: String, _ texts: String, _ json: [String], _ number: [String]) {
+            (self.name, self.text, self.texts, self.json, self.number) = (name, text, texts, json, number)
+        }
 
         var testDescription: String { name }
     }
 
     private static let drivers = [
+        Driver("psycopg 3", "unknown", "text[]", ["unknown", "json", "jsonb"], ["smallint", "integer", "bigint"]),
+        Driver("psycopg2, node-postgres, lib/pq, asyncpg and pgx", "unknown", "unknown", ["unknown"], ["unknown"]),
+        Driver("pg8000", "text", "text[]", ["text", "jsonb", "json"], ["smallint", "integer", "bigint"]),
         Driver(
-            name: "psycopg 3",
-            text: "unknown",
-            texts: "text[]",
-            json: ["unknown", "json", "jsonb"],
-            number: ["smallint", "integer", "bigint"]
+            "JDBC",
+            "varchar",
+            "varchar[]",
+            ["varchar", "unknown", "json", "jsonb"],
+            ["smallint", "integer", "bigint"]
         ),
         Driver(
-            name: "psycopg2, node-postgres, lib/pq, asyncpg and pgx",
-            text: "unknown",
-            texts: "unknown",
-            json: ["unknown"],
-            number: ["unknown"]
-        ),
-        Driver(
-            name: "pg8000",
-            text: "text",
-            texts: "text[]",
-            json: ["text", "jsonb", "json"],
-            number: ["smallint", "integer", "bigint"]
-        ),
-        Driver(
-            name: "JDBC",
-            text: "varchar",
-            texts: "varchar[]",
-            json: ["varchar", "unknown", "json", "jsonb"],
-            number: ["smallint", "integer", "bigint"]
-        ),
-        Driver(
-            name: "SQLAlchemy, which casts what it binds",
-            text: "varchar",
-            texts: "varchar[]",
-            json: ["varchar", "json", "jsonb"],
-            number: ["integer", "bigint"]
+            "SQLAlchemy, which casts what it binds",
+            "varchar",
+            "varchar[]",
+            ["varchar", "json", "jsonb"],
+            ["integer", "bigint"]
         ),
     ]
 

@@ -4,259 +4,148 @@ import Testing
 
 /// Every refusal: an error in the caller's own transaction that names the argument, what it takes and what it got.
 @Suite struct EnqueueErrorTests {
-    struct Refusal: Sendable, CustomTestStringConvertible {
-        let arguments: String
-        let argument: String
-        let takes: String
-        var got = ""
-        var sqlState = "22023"
+    private struct Refusal {
+        let arguments, argument, takes, got, sqlState: String
 
-        var testDescription: String { arguments }
+        init(_ arguments: String, _ argument: String, _ takes: String, _ got: String = "", sqlState: String = "22023") {
+            (self.arguments, self.argument, self.takes) = (arguments, argument, takes)
+            (self.got, self.sqlState) = (got, sqlState)
+        }
     }
 
     private static let refusals = [
         Refusal(
-            arguments: "app => 'nope', tokens => '{ab}', alert => 'x'",
-            argument: "app",
-            takes: "the name of an app",
-            got: "'nope'",
+            "app => 'nope', tokens => '{ab}', alert => 'x'",
+            "app",
+            "the name of an app",
+            "'nope'",
             sqlState: "42704"
         ),
+        Refusal("app => NULL, tokens => '{ab}', alert => 'x'", "app", "the name of an app", "NULL", sqlState: "42704"),
+        Refusal("tokens => '{}', alert => 'x', strict => true", "tokens", "one or more", "none"),
+        Refusal("tokens => NULL, alert => 'x', strict => true", "tokens", "one or more", "null"),
+        Refusal("tokens => '{{ab},{cd}}', alert => 'x'", "tokens", "an array of device tokens", "an array of arrays"),
+        Refusal("tokens => '{abc}', alert => 'x'", "tokens", "hex", "'abc' at position 1"),
+        Refusal("tokens => '{ab,xy}', alert => 'x'", "tokens", "hex", "'xy' at position 2"),
+        Refusal("tokens => '{ab,NULL}', alert => 'x'", "tokens", "hex", "NULL at position 2"),
+        Refusal("tokens => '[5:6]={ab,xy}', alert => 'x'", "tokens", "hex", "'xy' at position 2"),
+        Refusal("tokens => '{\"ab \"}', alert => 'x'", "tokens", "hex", "'ab '"),
+        Refusal("tokens => ARRAY[E'ab\\n'], alert => 'x'", "tokens", "hex"),
+        Refusal("tokens => ARRAY[''], alert => 'x'", "tokens", "hex", "''"),
+        Refusal("tokens => ARRAY['../'], alert => 'x'", "tokens", "hex"),
+        Refusal("tokens => ARRAY['%00'], alert => 'x'", "tokens", "hex"),
+        Refusal("tokens => ARRAY['äö'], alert => 'x'", "tokens", "hex"),
+        Refusal("tokens => ARRAY[repeat('a', 1000)], alert => 'x'", "tokens", "2 to 512"),
+        Refusal("tokens => '{ab}'", "alert", "unless badge"),
+        Refusal("tokens => '{ab}', extra => '{}'", "alert", "unless badge"),
+        Refusal("tokens => '{ab}', content_available => false", "alert", "unless badge"),
+        Refusal("tokens => '{ab}', alert => '7'::jsonb", "alert", "JSON object", "7"),
+        Refusal("tokens => '{ab}', alert => 'null'::jsonb", "alert", "JSON object"),
+        Refusal("tokens => '{ab}', alert => 7", "alert", "JSON object", "7"),
         Refusal(
-            arguments: "app => NULL, tokens => '{ab}', alert => 'x'",
-            argument: "app",
-            takes: "the name of an app",
-            got: "NULL",
-            sqlState: "42704"
+            "tokens => '{ab}', alert => 'x', title => 'y'",
+            "alert",
+            "null if title, subtitle or body is given",
+            "a value"
         ),
         Refusal(
-            arguments: "tokens => '{}', alert => 'x', strict => true",
-            argument: "tokens",
-            takes: "one or more",
-            got: "none"
+            #"tokens => '{ab}', alert => '{"title":"x"}'::jsonb, body => 'y'"#,
+            "alert",
+            "null if title, subtitle or body is given",
+            "a value"
         ),
+        Refusal("tokens => '{ab}', payload => '{}', body => 'x'", "payload", "null if"),
+        Refusal("tokens => '{ab}', alert => '[]'::jsonb", "alert", "JSON object", "[]"),
+        Refusal("tokens => '{ab}', badge => -1", "badge", "from 0", "-1"),
+        Refusal("tokens => '{ab}', badge => 2147483648", "badge", "to 2147483647", "2147483648"),
+        Refusal("tokens => '{ab}', extra => '[1]'", "extra", "a JSON object", "[1]"),
+        Refusal(#"tokens => '{ab}', extra => '{"aps":{}}'"#, "extra", "without the"),
+        Refusal("tokens => '{ab}', payload => '[]'", "payload", "a JSON object", "[]"),
+        Refusal("tokens => '{ab}', payload => 'null'", "payload", "a JSON object"),
         Refusal(
-            arguments: "tokens => NULL, alert => 'x', strict => true",
-            argument: "tokens",
-            takes: "one or more",
-            got: "null"
-        ),
-        Refusal(
-            arguments: "tokens => '{{ab},{cd}}', alert => 'x'",
-            argument: "tokens",
-            takes: "an array of device tokens",
-            got: "an array of arrays"
-        ),
-        Refusal(
-            arguments: "tokens => '{abc}', alert => 'x'",
-            argument: "tokens",
-            takes: "hex",
-            got: "'abc' at position 1"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab,xy}', alert => 'x'",
-            argument: "tokens",
-            takes: "hex",
-            got: "'xy' at position 2"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab,NULL}', alert => 'x'",
-            argument: "tokens",
-            takes: "hex",
-            got: "NULL at position 2"
-        ),
-        Refusal(
-            arguments: "tokens => '[5:6]={ab,xy}', alert => 'x'",
-            argument: "tokens",
-            takes: "hex",
-            got: "'xy' at position 2"
-        ),
-        Refusal(arguments: "tokens => '{\"ab \"}', alert => 'x'", argument: "tokens", takes: "hex", got: "'ab '"),
-        Refusal(arguments: "tokens => ARRAY[E'ab\\n'], alert => 'x'", argument: "tokens", takes: "hex"),
-        Refusal(arguments: "tokens => ARRAY[''], alert => 'x'", argument: "tokens", takes: "hex", got: "''"),
-        Refusal(arguments: "tokens => ARRAY['../'], alert => 'x'", argument: "tokens", takes: "hex"),
-        Refusal(arguments: "tokens => ARRAY['%00'], alert => 'x'", argument: "tokens", takes: "hex"),
-        Refusal(arguments: "tokens => ARRAY['äö'], alert => 'x'", argument: "tokens", takes: "hex"),
-        Refusal(arguments: "tokens => ARRAY[repeat('a', 1000)], alert => 'x'", argument: "tokens", takes: "2 to 512"),
-        Refusal(arguments: "tokens => '{ab}'", argument: "alert", takes: "unless badge"),
-        Refusal(arguments: "tokens => '{ab}', extra => '{}'", argument: "alert", takes: "unless badge"),
-        Refusal(arguments: "tokens => '{ab}', content_available => false", argument: "alert", takes: "unless badge"),
-        Refusal(arguments: "tokens => '{ab}', alert => '7'::jsonb", argument: "alert", takes: "JSON object", got: "7"),
-        Refusal(arguments: "tokens => '{ab}', alert => 'null'::jsonb", argument: "alert", takes: "JSON object"),
-        Refusal(arguments: "tokens => '{ab}', alert => 7", argument: "alert", takes: "JSON object", got: "7"),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', title => 'y'",
-            argument: "alert",
-            takes: "null if title, subtitle or body is given",
-            got: "a value"
-        ),
-        Refusal(
-            arguments: #"tokens => '{ab}', alert => '{"title":"x"}'::jsonb, body => 'y'"#,
-            argument: "alert",
-            takes: "null if title, subtitle or body is given",
-            got: "a value"
-        ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "null if"),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => '[]'::jsonb",
-            argument: "alert",
-            takes: "JSON object",
-            got: "[]"
-        ),
-        Refusal(arguments: "tokens => '{ab}', badge => -1", argument: "badge", takes: "from 0", got: "-1"),
-        Refusal(
-            arguments: "tokens => '{ab}', badge => 2147483648",
-            argument: "badge",
-            takes: "to 2147483647",
-            got: "2147483648"
-        ),
-        Refusal(arguments: "tokens => '{ab}', extra => '[1]'", argument: "extra", takes: "a JSON object", got: "[1]"),
-        Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "without the"),
-        Refusal(arguments: "tokens => '{ab}', payload => '[]'", argument: "payload", takes: "a JSON object", got: "[]"),
-        Refusal(arguments: "tokens => '{ab}', payload => 'null'", argument: "payload", takes: "a JSON object"),
-        Refusal(
-            arguments: #"tokens => '{ab}', payload => '{"aps":{}'"#,
-            argument: "payload",
-            takes: "a JSON object",
-            got: #"{"aps":{}"#,
+            #"tokens => '{ab}', payload => '{"aps":{}'"#,
+            "payload",
+            "a JSON object",
+            #"{"aps":{}"#,
             sqlState: "22P02"
         ),
-        Refusal(arguments: "tokens => '{ab}', payload => 7", argument: "payload", takes: "a JSON object", got: "7"),
+        Refusal("tokens => '{ab}', payload => 7", "payload", "a JSON object", "7"),
+        Refusal("tokens => '{ab}', payload => '{}', alert => 'x'", "payload", "null if", "a value"),
+        Refusal("tokens => '{ab}', payload => '{}', extra => '{}'", "payload", "null if"),
+        Refusal("tokens => '{ab}', alert => 'x', push_type => 'sms'", "push_type", "one of alert, background", "'sms'"),
+        Refusal("tokens => '{ab}', alert => 'x', priority => 7", "priority", "10, 5 or 1"),
+        Refusal("tokens => '{ab}', content_available => true, priority => 10", "priority", "background", "10"),
+        Refusal("tokens => '{ab}', alert => 'x', expires_at => 'infinity'", "expires_at", "a time", "'infinity'"),
         Refusal(
-            arguments: "tokens => '{ab}', payload => '{}', alert => 'x'",
-            argument: "payload",
-            takes: "null if",
-            got: "a value"
-        ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', extra => '{}'", argument: "payload", takes: "null if"),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', push_type => 'sms'",
-            argument: "push_type",
-            takes: "one of alert, background",
-            got: "'sms'"
-        ),
-        Refusal(arguments: "tokens => '{ab}', alert => 'x', priority => 7", argument: "priority", takes: "10, 5 or 1"),
-        Refusal(
-            arguments: "tokens => '{ab}', content_available => true, priority => 10",
-            argument: "priority",
-            takes: "background",
-            got: "10"
+            "tokens => '{ab}', alert => 'x', expires_at => '1969-12-31Z'",
+            "expires_at",
+            "from the year 2000 to 2200"
         ),
         Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', expires_at => 'infinity'",
-            argument: "expires_at",
-            takes: "a time",
-            got: "'infinity'"
+            "tokens => '{ab}', alert => 'x', run_at => '2100-01-02Z', expires_at => '2100-01-01Z'",
+            "expires_at",
+            "after run_at"
         ),
         Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', expires_at => '1969-12-31Z'",
-            argument: "expires_at",
-            takes: "from the year 2000 to 2200"
+            "tokens => '{ab}', alert => 'x', reference => repeat('é', 512) || 'x'",
+            "reference",
+            "at most 1024 bytes",
+            "(1025 bytes)"
+        ),
+        Refusal("tokens => '{ab}', alert => 'x', run_at => 'infinity'", "run_at", "a time from the year 2000 to 2200"),
+        Refusal(
+            "tokens => '{ab}', alert => 'x', collapse_id => repeat('ä', 33)",
+            "collapse_id",
+            "1 to 64 bytes",
+            "(66 bytes)"
+        ),
+        Refusal("tokens => '{ab}', alert => 'x', collapse_id => ''", "collapse_id", "1 to 64"),
+        Refusal(
+            "tokens => '{ab}', alert => 'x', collapse_id => E'a\\r\\nb: c'",
+            "collapse_id",
+            "without control characters"
+        ),
+        Refusal("tokens => '{ab}', alert => 'x', collapse_id => ' a'", "collapse_id", "spaces"),
+        Refusal("tokens => '{ab}', alert => 'x', topic => E'a\\nb'", "topic", "visible ASCII"),
+        Refusal("tokens => '{ab}', alert => 'x', topic => ''", "topic", "visible ASCII"),
+        Refusal("tokens => '{ab}', alert => 'x', lane => 3", "lane", "0 (urgent)", "3"),
+        Refusal("tokens => '{ab}', alert => 'x', on_unknown => 'maybe'", "on_unknown", "'retry' or 'fail'", "'maybe'"),
+        Refusal("tokens => '{ab}', alert => 'x', dedupe_key => ''", "dedupe_key", "1 to 1000"),
+        Refusal(
+            "tokens => '{ab}', alert => 'x', on_duplicate => 'raise'",
+            "on_duplicate",
+            "'null' or 'holder'",
+            "'raise'"
         ),
         Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', run_at => '2100-01-02Z', expires_at => '2100-01-01Z'",
-            argument: "expires_at",
-            takes: "after run_at"
+            "tokens => '{ab}', alert => 'x', dedupe_for => '1 day'",
+            "dedupe_for",
+            "together with dedupe_key",
+            "without dedupe_key"
         ),
+        Refusal("tokens => '{ab}', alert => 'x', dedupe_key => 'k', dedupe_for => '-1 s'", "dedupe_for", "above 0"),
         Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', reference => repeat('é', 512) || 'x'",
-            argument: "reference",
-            takes: "at most 1024 bytes",
-            got: "(1025 bytes)"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', run_at => 'infinity'",
-            argument: "run_at",
-            takes: "a time from the year 2000 to 2200"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', collapse_id => repeat('ä', 33)",
-            argument: "collapse_id",
-            takes: "1 to 64 bytes",
-            got: "(66 bytes)"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', collapse_id => ''",
-            argument: "collapse_id",
-            takes: "1 to 64"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', collapse_id => E'a\\r\\nb: c'",
-            argument: "collapse_id",
-            takes: "without control characters"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', collapse_id => ' a'",
-            argument: "collapse_id",
-            takes: "spaces"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', topic => E'a\\nb'",
-            argument: "topic",
-            takes: "visible ASCII"
-        ),
-        Refusal(arguments: "tokens => '{ab}', alert => 'x', topic => ''", argument: "topic", takes: "visible ASCII"),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', lane => 3",
-            argument: "lane",
-            takes: "0 (urgent)",
-            got: "3"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', on_unknown => 'maybe'",
-            argument: "on_unknown",
-            takes: "'retry' or 'fail'",
-            got: "'maybe'"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', dedupe_key => ''",
-            argument: "dedupe_key",
-            takes: "1 to 1000"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', on_duplicate => 'raise'",
-            argument: "on_duplicate",
-            takes: "'null' or 'holder'",
-            got: "'raise'"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', dedupe_for => '1 day'",
-            argument: "dedupe_for",
-            takes: "together with dedupe_key",
-            got: "without dedupe_key"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => 'x', dedupe_key => 'k', dedupe_for => '-1 s'",
-            argument: "dedupe_for",
-            takes: "above 0"
-        ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => repeat('a', 4077)",
-            argument: "alert",
-            takes: "at most 4096 bytes",
-            got: "4097 bytes",
+            "tokens => '{ab}', alert => repeat('a', 4077)",
+            "alert",
+            "at most 4096 bytes",
+            "4097 bytes",
             sqlState: "54000"
         ),
         Refusal(
-            arguments: #"tokens => '{ab}', payload => ('{"a":"' || repeat('ä', 2045) || '"}')::json"#,
-            argument: "payload",
-            takes: "at most 4096 bytes",
-            got: "4098 bytes",
+            #"tokens => '{ab}', payload => ('{"a":"' || repeat('ä', 2045) || '"}')::json"#,
+            "payload",
+            "at most 4096 bytes",
+            "4098 bytes",
             sqlState: "54000"
         ),
         Refusal(
-            arguments: "tokens => '{ab}', alert => repeat('a', 5101), push_type => 'voip'",
-            argument: "alert",
-            takes: "at most 5120 bytes",
-            got: "5121 bytes",
+            "tokens => '{ab}', alert => repeat('a', 5101), push_type => 'voip'",
+            "alert",
+            "at most 5120 bytes",
+            "5121 bytes",
             sqlState: "54000"
         ),
-        Refusal(
-            arguments: "tokens => '{ab}', alert => repeat('a', 16000000)",
-            argument: "alert",
-            takes: "4096",
-            sqlState: "54000"
-        ),
+        Refusal("tokens => '{ab}', alert => repeat('a', 16000000)", "alert", "4096", sqlState: "54000"),
     ]
 
     @Test func `every refusal names the argument, what it takes and what it got, and enqueues nothing`() async throws {

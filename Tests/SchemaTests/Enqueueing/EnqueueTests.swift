@@ -74,10 +74,7 @@ import Testing
             #"title => 'T "1"', subtitle => 'S', body => E'two\nlines', sound => 's'"#,
             #"{"aps":{"alert":{"title":"T \"1\"","subtitle":"S","body":"two\nlines"},"sound":"s"}}"#
         ),
-        (
-            #"alert => '{"title": "a, b: c", "body": "d"}'::jsonb"#,
-            #"{"aps":{"alert":{"body":"d","title":"a, b: c"}}}"#
-        ),
+        (#"alert => '{"title": "a, b: c", "body": "d"}'::jsonb"#, #"{"aps":{"alert":{"body":"d","title":"a, b: c"}}}"#),
         (#"alert => '"plain"'::jsonb"#, #"{"aps":{"alert":"plain"}}"#),
         ("badge => 0", #"{"aps":{"badge":0}}"#),
         ("sound => 'default'", #"{"aps":{"sound":"default"}}"#),
@@ -182,9 +179,7 @@ import Testing
             )
             #expect(
                 try await database.rows("SELECT id, last_id, app_id, lane, jobs, tokens FROM carillon.split_messages")
-                    == [
-                        "(\(id),\(first + expected.count - 1),1,2,\(expected.count),\(count))"
-                    ]
+                    == ["(\(id),\(first + expected.count - 1),1,2,\(expected.count),\(count))"]
             )
         }
     }

@@ -12,19 +12,10 @@ import Testing
             #"got '9f1c2ab79f1c…f1c2ab7\n' at position 1, whose character 65 is '\n'"#
         ),
         ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "at position 2, which has 65 digits"),
-        (
-            "carillon.enqueue('demo', ARRAY['\(long)', '<\(long)>'], 'x')",
-            "at position 2, whose character 1 is '<'"
-        ),
-        (
-            "carillon.register_token('demo', 'ab' || chr(9))",
-            #"got 'ab\t', whose character 3 is '\t'"#
-        ),
+        ("carillon.enqueue('demo', ARRAY['\(long)', '<\(long)>'], 'x')", "at position 2, whose character 1 is '<'"),
+        ("carillon.register_token('demo', 'ab' || chr(9))", #"got 'ab\t', whose character 3 is '\t'"#),
         ("carillon.register_token('demo', NULL)", "got NULL"),
-        (
-            "carillon.enqueue('demo', '{ab}', 'x', collapse_id => E'a\\nb\\x1b[31m')",
-            #"got 'a\nb\u001b[31m' (8 bytes)"#
-        ),
+        ("carillon.enqueue('demo', '{ab}', 'x', collapse_id => E'a\\nb\\x1b[31m')", #"got 'a\nb\u001b[31m' (8 bytes)"#),
         ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"got 'a\r\nlert'"#),
         ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"got 'de\nmo'"#),
     ])
@@ -88,9 +79,7 @@ import Testing
     @Test func `a sound that is a JSON object is sent as an object`() async throws {
         let dictionary = #"{"critical":1,"name":"default","volume":0.5}"#
         try await TestDatabase.withDemo { database async throws in
-            for (given, sent) in [
-                (" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#),
-            ] {
+            for (given, sent) in [(" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#)] {
                 try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', sound => '\(given)')")
                 #expect(
                     try await database.value("SELECT payload FROM carillon.messages ORDER BY id DESC LIMIT 1")

@@ -91,9 +91,7 @@ import Testing
                     """
                 ) == ["(20000,20000)"]
             )
-            #expect(
-                try await database.number("SELECT count(*) FROM carillon.failures WHERE requeued_at IS NULL") == 1
-            )
+            #expect(try await database.number("SELECT count(*) FROM carillon.failures WHERE requeued_at IS NULL") == 1)
         }
     }
 
@@ -233,10 +231,7 @@ import Testing
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
                 ("since => '1000000 years'", "\"since\" takes an interval above 0 and at most 100 years"),
                 ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, got 'BadDeviceTokn'"),
-                (
-                    "reason => 'OutcomeUnknown'",
-                    "\"include_unknown\" takes true if reason is OutcomeUnknown, got false"
-                ),
+                ("reason => 'OutcomeUnknown'", "\"include_unknown\" takes true if reason is OutcomeUnknown, got false"),
                 ("reason => 'OutcomeUnknown', include_unknown => NULL", "\"include_unknown\" takes true"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {

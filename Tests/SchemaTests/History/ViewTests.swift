@@ -19,9 +19,7 @@ import Testing
             #expect(
                 try await database.rows(
                     "SELECT state, app, reference, token_count, attempt, run_at IS NULL, worker_id FROM carillon.pending ORDER BY reference"
-                ) == [
-                    "(ready,demo,one,2,1,t,)", #"("in flight",,three,3,2,t,9)"#, "(scheduled,demo,two,1,1,f,)",
-                ]
+                ) == ["(ready,demo,one,2,1,t,)", #"("in flight",,three,3,2,t,9)"#, "(scheduled,demo,two,1,1,f,)"]
             )
         }
     }
@@ -49,9 +47,7 @@ import Testing
                         sent_last_hour, failed_last_hour, credential, credential_status, credential_error
                     FROM carillon.app_status ORDER BY app_id
                     """
-                ) == [
-                    "(demo,f,2,1,00:05:00,15,1,115,21,main,expired,none)", "(idle,t,0,0,,0,0,0,0,,missing,)",
-                ]
+                ) == ["(demo,f,2,1,00:05:00,15,1,115,21,main,expired,none)", "(idle,t,0,0,,0,0,0,0,,missing,)"]
             )
         }
     }

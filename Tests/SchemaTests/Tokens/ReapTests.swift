@@ -29,11 +29,7 @@ import Testing
                 try await database.rows("\(batch)(after => '(,1,100)')")
                     == [#"(more,"(,2,101)",other,1,0)"#]
             )
-            #expect(
-                try await database.rows(
-                    "SELECT state FROM carillon.reap_batch(after => '(,2,101)')"
-                ) == ["(over)"]
-            )
+            #expect(try await database.rows("SELECT state FROM carillon.reap_batch(after => '(,2,101)')") == ["(over)"])
             #expect(try await database.value(Self.waiting) == "0")
         }
     }

@@ -203,7 +203,7 @@ struct ChannelServiceTests {
                     sample.fields = sample.fields.map { $0.name == ":path" ? (name: ":path", value: path) : $0 }
                     return reason(try await client.send([sample], authorization: authorization)[0])
                 }
-                let good = provider.authorization(issuedAt: WallClock.milliseconds / 1000)
+                let good = provider.authorization(issuedAt: WallClock.seconds)
                 #expect(try await ask(Self.app, nil) == refusal(403, "MissingProviderToken"))
                 #expect(try await ask(Self.app, good).hasPrefix("200"))
                 #expect(try await ask("com.example.other", good) == refusal(400, "TopicDisallowed"))

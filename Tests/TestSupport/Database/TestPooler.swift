@@ -41,10 +41,7 @@ package struct TestPooler: Sendable {
             // Like PostgreSQL it refuses to be root. The shell ends it when our end of its input is closed.
             var command = ChildProcess.Command(
                 "/bin/sh",
-                [
-                    "-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, program ?? "pgbouncer",
-                    settings,
-                ]
+                ["-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, program ?? "pgbouncer", settings]
             )
             if User.isRoot { command.user = User(named: "postgres") ?? User(named: "nobody") }
             command.input = .descriptor(theirs)

@@ -27,6 +27,5 @@ package struct Frame: Sendable {
     package var isHeaders: Bool { type == 1 }
     package var isData: Bool { type == 0 }
     package var isPing: Bool { type == 6 && flags & 1 == 0 }
-    package var isGoAway: Bool { type == 7 }
     package var endsStream: Bool { (isData || isHeaders) && flags & 1 != 0 }
 }

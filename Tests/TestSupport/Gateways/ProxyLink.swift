@@ -151,9 +151,7 @@ final class ProxyLink {
         watch(client, reads: isOpen && up.hasRoom, writes: isOpen && down.ready(at: now) != nil)
         watch(server, reads: isOpen && down.hasRoom, writes: isOpen && up.ready(at: now) != nil)
         if let timer = self.timer.take() { loop.cancel(timer) }
-        guard isOpen, let due = [up.due, down.due].compactMap({ $0 }).filter({ $0 > now }).min() else {
-            return
-        }
+        guard isOpen, let due = [up.due, down.due].compactMap({ $0 }).filter({ $0 > now }).min() else { return }
         self.timer = loop.schedule(at: due) { [weak self] in
             self?.timer = nil
             self?.work()

@@ -17,20 +17,16 @@ package struct Shop {
         root: String? = nil,
         _ body: (Shop) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        try configure(&configuration)
-        let gateway = try APNsSimulator(configuration)
-        try await gateway.start()
-        try await attempt {
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            try configure(&$0)
+        } _: { gateway in
             try await TestDatabase.with(.schema) { database in
                 try await database.connection.addApp("shop", topic: topic, to: gateway, gateway: address, root: root)
                 try await TemporaryFolder.with { folder in
                     try await body(Shop(gateway: gateway, database: database, folder: folder))
                 }
             }
-        } finally: {
-            await gateway.stop()
         }
     }
 

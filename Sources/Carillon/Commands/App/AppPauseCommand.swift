@@ -1,31 +1,26 @@
 import CarillonPushQueue
 
 extension Command {
-    static let appPause = Command(
-        "app pause",
-        summary: "Stop sending for an app; its messages wait.",
-        arguments: [Argument("NAME", "The app.")],
-        options: [.database],
-        run: { invocation in
-            try await DatabaseScope.with(invocation) { connection, _ in
-                _ = try await AppStore(connection).pause(invocation.name)
-            }
-            invocation.console.print("Paused the app \(invocation.name).")
-            return .done
-        }
-    )
+    static let appPause = change("app pause", "Stop sending for an app; its messages wait.", "Paused") { apps, name in
+        try await apps.pause(name)
+    }
 
-    static let appResume = Command(
-        "app resume",
-        summary: "Resume sending for a paused app.",
-        arguments: [Argument("NAME", "The app.")],
-        options: [.database],
-        run: { invocation in
-            try await DatabaseScope.with(invocation) { connection, _ in
-                _ = try await AppStore(connection).resume(invocation.name)
+    static let appResume = change("app resume", "Resume sending for a paused app.", "Resumed") { apps, name in
+        try await apps.resume(name)
+    }
+
+    private static func change(
+        _ name: String,
+        _ summary: String,
+        _ deed: String,
+        _ change: @escaping @Sendable (AppStore, String) async throws -> App
+    ) -> Command {
+        Command(name, summary: summary, arguments: [Argument("NAME", "The app.")], options: [.database]) { invocation in
+            _ = try await DatabaseScope.with(invocation) { connection, _ in
+                try await change(AppStore(connection), invocation.name)
             }
-            invocation.console.print("Resumed the app \(invocation.name).")
+            invocation.console.print("\(deed) the app \(invocation.name).")
             return .done
         }
-    )
+    }
 }

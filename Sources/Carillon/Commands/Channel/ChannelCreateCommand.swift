@@ -57,26 +57,15 @@ private struct ChannelCreateCommand {
     }
 
     private func wait(for reference: String, of app: String) async throws -> ChannelRecord {
-        let wait = invocation.settings.duration(.channelWait)
-        let end = MonotonicInstant.now + wait
-        while true {
-            let row = try await ChannelRecord.one(reference, of: app, on: connection)
-            switch row.state {
-            case .ready: return row
-            case .failed, .missing:
+        var row = try await ChannelRecord.one(reference, of: app, on: connection)
+        let unfinished = "The channel \(reference) is requested, but not created yet."
+        _ = try await ChannelRecord.wait(invocation, on: loop, orSay: unfinished) {
+            row = try await ChannelRecord.one(reference, of: app, on: connection)
+            guard row.state != .failed, row.state != .missing else {
                 throw CommandError(.failed, "The channel \(reference) was not created. \(row.error ?? "")".asSentence)
-            default: if wait == .zero { return row }
             }
-            guard MonotonicInstant.now < end else {
-                throw CommandError(
-                    .tryAgain,
-                    "The channel \(reference) is requested, but not created yet."
-                        + (row.error.map { " The last attempt failed. \($0)" } ?? ""),
-                    hint:
-                        "Check that a worker is running and that the app is not paused. Run the command again to keep waiting."
-                )
-            }
-            try await loop.sleep(for: .milliseconds(200))
+            return row.state == .ready ? nil : row
         }
+        return row
     }
 }

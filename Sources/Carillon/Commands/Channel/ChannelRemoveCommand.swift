@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
@@ -22,27 +21,14 @@ extension Command {
                     "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."
                 )
                 try await connection.execute(remove, Parameters(app, row.reference))
-                let wait = invocation.settings.duration(.channelWait)
-                let end = MonotonicInstant.now + wait
-                while let left = try await ChannelRecord.all(row.reference, of: app, from: connection).first,
-                    left.reference == row.reference
-                {
-                    if wait == .zero {
-                        invocation.console.print("Requested the removal of the channel \(row.reference).")
-                        return .done
-                    }
-                    guard MonotonicInstant.now < end else {
-                        throw CommandError(
-                            .tryAgain,
-                            "The channel \(row.reference) is not removed yet."
-                                + (left.error.map { " The last attempt failed. \($0)" } ?? ""),
-                            hint:
-                                "Check that a worker is running and that the app is not paused. Run the command again to keep waiting."
-                        )
-                    }
-                    try await loop.sleep(for: .milliseconds(200))
+                let unfinished = "The channel \(row.reference) is not removed yet."
+                let isRemoved = try await ChannelRecord.wait(invocation, on: loop, orSay: unfinished) {
+                    // A reference that is gone may be the id of another channel.
+                    try await ChannelRecord.all(row.reference, of: app, from: connection).prefix(1)
+                        .first { $0.reference == row.reference }
                 }
-                invocation.console.print("Removed the channel \(row.reference).")
+                let deed = isRemoved ? "Removed" : "Requested the removal of"
+                invocation.console.print("\(deed) the channel \(row.reference).")
                 return .done
             }
         }

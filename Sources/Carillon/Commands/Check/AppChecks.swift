@@ -6,13 +6,9 @@ import CarillonText
 struct AppChecks {
     let connection: PostgresConnection
 
-    func run() async -> [Finding] {
-        do {
-            let apps = try await AppStatus.all(from: connection)
-            return apps.compactMap(Self.finding) + apps.compactMap(Self.failing)
-        } catch {
-            return [.failed("app", error)]
-        }
+    func run() async throws -> [Finding] {
+        let apps = try await AppStatus.all(from: connection)
+        return apps.compactMap(Self.finding) + apps.compactMap(Self.failing)
     }
 
     private static func finding(_ app: AppStatus) -> Finding? {

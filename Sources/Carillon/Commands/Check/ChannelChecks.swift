@@ -32,18 +32,14 @@ struct ChannelChecks {
         """
     )
 
-    func run() async -> [Finding] {
-        do {
-            let apps: [Channels] = try await connection.values(of: Self.channels)
-            let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
-            var findings = apps.compactMap(Self.finding)
-            for app in apps {
-                if let site = sites[app.appID] { findings.append(await look(at: site, of: app.name)) }
-            }
-            return findings
-        } catch {
-            return [.failed("channels", error)]
+    func run() async throws -> [Finding] {
+        let apps: [Channels] = try await connection.values(of: Self.channels)
+        let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
+        var findings = apps.compactMap(Self.finding)
+        for app in apps {
+            if let site = sites[app.appID] { findings.append(await look(at: site, of: app.name)) }
         }
+        return findings
     }
 
     private static func finding(_ app: Channels) -> Finding? {

@@ -48,7 +48,7 @@ extension Command {
     }
 
     private static func findings(_ invocation: Invocation, on database: DatabaseSetting) async -> [Finding] {
-        do {
+        await Finding.of("database") {
             // A check that meets a lock reports its holder instead of waiting.
             let settings = SessionSettings.unhurried.with(["lock_timeout": "2s"])
             return try await DatabaseScope.with(
@@ -61,14 +61,14 @@ extension Command {
                 guard database.allSatisfy({ $0.subject != "migrations" || $0.condition == .ok }) else {
                     return database
                 }
-                let credentials = await CredentialChecks(connection: connection).run()
-                let apps = await AppChecks(connection: connection).run()
-                let gateways = await GatewayChecks(connection: connection, loop: loop).run()
-                let channels = await ChannelChecks(connection: connection, loop: loop).run()
-                return database + credentials + apps + gateways + channels
+                return database
+                    + (await Finding.of("credential") { try await CredentialChecks(connection: connection).run() })
+                    + (await Finding.of("app") { try await AppChecks(connection: connection).run() })
+                    + (await Finding.of("gateway") { try await GatewayChecks(connection: connection, loop: loop).run() })
+                    + (await Finding.of("channels") {
+                        try await ChannelChecks(connection: connection, loop: loop).run()
+                    })
             }
-        } catch {
-            return [.failed("database", error)]
         }
     }
 }

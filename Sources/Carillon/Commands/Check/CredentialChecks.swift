@@ -8,23 +8,19 @@ import CarillonText
 struct CredentialChecks {
     let connection: PostgresConnection
 
-    func run() async -> [Finding] {
+    func run() async throws -> [Finding] {
         let store = CredentialStore(connection)
-        do {
-            let credentials = try await store.inspect()
-            guard !credentials.isEmpty else {
-                return [
-                    .warning(
-                        "credential",
-                        "There is no credential yet.",
-                        remedy: "Import one: 'carillon credential import NAME --file FILE'."
-                    )
-                ]
-            }
-            return credentials.map(Self.finding) + (try await mismatches(credentials))
-        } catch {
-            return [.failed("credential", error)]
+        let credentials = try await store.inspect()
+        guard !credentials.isEmpty else {
+            return [
+                .warning(
+                    "credential",
+                    "There is no credential yet.",
+                    remedy: "Import one: 'carillon credential import NAME --file FILE'."
+                )
+            ]
         }
+        return credentials.map(Self.finding) + (try await mismatches(credentials))
     }
 
     /// Apps whose certificate does not cover one of their topics.

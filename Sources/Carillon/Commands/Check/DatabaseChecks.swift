@@ -11,32 +11,27 @@ struct DatabaseChecks {
 
     /// Without failures the schema exists, so the other checks make sense.
     func run() async -> [Finding] {
-        var findings = [await server()]
-        let schema = await schema()
-        findings.append(schema)
-        guard schema.condition == .ok else { return findings }
-        findings.append(await place())
-        findings.append(await looking("roles") { try await roles() })
-        findings.append(await looking("grants") { try await grants() })
-        findings.append(await looking("reaper") { try await reaper() })
-        findings.append(await looking("isolation") { try await isolation() })
-        findings.append(await looking("plans") { try await plans() })
-        findings.append(await looking("clock") { try await clock() })
-        findings.append(await looking("retries") { try await retries() })
-        findings.append(await looking("durability") { try await durability() })
-        findings.append(await looking("autovacuum") { try await autovacuum() })
-        findings.append(await looking("vacuum") { try await horizon() })
-        findings.append(await looking("locks") { try await LockCheck(connection: connection).run() })
-        findings.append(await looking("workers") { try await WorkerCheck(connection: connection).run() })
-        findings.append(await looking("history") { try await MaintenanceCheck(connection: connection).run() })
+        var findings = await Finding.of("database") { [try await server()] }
+        findings += await Finding.of("migrations") { [try await schema()] }
+        guard findings.last?.condition == .ok else { return findings }
+        findings += await Finding.of("place") { [try await place()] }
+        findings += await Finding.of("roles") { [try await roles()] }
+        findings += await Finding.of("grants") { [try await grants()] }
+        findings += await Finding.of("reaper") { [try await reaper()] }
+        findings += await Finding.of("isolation") { [try await isolation()] }
+        findings += await Finding.of("plans") { [try await plans()] }
+        findings += await Finding.of("clock") { [try await clock()] }
+        findings += await Finding.of("retries") { [try await retries()] }
+        findings += await Finding.of("durability") { [try await durability()] }
+        findings += await Finding.of("autovacuum") { [try await autovacuum()] }
+        findings += await Finding.of("vacuum") { [try await horizon()] }
+        findings += await Finding.of("locks") { [try await LockCheck(connection: connection).run()] }
+        findings += await Finding.of("workers") { [try await WorkerCheck(connection: connection).run()] }
+        findings += await Finding.of("history") { [try await MaintenanceCheck(connection: connection).run()] }
         return findings
     }
 
-    private func looking(_ subject: String, _ look: () async throws -> Finding) async -> Finding {
-        do { return try await look() } catch { return .failed(subject, error) }
-    }
-
-    private func server() async -> Finding {
+    private func server() async throws -> Finding {
         let version = connection.serverVersion
         let name = "PostgreSQL \(version / 10_000).\(version % 10_000)"
         guard version >= 140_000 else {
@@ -46,37 +41,25 @@ struct DatabaseChecks {
                 remedy: "Upgrade the server."
             )
         }
-        do {
-            let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
-            guard takesWrites else {
-                return .warning(
-                    "database",
-                    "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
-                    remedy: "Add the primary to the URL, or let the user write: default_transaction_read_only is on."
-                )
-            }
-        } catch {
-            return .failed("database", error)
+        let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
+        guard takesWrites else {
+            return .warning(
+                "database",
+                "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
+                remedy: "Add the primary to the URL, or let the user write: default_transaction_read_only is on."
+            )
         }
         return .ok("database", "\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
     }
 
-    private func schema() async -> Finding {
-        do {
-            try await SchemaCheck.run(on: connection)
-            return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
-        } catch {
-            return .failed("migrations", error)
-        }
+    private func schema() async throws -> Finding {
+        try await SchemaCheck.run(on: connection)
+        return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
     }
 
-    private func place() async -> Finding {
-        do {
-            try await PlaceCheck.run(on: connection)
-            return .ok("place", "Pushes are sent from this database.")
-        } catch {
-            return .failed("place", error)
-        }
+    private func place() async throws -> Finding {
+        try await PlaceCheck.run(on: connection)
+        return .ok("place", "Pushes are sent from this database.")
     }
 
     private func roles() async throws -> Finding {
@@ -251,9 +234,7 @@ struct DatabaseChecks {
                 )
             }
         }
-        guard let oldest = holders.first else {
-            return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.")
-        }
+        guard let oldest = holders.first else { return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.") }
         let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
         return .warning(
             "vacuum",
@@ -275,9 +256,7 @@ private struct LockCheck {
 
     func run() async throws -> Finding {
         let parameters = LockHolder.parameters(olderThan: Self.age)
-        let holders = try await connection.query(LockHolder.statement, parameters) { rows in
-            try rows.indices.map { try LockHolder(rows, $0) }
-        }
+        let holders: [LockHolder] = try await connection.values(of: LockHolder.statement, parameters)
         guard let first = holders.first else {
             let seesAll = try await connection.query(CheckStatements.seesAll) { rows in try rows.bool(0, 0) }
             let limit = seesAll ? "." : "; row locks of other users are seen only with pg_read_all_stats."

@@ -29,6 +29,11 @@ struct Finding: Sendable, JSONConvertible {
         Finding(subject: subject, condition: .failed, sentence: sentence, remedy: remedy, status: status)
     }
 
+    /// What a check finds, or the error that prevented it.
+    static func of(_ subject: String, _ check: () async throws -> [Finding]) async -> [Finding] {
+        do { return try await check() } catch { return [.failed(subject, error)] }
+    }
+
     /// From an error, with the error's own hint.
     static func failed(_ subject: String, _ error: any Error) -> Finding {
         if let error = error as? PostgresError, error.sqlState == SQLState.lockNotAvailable {

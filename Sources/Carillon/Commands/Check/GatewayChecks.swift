@@ -9,13 +9,8 @@ struct GatewayChecks {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    func run() async -> [Finding] {
-        let apps: [RoutedApp]
-        do {
-            apps = try await RoutedApp.all(on: connection)
-        } catch {
-            return [.failed("gateway", error)]
-        }
+    func run() async throws -> [Finding] {
+        let apps = try await RoutedApp.all(on: connection)
         guard !apps.isEmpty else {
             return [.warning("app", "There is no app yet.", remedy: "Add one: 'carillon app add NAME'.")]
         }
@@ -25,20 +20,12 @@ struct GatewayChecks {
             switch app.route {
             case .success(let route): routes[route, default: []].append(app.name)
             case .failure(let hold):
-                findings.append(
-                    .failed("app", "\(app.name): \(hold.message)", remedy: Self.remedy(of: hold, app.name))
-                )
+                findings.append(.failed("app", "\(app.name): \(hold.message)", remedy: Self.remedy(of: hold, app.name)))
             }
         }
         // Apps with the same gateway and credential share one check.
         let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
-        findings += await withTaskGroup(of: (Int, Finding).self) { group in
-            for (index, look) in looks.enumerated() {
-                group.addTask { (index, await self.look(at: look.key, for: look.value)) }
-            }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
-        }
-        return findings
+        return findings + (await looks.mapAtOnce { await look(at: $0.key, for: $0.value) })
     }
 
     private func look(at route: App.Route, for apps: [String]) async -> Finding {

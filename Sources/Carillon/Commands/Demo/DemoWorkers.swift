@@ -27,14 +27,7 @@ final class DemoWorkers: Sendable {
     ///     pushes in flight at the end. The lease is long, so that no worker is declared dead because the machine is busy.
     ///     If false, pushes in flight are abandoned after two seconds, because none of the data is kept.
     ///   - isSilent: problems are not printed, because they are shown elsewhere.
-    init(
-        count: Int,
-        database: String,
-        name: String,
-        isCounted: Bool,
-        isSilent: Bool = false,
-        console: Console
-    ) throws {
+    init(count: Int, database: String, name: String, isCounted: Bool, isSilent: Bool = false, console: Console) throws {
         var options = WorkerOptions()
         options.database = DatabaseSource(database)
         options.host = WorkerOptions.hostName

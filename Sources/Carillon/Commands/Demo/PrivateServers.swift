@@ -13,9 +13,7 @@ struct PrivateServers: Sendable {
     let console: Console
     let loop: EventLoop
 
-    func with<R: Sendable>(
-        _ play: @Sendable (PrivateCluster, APNsSimulator) async throws -> R
-    ) async throws -> R {
+    func with<R: Sendable>(_ play: @Sendable (PrivateCluster, APNsSimulator) async throws -> R) async throws -> R {
         let cluster = try await PrivateCluster.start(.fast, on: loop)
         return try await Cleanup.after({ await cluster.stop() }) {
             let gateway = try APNsSimulator(configuration)

@@ -166,7 +166,6 @@ extension SchemaChange {
     }
 }
 
-/// A line of `migrate status`.
 private struct StatusLine {
     let version: String
     let name: String
@@ -176,12 +175,7 @@ private struct StatusLine {
 
 extension RoutineStatus {
     fileprivate var line: StatusLine {
-        StatusLine(
-            version: "\(release)",
-            name: "functions, views, rights",
-            condition: condition,
-            appliedAt: appliedAt
-        )
+        StatusLine(version: "\(release)", name: "functions, views, rights", condition: condition, appliedAt: appliedAt)
     }
 }
 
@@ -191,9 +185,6 @@ extension MigrationState: JSONConvertible {
     }
 
     var json: JSONValue {
-        [
-            "version": version, "name": name, "condition": "\(condition)",
-            "applied_at": appliedAt.map(TimeText.day),
-        ]
+        ["version": version, "name": name, "condition": "\(condition)", "applied_at": appliedAt.map(TimeText.day)]
     }
 }

@@ -56,20 +56,13 @@ private struct SendCommand {
         let id = try await enqueue()
         let wait = invocation.settings.duration(.wait)
         let isJSON = invocation.settings.isOn(.json)
+        // Printed before waiting: a user who interrupts needs the id.
+        if !isJSON { invocation.console.print("Enqueued as \(id).") }
         guard wait > .zero else {
-            if isJSON {
-                invocation.console.print(json: ["id": id])
-            } else {
-                invocation.console.print("Enqueued as \(id).")
-            }
+            if isJSON { invocation.console.print(json: ["id": id]) }
             return .done
         }
-        // Printed before waiting: a user who interrupts needs the id.
-        if isJSON {
-            invocation.console.note("Enqueued as \(id).")
-        } else {
-            invocation.console.print("Enqueued as \(id).")
-        }
+        if isJSON { invocation.console.note("Enqueued as \(id).") }
         let progress = try await follow(id, for: wait)
         let failures = progress.ended.failed > 0 ? try await self.failures(of: id) : []
         if progress.ended.total > 0 || isJSON { report(id, progress, failures) }

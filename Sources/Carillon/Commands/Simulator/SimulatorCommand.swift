@@ -49,21 +49,18 @@ private struct SimulatorCommand {
         let simulator = try APNsSimulator(configuration)
         return try await LoopScope.with { loop in
             let server = statisticsServer(of: simulator)
-            let result: Result<Void, any Error>
-            do {
+            let end: @Sendable () async -> Void = {
+                server?.stop()
+                await simulator.stop()
+            }
+            let statistics = try await Cleanup.after(end) {
                 try await Interruption.wait(on: loop) {
                     try await simulator.start()
                     try server?.start()
                     try announce(simulator, server)
                 }
-                result = .success(())
-            } catch {
-                result = .failure(error)
+                return await simulator.statistics()
             }
-            let statistics = await simulator.statistics()
-            server?.stop()
-            await simulator.stop()
-            try result.get()
             invocation.console.log.info(
                 "The simulator has ended.",
                 ["requests": statistics.requests, "delivered": statistics.delivered, "refused": statistics.refused]

@@ -16,15 +16,15 @@ struct TokenColumns: Equatable {
     /// For a file without a header.
     static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, kind: nil, count: 1...3, others: [])
 
-    private init(token: Int, lastUpdate: Int?, owner: Int?, kind: Int?, count: ClosedRange<Int>, others: [String]) {
-        self.token = token
-        self.lastUpdate = lastUpdate
-        self.owner = owner
-        self.kind = kind
-        self.count = count
-        self.others = others
+    private static func isName(_ word: String) -> Bool {
+        guard let first = word.unicodeScalars.first, first.properties.isAlphabetic || first == "_" else { return false }
+        return word.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || $0 == "_" || $0 == " " || $0 == "-" || ("0"..."9").contains($0)
+        }
     }
+}
 
+extension TokenColumns {
     /// Reads the header; nil if the first record is not one.
     init?(header record: CSVRecord) throws(TokenFileError) {
         let words = (0..<record.count).map { String(decoding: record[$0].trimmed, as: UTF8.self) }
@@ -49,12 +49,5 @@ struct TokenColumns: Equatable {
             count: columns.count...columns.count,
             others: zip(words, columns).filter { !Self.names.contains($1) }.map { $0.0 }
         )
-    }
-
-    private static func isName(_ word: String) -> Bool {
-        guard let first = word.unicodeScalars.first, first.properties.isAlphabetic || first == "_" else { return false }
-        return word.unicodeScalars.allSatisfy {
-            $0.properties.isAlphabetic || $0 == "_" || $0 == " " || $0 == "-" || ("0"..."9").contains($0)
-        }
     }
 }

@@ -2,7 +2,6 @@ import CarillonIO
 import CarillonPostgres
 import CarillonPushRules
 import CarillonText
-import FoundationEssentials
 
 extension Command {
     static let tokensImport = Command(
@@ -81,7 +80,7 @@ private struct TokensImportCommand: Sendable {
             on: loop,
             rejects: rejects,
             kind: invocation.settings.text(.kind).flatMap { TokenKind(rawValue: $0) },
-            now: Int64(Date.now.timeIntervalSince1970 * 1e6)
+            now: WallClock.microseconds
         )
         var display = ImportDisplay(console: console, start: start, size: source.size)
         let tally = await work.run { tally, refused in display.show(tally, refused) }

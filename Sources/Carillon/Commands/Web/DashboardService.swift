@@ -19,13 +19,7 @@ struct DashboardService: Sendable {
         self.init(databases: databases, access: access, at: address, loop: loop, log: log)
     }
 
-    init(
-        databases: [DatabaseSetting],
-        access: WebAccess,
-        at address: Address,
-        loop: EventLoop,
-        log: Log
-    ) {
+    init(databases: [DatabaseSetting], access: WebAccess, at address: Address, loop: EventLoop, log: Log) {
         let log = WebLog(log)
         dashboards = DashboardServer(
             databases.map { ($0.text, $0.source) },

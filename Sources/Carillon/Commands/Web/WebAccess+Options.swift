@@ -28,9 +28,7 @@ extension WebAccess {
         var proxies: Set<String> = []
         for text in settings.texts(.trustedProxy) {
             guard let address = ProxyTrust.address(text) else {
-                throw UsageError(
-                    "--trusted-proxy takes a numeric address, such as 10.0.0.2 or fd00::2, not '\(text)'."
-                )
+                throw UsageError("--trusted-proxy takes a numeric address, such as 10.0.0.2 or fd00::2, not '\(text)'.")
             }
             proxies.insert(address)
         }

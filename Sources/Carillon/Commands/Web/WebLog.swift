@@ -2,7 +2,6 @@ import CarillonDashboard
 import CarillonSchema
 import CarillonWeb
 
-/// The log of the dashboard.
 struct WebLog: Sendable {
     private let log: Log
     private let warnings: ClientWarnings

@@ -64,24 +64,22 @@ private struct WorkerCommand: Sendable {
             log: invocation.console.log
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
-        let result: Result<[ServedDatabase.WorkerEnding], any Error>
-        do {
+        let end: @Sendable () async -> Void = {
+            await backend.shutdown()
+            server?.stop()
+            await dashboard?.stop()
+            for database in served { await database.gauges.close() }
+        }
+        let endings = try await Cleanup.after(end) {
             try server?.start()
             if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
             try dashboard?.start(invocation.console.log)
-            let endings = try await Interruption.with(
+            return try await Interruption.with(
                 on: loop,
                 signalled: { count in for database in served { count == 1 ? database.drain() : database.giveUp() } }
             ) { try await run(served) }
-            result = .success(endings)
-        } catch {
-            result = .failure(error)
         }
-        await backend.shutdown()
-        server?.stop()
-        await dashboard?.stop()
-        for database in served { await database.gauges.close() }
-        let statuses = zip(served, try result.get()).map { status(of: $1, on: $0) }
+        let statuses = zip(served, endings).map { status(of: $1, on: $0) }
         // Problems that somebody must fix come first, then problems that may resolve themselves.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
@@ -122,10 +120,7 @@ private struct WorkerCommand: Sendable {
 
     private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.WorkerEnding] {
         if served.count == 1 { return [try await served[0].run()] }
-        return await withTaskGroup(of: (Int, ServedDatabase.WorkerEnding).self) { group in
-            for (place, database) in served.enumerated() { group.addTask { (place, await database.runBesideOthers()) } }
-            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
-        }
+        return await served.mapAtOnce { await $0.runBesideOthers() }
     }
 
     private func status(of ending: ServedDatabase.WorkerEnding, on database: ServedDatabase) -> ExitStatus {

@@ -41,11 +41,7 @@ struct AppControls {
                 type: "number",
                 least: "1"
             )
-            ActionForm.check(
-                "BadDeviceToken deletes the token",
-                "reap_bad_tokens",
-                isOn: settings.reapBadTokens
-            )
+            ActionForm.check("BadDeviceToken deletes the token", "reap_bad_tokens", isOn: settings.reapBadTokens)
             ActionForm.button("Set limits")
         }
         HTML(.p) {

@@ -24,7 +24,6 @@ struct AppPageView: PageView {
     let span: PushCountSpan
     let buckets: [PushCounts]
     let failures: [FailureGroup]
-    /// The newest changes.
     let changes: [Change]
 
     var title: String { app.name }
@@ -47,16 +46,8 @@ struct AppPageView: PageView {
                 note: app.failureReason.map { "mostly \($0)" },
                 mark: app.failedLastHour > 0 ? .bad : .quiet
             ),
-            .init(
-                "Ready",
-                Quantity.short(app.ready),
-                note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }
-            ),
-            .init(
-                "Scheduled",
-                Quantity.short(app.later),
-                note: "later, and retries"
-            ),
+            .init("Ready", Quantity.short(app.ready), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
+            .init("Scheduled", Quantity.short(app.later), note: "later, and retries"),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
         span.tabs { Link("apps", app.name, query: ["over": $0]) }

@@ -18,7 +18,6 @@ struct BroadcastRow: Record {
     let finishedAt: Moment?
     /// Seconds since it was enqueued.
     let elapsed: Double
-    /// The max_rate of its app.
     let maxRate: Int64?
 
     var ended: Int64 { tokens - remaining }

@@ -7,25 +7,21 @@ import CarillonWeb
 struct ChangesQuery {
     static let pageLength: Int64 = 50
 
+    private static let all = statement("web_changes", where: "c.id < $1")
+    private static let ofApp = statement("web_app_changes", where: "c.app = $3 AND c.id < $1")
+
     /// $1: only changes before this one; $2: how many; $3: the name of the app.
-    private static let all = Statement(
-        "web_changes",
-        """
-        SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
-            c.details ->> 'message_id' AS message_id
-        FROM carillon.audit c
-        WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2
-        """
-    )
-    private static let ofApp = Statement(
-        "web_app_changes",
-        """
-        SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
-            c.details ->> 'message_id' AS message_id
-        FROM carillon.audit c
-        WHERE c.app = $3 AND c.id < $1 ORDER BY c.id DESC LIMIT $2
-        """
-    )
+    private static func statement(_ name: String, where condition: String) -> Statement {
+        Statement(
+            name,
+            """
+            SELECT c.id, c.at, c.actor, c.on_behalf_of, c.source, c.action, c.app, c.details::json AS details,
+                c.details ->> 'message_id' AS message_id
+            FROM carillon.audit c
+            WHERE \(condition) ORDER BY c.id DESC LIMIT $2
+            """
+        )
+    }
 
     let database: WebDatabase
     let app: String?

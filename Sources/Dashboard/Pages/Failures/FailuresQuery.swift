@@ -35,10 +35,7 @@ struct FailuresQuery {
         self.tokens = tokens
         app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
         reason = request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 }
-        guard let window = FailureWindow(rawValue: request.parameter("since") ?? FailureWindow.day.rawValue) else {
-            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
-        }
-        self.window = window
+        window = try FailureWindow(request)
         showsDismissed = request.parameter("dismissed") != nil
         start = try TimeCursor(request, "before", from: "older")
     }

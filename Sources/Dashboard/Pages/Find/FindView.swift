@@ -14,7 +14,6 @@ struct FindView: PageView {
 
     var title: String { "Find a push" }
     var section: PageSection { .find }
-    var refreshInterval: Int? { nil }
 
     private var isNothing: Bool { messages.isEmpty && (events ?? []).isEmpty }
 

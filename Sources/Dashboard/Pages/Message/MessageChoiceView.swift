@@ -9,7 +9,6 @@ struct MessageChoiceView: PageView {
 
     var title: String { "Message \(id)" }
     var section: PageSection { .find }
-    var refreshInterval: Int? { nil }
 
     var content: HTML {
         HTML(.section) {

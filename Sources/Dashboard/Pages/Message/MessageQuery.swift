@@ -110,10 +110,6 @@ struct MessageQuery {
     }
 
     func messagesIfAny() async throws -> [MessageStatus] {
-        do {
-            return try await database.values(of: Self.message, Parameters(id, app))
-        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw PageError.notFound("There is no app \(app ?? "").", hint: error.hint?.asSentence)
-        }
+        try await database.values(of: Self.message, Parameters(id, app))
     }
 }

@@ -95,12 +95,7 @@ struct OverviewView: PageView {
             ),
             .init("Scheduled", Quantity.short(later), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
-            .init(
-                "Workers",
-                String(workersAlive),
-                note: notAlive,
-                mark: workersAlive > 0 ? .quiet : .bad
-            )
+            .init("Workers", String(workersAlive), note: notAlive, mark: workersAlive > 0 ? .quiet : .bad)
         ).html
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }
@@ -136,9 +131,7 @@ struct OverviewView: PageView {
     }
 
     private var problemList: HTML {
-        guard !problems.isEmpty else {
-            return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") }
-        }
+        guard !problems.isEmpty else { return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") } }
         return HTML(.section, .class("problems")) {
             HTML(.h2) { "What is wrong right now" }
             HTML(.ul) {

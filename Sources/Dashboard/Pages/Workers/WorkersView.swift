@@ -47,9 +47,7 @@ struct WorkersView: PageView {
             }
             for spill in maintenance.spills {
                 HTML(.li) {
-                    StateMark.attention.html(
-                        "\(spill.amount.text) rows in the default partition of \(spill.table)"
-                    )
+                    StateMark.attention.html("\(spill.amount.text) rows in the default partition of \(spill.table)")
                 }
             }
             if let age = maintenance.oldestTransaction {

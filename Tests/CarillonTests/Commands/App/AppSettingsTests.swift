@@ -19,28 +19,11 @@ import Testing
 
     @Test func `everything of an app is changed by one command and shown by another`() async throws {
         try await Shop.with { shop in
-            let set = try await shop.run(
-                "app",
-                "set",
-                "shop",
-                "--rename",
-                "store",
-                "--topic",
-                "com.example.shop.voip",
-                "--environment",
-                "sandbox",
-                "--max-rate",
-                "500",
-                "--max-per-device",
-                "2",
-                "--max-attempts",
-                "3",
-                "--feedback-gateway",
-                "localhost:2196",
-                "--reap-bad-tokens",
-                "--collapse-unknown",
-                "--keep-unique-ids"
-            )
+            let set = try await shop.run([
+                "app", "set", "shop", "--rename", "store", "--topic", "com.example.shop.voip", "--environment",
+                "sandbox", "--max-rate", "500", "--max-per-device", "2", "--max-attempts", "3", "--feedback-gateway",
+                "localhost:2196", "--reap-bad-tokens", "--collapse-unknown", "--keep-unique-ids",
+            ])
             #expect(set.status == 0 && set.output == "Changed the app store.\n")
             let show = try await shop.run("app", "show", "store")
             #expect(show.status == 0)
@@ -140,17 +123,9 @@ import Testing
                 )
                 #expect(run.status == 1 && run.errors.contains("no app named shpo") && run.errors.contains("shop"))
             }
-            let silent = try await shop.run(
-                "app",
-                "add",
-                "old",
-                "--topic",
-                Shop.topic,
-                "--credential",
-                "shop",
-                "--protocol",
-                "binary"
-            )
+            let silent = try await shop.run([
+                "app", "add", "old", "--topic", Shop.topic, "--credential", "shop", "--protocol", "binary",
+            ])
             #expect(silent.status == 0 && silent.errors.contains("sends nothing: give it a gateway"))
             let mismatch = try await shop.run("app", "set", "shop", "--topic", "com.other")
             #expect(mismatch.status == 0 && mismatch.errors.contains("APNs will refuse"))

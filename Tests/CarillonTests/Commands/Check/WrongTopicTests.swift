@@ -59,13 +59,9 @@ import Testing
 
     @Test func `each topic that the certificate does not cover is named, the listed ones too`() async throws {
         try await Shop.with { shop in
-            let set = try await shop.run(
-                "app",
-                "set",
-                "shop",
-                "--topics",
-                "com.elsewhere,com.example.shop.voip,com.third"
-            )
+            let set = try await shop.run([
+                "app", "set", "shop", "--topics", "com.elsewhere,com.example.shop.voip,com.third",
+            ])
             let others = [try await shop.run("app", "show", "shop").errors, try await shop.run("check").output]
             for text in [set.errors] + others {
                 for topic in ["com.elsewhere", "com.third"] {

@@ -156,17 +156,9 @@ import Testing
                     """
                 ) == 3
             )
-            let refused = try await shop.run(
-                "send",
-                "--app",
-                "shop",
-                "--token",
-                Shop.token("a0"),
-                "--payload",
-                "{",
-                "--wait",
-                "0s"
-            )
+            let refused = try await shop.run([
+                "send", "--app", "shop", "--token", Shop.token("a0"), "--payload", "{", "--wait", "0s",
+            ])
             #expect(refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, got {"))
         }
     }

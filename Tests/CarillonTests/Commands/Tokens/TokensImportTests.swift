@@ -35,10 +35,7 @@ import Testing
                 try await shop.database.connection.query(rows) { rows in try rows.indices.map { try rows.string($0, 0) }
                 }
             }
-            let file = try shop.folder.write(
-                "tokens.csv",
-                "kind,token\nwidget,a1\n,a2\npush_to_start,a3\nphone,a4\n"
-            )
+            let file = try shop.folder.write("tokens.csv", "kind,token\nwidget,a1\n,a2\npush_to_start,a3\nphone,a4\n")
             let first = try await shop.run("tokens", "import", "--app", "shop", "--kind", "live_activity", file)
             #expect(first.status == 1)
             #expect(first.errors.contains("line 5: the kind is not one of device, live_activity, "))

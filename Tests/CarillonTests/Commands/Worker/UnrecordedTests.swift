@@ -72,14 +72,9 @@ import Testing
                 #expect(list.output.split(separator: "Unrecorded").count == 1001, "\(id)")
                 let show = try await shop.run("message", "show", "\(id)")
                 #expect(show.output.contains("1,500 sent, 1,000 failed"), "\(show.output)")
-                let requeue = try await shop.run(
-                    "failures",
-                    "requeue",
-                    "--message",
-                    "\(id)",
-                    "--include-delivered",
-                    "--dry-run"
-                )
+                let requeue = try await shop.run([
+                    "failures", "requeue", "--message", "\(id)", "--include-delivered", "--dry-run",
+                ])
                 #expect(requeue.output == "1,000 pushes would be requeued.\n", "\(id): \(requeue.output)")
             }
         }

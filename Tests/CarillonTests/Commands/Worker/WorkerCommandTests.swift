@@ -55,18 +55,10 @@ import Testing
                 _ = try await worker.line(containing: "has started", on: loop)
                 let good = try await shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi")
                 #expect(good.status == 0 && good.output.contains("1 sent"))
-                let mixed = try await shop.run(
-                    "send",
-                    "--app",
-                    "shop",
-                    "--token",
-                    Shop.token("a0"),
-                    "--token",
-                    Shop.token("dead"),
-                    "--alert",
-                    "hi",
-                    "--json"
-                )
+                let mixed = try await shop.run([
+                    "send", "--app", "shop", "--token", Shop.token("a0"), "--token", Shop.token("dead"), "--alert",
+                    "hi", "--json",
+                ])
                 #expect(mixed.status == 1)
                 #expect(mixed.output.contains("\"sent\":1,\"failed\":1"))
                 #expect(mixed.output.contains("\"status\":410,\"reason\":\"Unregistered\""))

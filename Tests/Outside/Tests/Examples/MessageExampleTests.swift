@@ -126,9 +126,7 @@ import Testing
         let order = Order(table: 7, readyAt: Date(timeIntervalSince1970: 1_700_000_000))
         let own = try APNs.Message(tokens: tokens, alert: "Ready", extra: ["kitchen": "east"], userData: order)
 
-        #expect(
-            try payload(own) == #"{"aps":{"alert":"Ready"},"kitchen":"east","readyAt":1700000000,"table":7}"#
-        )
+        #expect(try payload(own) == #"{"aps":{"alert":"Ready"},"kitchen":"east","readyAt":1700000000,"table":7}"#)
 
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601

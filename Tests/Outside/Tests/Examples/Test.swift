@@ -24,10 +24,7 @@ enum Test {
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
         do {
-            try await body(
-                simulator,
-                Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-            )
+            try await body(simulator, Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM)))
             await simulator.stop()
         } catch {
             await simulator.stop()

@@ -1,0 +1,15 @@
+import ApplePush
+
+extension TestGateway {
+    /// A gateway that acts like that, and a backend that sends to it, around a test.
+    static func withBackend<R>(
+        streams: UInt32 = 100,
+        _ change: (inout HTTP2Configuration) -> Void = { _ in },
+        _ act: @escaping @Sendable (Seen) -> [Act],
+        test: (TestGateway, Gateway, HTTP2Backend) async throws -> R
+    ) async throws -> R {
+        try await Self.with(streams: streams, act) { server, gateway in
+            try await ApplePushTests.withBackend(change) { try await test(server, gateway, $0) }
+        }
+    }
+}
