@@ -90,8 +90,7 @@ import Testing
     @Test(arguments: [
         (
             "kind => 'phone'",
-            #"argument "kind" takes one of device, live_activity, push_to_start, widget, complication, "#
-                + "control, voip, location, file_provider, push_to_talk, mdm, got 'phone'"
+            #"argument "kind" takes one of \#(TokenKind.names.joined(separator: ", ")), got 'phone'"#
         ),
         (
             "expires_at => '2020-01-01Z'",
