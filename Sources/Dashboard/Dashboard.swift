@@ -10,6 +10,11 @@ struct Dashboard: Sendable {
     private struct Page: Sendable {
         let path: String
         let read: Reading
+
+        init(_ path: String, _ read: @escaping Reading) {
+            self.path = path
+            self.read = read
+        }
     }
 
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
@@ -36,32 +41,32 @@ struct Dashboard: Sendable {
 
     private var pages: [Page] {
         [
-            Page(path: "/") { request, _ in
+            Page("/") { request, _ in
                 try await OverviewQuery(database: database, span: PushCountSpan(request)).run()
             },
-            Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
-            Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page(path: "/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page(path: "/messages/{id}/cancel") { request, _ in
+            Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
+            Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/messages/{id}/cancel") { request, _ in
                 try await CancelQuery(database: database, request).run()
             },
-            Page(path: "/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page(path: "/failures/requeue") {
+            Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page("/failures/requeue") {
                 try await FailureActionQuery(operation: .requeue, database: database, request: $0, viewer: $1).run()
             },
-            Page(path: "/failures/dismiss") {
+            Page("/failures/dismiss") {
                 try await FailureActionQuery(operation: .dismiss, database: database, request: $0, viewer: $1).run()
             },
-            Page(path: "/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
-            Page(path: "/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
-            Page(path: "/tokens") { _, _ in try await TokensQuery(database: database).run() },
-            Page(path: "/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            Page(path: "/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
-            Page(path: "/workers") { _, _ in try await WorkersQuery(database: database).run() },
-            Page(path: "/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
-            Page(path: "/test") { request, _ in try await TestPushQuery(database: database).run(request) },
-            Page(path: "/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+            Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
+            Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
+            Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page("/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
+            Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
+            Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
+            Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
         ]
     }
 
