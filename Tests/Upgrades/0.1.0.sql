@@ -4454,7 +4454,7 @@ BEGIN
                 WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
                 WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
                 ELSE 'a string' END,
-            member.value::text, 'docs/enqueue.md says what each argument takes.');
+            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
     END LOOP;
     RETURN NULL;
 END
@@ -9516,7 +9516,7 @@ UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'd50727b3d58c59b1f3da0f0c0bda5786577d95d07c413ec37ecd9f83a3926d7c' WHERE file = 'functions/json.sql';
 UPDATE carillon.schema_routines SET checksum = '5812867b8d7e23ae6d773ffd4b4f607642ccf61c14fe0d834cab33473d4f9d99' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = 'a47e64a612c2fdade1ee3c21ef1f0fd12b0a2fae4ac8e2f846377a4eec31845f' WHERE file = 'functions/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = 'ac34aee93a79146183a8ac08f4b86f216595e026176e49242e9d2f969af74810' WHERE file = 'functions/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '320b7ec088476ae9386d435990bcc3ee814dd28604dbc6e17792c574d7a9b555' WHERE file = 'functions/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'b05e2c55dc3b2c8fcdaa4d2303720f0f9c765143bbb23525988a35df85582204' WHERE file = 'functions/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
