@@ -9,7 +9,7 @@ BEGIN;
 -- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
 -- together with the last one. To do the same by hand:
 --     export PGOPTIONS='-c check_function_bodies=off'
---     for f in migrations/*.up.sql migrations/functions/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
+--     for f in migrations/*.up.sql migrations/functions/*/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
 --         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
 -- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
 -- applies them again and records them. Workers start only if they are recorded.
@@ -111,7 +111,7 @@ COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT
 CREATE TABLE carillon.installation (
     id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at        timestamptz NOT NULL DEFAULT now(),
-    -- Where pushes are sent from: see functions/place.sql.
+    -- Where pushes are sent from: see functions/database/place.sql.
     system_identifier bigint NOT NULL DEFAULT 0,
     database_oid      bigint NOT NULL DEFAULT 0,
     name              text
@@ -1320,7 +1320,8 @@ CREATE TYPE carillon.push_rules AS (
     collapse_id_limit    integer,
     is_silent            boolean,
     needs_expiration     boolean,
-    needs_provider_token boolean
+    needs_provider_token boolean,
+    token_kind           text
 );
 
 -- A message without its tokens, checked and ready to be stored, or its refusal.
@@ -1539,7 +1540,7 @@ BEGIN
 END
 $$;
 SET LOCAL check_function_bodies = off;
--- functions/api_tokens.sql
+-- functions/apps/api_tokens.sql
 -- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
 -- enqueue_with_token() for each request.
 
@@ -1601,7 +1602,7 @@ END
 $$;
 
 
--- functions/apps.sql
+-- functions/apps/apps.sql
 -- New and changed apps and credentials: triggers of both tables, and the functions with which operators pause, resume and limit
 -- an app. These lock the row of the app before they read it, so that audit records the values that they replace.
 
@@ -1731,465 +1732,7 @@ END
 $$;
 
 
--- functions/audit.sql
--- Records what people change. Functions and triggers write to audit in the same transaction as the change. Operators' functions
--- call act_for() first, and record_change() last.
---
--- The actor is the login, which PostgreSQL has checked. Programs say on whose behalf they act, and what they are, in settings of
--- the session, which every login can set to anything: these stand beside the actor, and nothing relies on them.
-
--- Without a name, act_for() keeps the one from SET carillon.on_behalf_of, or else uses the login.
-CREATE OR REPLACE FUNCTION carillon.act_for(person text) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT set_config('carillon.on_behalf_of', coalesce(nullif(left(btrim(person), 60), ''),
-        nullif(current_setting('carillon.on_behalf_of', true), ''), session_user), true)
-$$;
-
--- changed_members() also records a null, for example of a limit that was null before.
-CREATE OR REPLACE FUNCTION carillon.changed_members(before jsonb, after jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
-    FROM jsonb_object_keys(before || after) AS k(key)
-    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
-$$;
-
--- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
-CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)
-    VALUES (nullif(nullif(left(btrim(current_setting('carillon.on_behalf_of', true)), 60), ''), session_user),
-        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
-        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
-$$;
-
--- record_of_person() is for actions that programs perform too, and often: it records them only if act_for() or
--- SET carillon.on_behalf_of has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
-RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    IF current_setting('carillon.on_behalf_of', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
-            changed);
-    END IF;
-END
-$$;
-
--- app_record() leaves out columns that workers write and columns that are derived.
-CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
-        || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
-            'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
-$$;
-
--- Columns that only workers write do not count as changes: see app_record().
-CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
-    after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
-    changed jsonb := carillon.changed_members(before, after);
-    pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
-BEGIN
-    IF TG_OP <> 'UPDATE' THEN
-        SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
-        WHERE v.key <> 'name' AND v.value <> 'false';
-        PERFORM carillon.record_change(CASE TG_OP WHEN 'INSERT' THEN 'add app' ELSE 'remove app' END,
-            (before || after) ->> 'name', changed);
-        RETURN NULL;
-    END IF;
-    IF OLD.paused <> NEW.paused THEN
-        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name, '{}',
-            (SELECT jsonb_object_agg(v.key, v.value) FROM jsonb_each(changed) v WHERE v.key = ANY (pausing)));
-        changed := changed - pausing;
-    END IF;
-    IF changed <> '{}' THEN
-        PERFORM carillon.record_change('set app', NEW.name, '{}', changed);
-    END IF;
-    RETURN NULL;
-END
-$$;
-CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
-EXECUTE FUNCTION carillon.app_recorded();
-
--- certificate_recorded() never records the content of a credential, only which columns were replaced.
-CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    IF TG_OP <> 'UPDATE' OR (OLD.name, OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
-        IS DISTINCT FROM (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
-    THEN
-        PERFORM carillon.record_change(
-            CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
-            jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
-                'team_id', coalesce(NEW.team_id, OLD.team_id), 'replaced', (
-                    SELECT jsonb_agg(p.name) FROM (VALUES
-                        ('certificate', OLD.certificate IS DISTINCT FROM NEW.certificate),
-                        ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
-                        ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
-                    WHERE p.is_other AND TG_OP = 'UPDATE')),
-            CASE TG_OP WHEN 'UPDATE' THEN carillon.changed_members(
-                jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
-                jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
-    END IF;
-    RETURN NULL;
-END
-$$;
-CREATE OR REPLACE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
-EXECUTE FUNCTION carillon.certificate_recorded();
-
-
--- functions/broadcast_progress.sql
--- carillon.broadcast_progress(), which users call: the counts of a message while it is sent and afterwards. It only reads.
-
--- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
-CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
-    id bigint, app text DEFAULT NULL,
-    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
-    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
-)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    refusal carillon.refusal;
-    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
-    apps integer[];
-BEGIN
-    IF cardinality(chosen) = 1 AND EXISTS (
-        SELECT FROM carillon.split_messages b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
-    THEN
-        apps := chosen;
-    ELSE
-        SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
-            SELECT b.app_id FROM carillon.split_messages b WHERE b.id = broadcast_progress.id
-            UNION ALL
-            SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
-            UNION ALL
-            SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
-            WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
-        ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
-    END IF;
-    IF apps IS NULL THEN
-        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
-        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
-    END IF;
-    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(app);
-    ELSIF apps IS NULL THEN
-        refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
-            'Workers delete results after --retention.', 'P0002');
-    ELSIF cardinality(apps) > 1 THEN
-        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', coalesce((
-            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
-            WHERE a.id = ANY (apps)), 'These apps have been removed: carillon.results has their counts by app_id.'));
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    app_id := apps[1];
-    SELECT b.tokens, b.created_at INTO tokens, created_at
-    FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
-    IF FOUND THEN
-        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
-            coalesce(sum(r.cancelled), 0), max(r.finished_at)
-        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
-        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
-        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
-            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
-        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
-        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
-        remaining := tokens - sent - failed - expired - cancelled;
-    ELSE
-        -- A message of one job: ended, partly ended, or waiting.
-        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
-        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
-        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
-        IF NOT FOUND THEN
-            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
-            INTO sent, failed, expired, cancelled, remaining, created_at
-            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
-        END IF;
-        IF NOT FOUND THEN
-            SELECT 0, 0, 0, 0, p.token_count, p.created_at
-            INTO sent, failed, expired, cancelled, remaining, created_at
-            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
-        END IF;
-        tokens := sent + failed + expired + cancelled + remaining;
-    END IF;
-    finished := remaining <= 0;
-    IF NOT finished THEN
-        finished_at := NULL;
-    END IF;
-END
-$$;
-
-
--- functions/cancel.sql
--- Cancels jobs that no worker has claimed.
---
--- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
--- the whole message that it belongs to, in the named app or in every app that the caller may use.
---
--- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first rows of app_locks,
--- then cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one sorted pass, rows of unfinished.
--- Workers skip rows of app_locks that are taken, and wait only for unfinished. A transaction that calls several of these functions
--- can break the order; cancel_messages cancels many messages in one call.
---
--- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
--- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
--- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
--- that are being cancelled: see find_cancelled().
---
--- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
--- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
--- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
--- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
-
-CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    PERFORM FROM carillon.app_locks l
-    WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(i.id) FROM unnest(ids) AS i(id)))
-    ORDER BY l.place FOR UPDATE;
-    -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
-    LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
-END
-$$;
-
--- 64 places: retries of other messages are delayed only if they share the place of one that is being cancelled.
-CREATE OR REPLACE FUNCTION carillon.lock_place(message bigint) RETURNS smallint
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT (message & 63)::smallint
-$$;
-
--- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
-CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    RETURN ARRAY(
-        WITH held AS MATERIALIZED (
-            SELECT l.place FROM carillon.app_locks l
-            WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(m.id) FROM unnest(messages) AS m(id)))
-            FOR SHARE SKIP LOCKED
-        )
-        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_place(m.id) NOT IN (SELECT h.place FROM held h)
-    );
-END
-$$;
-
--- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
-CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason, job.created_at,
-        CASE WHEN job.push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN job.tokens END)::carillon.cancelled_job
-$$;
-
--- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
-LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-DECLARE
-    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
-BEGIN
-    -- An update that is never sent must not supersede an older one.
-    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
-        SELECT n.ctid
-        FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
-        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
-            AND n.message_id = g.message_id
-        ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
-    -- In order of id, as settlements lock them.
-    PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
-    ORDER BY u.message_id FOR UPDATE;
-
-    PERFORM carillon.end_messages(record_cancelled.app_id, ARRAY(
-        SELECT carillon.ending(message_id => g.message_id, reference => pg_catalog.max(g.reference),
-            broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
-            attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
-            cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
-            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC)
-                FILTER (WHERE g.last_reason IS NOT NULL))[1],
-            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC)
-                FILTER (WHERE g.last_reason IS NOT NULL))[1])
-        FROM pg_catalog.unnest(jobs) g
-        LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
-        GROUP BY g.message_id, u.message_id));
-END
-$$;
-
--- remnants() reads inflight once for all the messages.
-CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
-RETURNS carillon.remnant[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN ARRAY(
-        SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
-        FROM (
-            SELECT u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
-            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
-                ON t.message_id = u.message_id
-            WHERE u.app_id = remnants.app AND u.message_id = ANY (message_ids)
-        ) k
-        FULL JOIN (
-            SELECT coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
-            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-            WHERE i.app_id = remnants.app AND coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1
-        ) f ON f.message_id = k.message_id
-    );
-END
-$$;
-
--- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
--- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
-CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
-RETURNS carillon.cancelled_job[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
-DECLARE
-    lanes smallint[];
-    taken carillon.cancelled_job[] := '{}';
-    -- Messages that may have more jobs.
-    sought bigint[] := message_ids;
-    more carillon.cancelled_job[];
-    rest carillon.remnant[];
-    -- Messages with pushes in flight.
-    flew bigint[] := '{}';
-    short bigint[];
-    retries carillon.cancelled_job[];
-BEGIN
-    -- The second round finds jobs that moved from scheduled to messages during the first.
-    FOR look IN 1..2 LOOP
-        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
-        WITH ready AS (
-            DELETE FROM carillon.messages m
-            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
-            RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
-        ), later AS (
-            DELETE FROM carillon.scheduled s
-            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
-            RETURNING carillon.as_cancelled(carillon.scheduled_job(s)) AS job
-        )
-        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
-        taken := taken || more;
-        -- A message has ended if all its jobs were waiting.
-        sought := ARRAY(
-            SELECT s.id FROM unnest(sought) AS s(id)
-            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
-                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
-        EXIT WHEN cardinality(sought) = 0;
-        rest := carillon.remnants(app, sought, taken);
-        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
-        retries := '{}';
-        -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
-        -- it. The rows of the app are read only if jobs are missing.
-        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
-        IF cardinality(short) > 0 THEN
-            WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
-                RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
-            )
-            SELECT array_agg(g.job) INTO retries FROM ready g;
-        END IF;
-        taken := taken || retries;
-    END LOOP;
-    IF cardinality(sought) > 0 THEN
-        INSERT INTO carillon.cancelled AS c (app_id, message_id)
-        SELECT remove_waiting_jobs.app, r.message_id FROM unnest(rest) r
-        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
-            ON g.message_id = r.message_id
-        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
-        UNION
-        -- Some pushes may have returned meanwhile, and wait for a retry.
-        SELECT remove_waiting_jobs.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
-        ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN taken;
-END
-$$;
-
--- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
-CREATE OR REPLACE FUNCTION carillon.waiting_job_ids(app integer, split bigint[]) RETURNS bigint[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
-        SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
-            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
-            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
-        WHERE b.app_id = waiting_job_ids.app AND b.id = ANY (split)
-        UNION ALL
-        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
-        WHERE s.app_id = waiting_job_ids.app AND s.broadcast_id = ANY (split)
-        UNION ALL
-        SELECT u.message_id FROM carillon.unfinished u
-        WHERE u.app_id = waiting_job_ids.app AND u.broadcast_id = ANY (split)
-    ) AS p
-$$;
-
--- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
--- check cancelled and split_messages.cancelled_at.
-CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
-DECLARE
-    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
-    refusal carillon.refusal;
-    target record;
-    taken carillon.cancelled_job[];
-    jobs integer := 0;
-BEGIN
-    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(cancel_messages.app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    FOR target IN
-        SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
-            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS split
-        FROM carillon.messages_of(message_ids) f
-        LEFT JOIN carillon.split_messages b ON b.app_id = f.app_id AND b.id = f.broadcast_id
-        WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
-    LOOP
-        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
-        PERFORM FROM carillon.split_messages b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
-        ORDER BY b.id FOR UPDATE;
-        UPDATE carillon.split_messages b SET cancelled_at = now()
-        WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
-        taken := carillon.remove_waiting_jobs(target.app_id,
-            target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
-        PERFORM carillon.record_cancelled(target.app_id, taken);
-        jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
-            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
-            'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
-    END LOOP;
-    RETURN jobs;
-END
-$$;
-
--- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
-CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
-LANGUAGE sql AS $$
-    SELECT carillon.cancel_messages(ARRAY[message_id], app)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
-LANGUAGE sql AS $$
-    SELECT carillon.cancel_messages(ARRAY[id], app)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, on_behalf_of text DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    PERFORM carillon.act_for(on_behalf_of);
-    RETURN carillon.cancel(cancel_message.id, app => cancel_message.app);
-END
-$$;
-
-
--- functions/channels.sql
+-- functions/apps/channels.sql
 -- Channels of APNs. Users request, record and remove them; a worker creates them at Apple, one request at a time.
 --
 -- A request for a channel is a row. A worker takes it for one minute, calls Apple, and records the answer: see take_channels().
@@ -2505,7 +2048,1007 @@ END
 $$;
 
 
--- functions/check_arguments.sql
+-- functions/apps/credential_input.sql
+-- Writes what is secret. PostgreSQL may log the text and the parameters of every statement, for every user, but never the data of
+-- COPY. So programs write credentials and provider tokens with COPY in binary format; in the other formats, an error would show the
+-- line. They copy into a view, whose trigger writes to the table.
+
+-- PostgreSQL's own error would show the row, so it is raised again without it.
+CREATE OR REPLACE FUNCTION carillon.credential_written() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    violated text;
+BEGIN
+    INSERT INTO carillon.certificates (name, certificate, private_key, passphrase, key_id, team_id)
+    VALUES (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    ON CONFLICT (name) DO UPDATE SET certificate = excluded.certificate, private_key = excluded.private_key,
+        passphrase = excluded.passphrase, key_id = excluded.key_id, team_id = excluded.team_id;
+    RETURN NEW;
+EXCEPTION
+    WHEN integrity_constraint_violation THEN
+        GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
+        RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, CONSTRAINT = violated;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
+EXECUTE FUNCTION carillon.credential_written();
+
+-- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
+-- lock, and could keep the fleet from minting. Behind a pooler, COPY has no timeout of the worker.
+CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    clock_error CONSTANT integer := 60;  -- seconds
+    known carillon.provider_tokens;
+BEGIN
+    PERFORM FROM carillon.certificates c WHERE c.id = NEW.certificate_id AND c.updated_at = NEW.since FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = NEW.certificate_id;
+    -- It may have taken too long to arrive.
+    IF carillon.seconds_to_renewal(known, NEW.refused_at) > 0
+        OR abs(extract(epoch FROM clock_timestamp()) - NEW.issued_at) > clock_error
+    THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
+    VALUES (NEW.certificate_id, NEW.jwt, to_timestamp(NEW.issued_at))
+    ON CONFLICT (certificate_id) DO UPDATE
+    SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER provider_token_minted INSTEAD OF INSERT ON carillon.provider_token_input FOR EACH ROW
+EXECUTE FUNCTION carillon.provider_token_minted();
+
+
+-- functions/apps/open_breakers.sql
+-- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
+-- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
+
+-- most_are_bad() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
+
+-- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
+-- its environment or topic is wrong, and all other pushes would fail too.
+--
+-- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
+-- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
+-- app, the next call checks it.
+CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    fewest CONSTANT integer := 100;  -- fewer pushes prove nothing
+    target record;
+    earlier integer;
+    since timestamptz;
+    tokens bigint;
+    topics bigint;
+    bad bigint;
+    pushes bigint;
+    opens boolean;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
+        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
+        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+    LOOP
+        FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
+            since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
+                date_trunc('minute', target.closed_at));
+            SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
+            FROM carillon.push_counts t WHERE t.minute >= since AND t.app_id = target.id;
+            bad := tokens + topics;
+            IF since = date_trunc('minute', target.closed_at) THEN
+                bad := bad - target.closed_bad;
+                pushes := pushes - target.closed_pushes;
+            END IF;
+            opens := pushes >= fewest AND carillon.most_are_bad(bad, pushes);
+            EXIT WHEN opens;
+        END LOOP;
+        CONTINUE WHEN opens IS NOT TRUE;
+        app_id := target.id;
+        app := target.name;
+        reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
+            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
+            CASE WHEN topics > tokens
+                THEN format('because of their topic: the credential or the device tokens probably do not belong to %s',
+                    coalesce('the topic ' || target.topic, 'that topic'))
+                ELSE format('as BadDeviceToken: the app''s tokens probably do not belong to the environment %s',
+                    target.environment) END,
+            -- As a word of a command.
+            CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
+                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
+        PERFORM set_config('carillon.source', 'worker', true);
+        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
+        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+
+-- functions/apps/provider_token.sql
+-- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
+-- it needs one for a signing key.
+
+-- A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty minutes or before
+-- rests_until. A token from the future was minted before the clock was set back.
+CREATE OR REPLACE FUNCTION carillon.seconds_to_renewal(known carillon.provider_tokens, refused_at bigint) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    -- Seconds.
+    usual_life CONSTANT integer := 3000;
+    refused_life CONSTANT integer := 1200;
+    clock_error CONSTANT integer := 60;
+    clock CONSTANT bigint := floor(extract(epoch FROM clock_timestamp()));
+    made_at CONSTANT bigint := floor(extract(epoch FROM known.issued_at));
+    age CONSTANT bigint := clock - made_at;
+    rest CONSTANT bigint := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+BEGIN
+    IF known.jwt IS NULL OR NOT (rest > 0
+        OR age >= -clock_error AND age < CASE WHEN made_at = refused_at THEN refused_life ELSE usual_life END)
+    THEN
+        RETURN 0;
+    END IF;
+    RETURN greatest(usual_life - age, rest, 1);
+END
+$$;
+
+-- If provider_token() returns null, the caller must mint a token with the time in `clock`, copy it into provider_token_input, and
+-- call again. If another worker was faster, its token is returned.
+--
+-- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one. `refused_at`
+-- is when the token that APNs refused was minted.
+CREATE OR REPLACE FUNCTION carillon.provider_token(
+    credential integer, since timestamptz, refused_at bigint,
+    OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    known carillon.provider_tokens;
+BEGIN
+    clock := floor(extract(epoch FROM clock_timestamp()));
+    SELECT p.* INTO known FROM carillon.provider_tokens p JOIN carillon.certificates c ON c.id = p.certificate_id
+    WHERE c.id = credential AND c.updated_at = since;
+    renews_in := carillon.seconds_to_renewal(known, refused_at);
+    IF renews_in > 0 THEN
+        token := known.jwt;
+        made_at := floor(extract(epoch FROM known.issued_at));
+    END IF;
+END
+$$;
+
+
+-- functions/apps/validity.sql
+CREATE OR REPLACE FUNCTION carillon.validity(not_after timestamptz) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN not_after <= now() THEN 'expired' WHEN not_after <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+$$;
+
+
+-- functions/database/audit.sql
+-- Records what people change. Functions and triggers write to audit in the same transaction as the change. Operators' functions
+-- call act_for() first, and record_change() last.
+--
+-- The actor is the login, which PostgreSQL has checked. Programs say on whose behalf they act, and what they are, in settings of
+-- the session, which every login can set to anything: these stand beside the actor, and nothing relies on them.
+
+-- Without a name, act_for() keeps the one from SET carillon.on_behalf_of, or else uses the login.
+CREATE OR REPLACE FUNCTION carillon.act_for(person text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT set_config('carillon.on_behalf_of', coalesce(nullif(left(btrim(person), 60), ''),
+        nullif(current_setting('carillon.on_behalf_of', true), ''), session_user), true)
+$$;
+
+-- changed_members() also records a null, for example of a limit that was null before.
+CREATE OR REPLACE FUNCTION carillon.changed_members(before jsonb, after jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, after -> k.key) || jsonb_object_agg(k.key || '_before', before -> k.key), '{}')
+    FROM jsonb_object_keys(before || after) AS k(key)
+    WHERE coalesce(before -> k.key, 'null') <> coalesce(after -> k.key, 'null')
+$$;
+
+-- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
+CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)
+    VALUES (nullif(nullif(left(btrim(current_setting('carillon.on_behalf_of', true)), 60), ''), session_user),
+        coalesce(nullif(left(current_setting('carillon.source', true), 60), ''), 'SQL'), action, app,
+        jsonb_strip_nulls(details) || coalesce(changed, '{}'))
+$$;
+
+-- record_of_person() is for actions that programs perform too, and often: it records them only if act_for() or
+-- SET carillon.on_behalf_of has named a person.
+CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF current_setting('carillon.on_behalf_of', true) <> '' THEN
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+            changed);
+    END IF;
+END
+$$;
+
+-- app_record() leaves out columns that workers write and columns that are derived.
+CREATE OR REPLACE FUNCTION carillon.app_record(app carillon.apps) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT to_jsonb(app) - '{id,certificate_id,gateway_ca,feedback_error,is_guarded,created_at,updated_at}'::text[]
+        || jsonb_build_object('credential', (SELECT c.name FROM carillon.certificates c WHERE c.id = (app).certificate_id),
+            'gateway_ca', 'SHA-256 ' || left(encode(sha256(convert_to((app).gateway_ca, 'UTF8')), 'hex'), 16) || '…')
+$$;
+
+-- Columns that only workers write do not count as changes: see app_record().
+CREATE OR REPLACE FUNCTION carillon.app_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    before CONSTANT jsonb := coalesce(carillon.app_record(OLD), '{}');
+    after CONSTANT jsonb := coalesce(carillon.app_record(NEW), '{}');
+    changed jsonb := carillon.changed_members(before, after);
+    pausing CONSTANT text[] := '{paused,paused_before,paused_reason,paused_reason_before}';
+BEGIN
+    IF TG_OP <> 'UPDATE' THEN
+        SELECT jsonb_object_agg(v.key, v.value) INTO changed FROM jsonb_each(before || after) v
+        WHERE v.key <> 'name' AND v.value <> 'false';
+        PERFORM carillon.record_change(CASE TG_OP WHEN 'INSERT' THEN 'add app' ELSE 'remove app' END,
+            (before || after) ->> 'name', changed);
+        RETURN NULL;
+    END IF;
+    IF OLD.paused <> NEW.paused THEN
+        PERFORM carillon.record_change(CASE WHEN NEW.paused THEN 'pause' ELSE 'resume' END, NEW.name, '{}',
+            (SELECT jsonb_object_agg(v.key, v.value) FROM jsonb_each(changed) v WHERE v.key = ANY (pausing)));
+        changed := changed - pausing;
+    END IF;
+    IF changed <> '{}' THEN
+        PERFORM carillon.record_change('set app', NEW.name, '{}', changed);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER app_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.apps FOR EACH ROW
+EXECUTE FUNCTION carillon.app_recorded();
+
+-- certificate_recorded() never records the content of a credential, only which columns were replaced.
+CREATE OR REPLACE FUNCTION carillon.certificate_recorded() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF TG_OP <> 'UPDATE' OR (OLD.name, OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id)
+        IS DISTINCT FROM (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
+    THEN
+        PERFORM carillon.record_change(
+            CASE TG_OP WHEN 'INSERT' THEN 'add' WHEN 'UPDATE' THEN 'replace' ELSE 'remove' END || ' credential', NULL,
+            jsonb_build_object('credential', coalesce(NEW.name, OLD.name), 'key_id', coalesce(NEW.key_id, OLD.key_id),
+                'team_id', coalesce(NEW.team_id, OLD.team_id), 'replaced', (
+                    SELECT jsonb_agg(p.name) FROM (VALUES
+                        ('certificate', OLD.certificate IS DISTINCT FROM NEW.certificate),
+                        ('private_key', OLD.private_key IS DISTINCT FROM NEW.private_key),
+                        ('passphrase', OLD.passphrase IS DISTINCT FROM NEW.passphrase)) AS p(name, is_other)
+                    WHERE p.is_other AND TG_OP = 'UPDATE')),
+            CASE TG_OP WHEN 'UPDATE' THEN carillon.changed_members(
+                jsonb_build_object('credential', OLD.name, 'key_id', OLD.key_id, 'team_id', OLD.team_id),
+                jsonb_build_object('credential', NEW.name, 'key_id', NEW.key_id, 'team_id', NEW.team_id)) END);
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER certificate_recorded AFTER INSERT OR UPDATE OR DELETE ON carillon.certificates FOR EACH ROW
+EXECUTE FUNCTION carillon.certificate_recorded();
+
+
+-- functions/database/isolation.sql
+-- Isolates apps from each other by giving each its own role. The owner of the schema calls isolate_app() and unisolate_app();
+-- 0008_isolation.up.sql has the policies. Functions that run as their owner bypass these and ask apps_of_caller().
+
+-- The tables whose rows belong to apps, each with the policies of 0008_isolation.up.sql.
+CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
+LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
+
+-- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
+-- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
+CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    relation regclass;
+BEGIN
+    IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
+        EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
+            ELSE 'REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant' END;
+        DELETE FROM carillon.recorded_rights r WHERE r.kind = 'schema' AND r.role = 'carillon_tenant';
+        INSERT INTO carillon.recorded_rights
+        SELECT p.* FROM carillon.present_rights() p WHERE p.kind = 'schema' AND p.role = 'carillon_tenant';
+    END IF;
+    FOR relation IN
+        SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
+            AND c.relname = ANY (carillon.guarded_tables()) ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
+    END LOOP;
+    -- Also covers new apps. Every upgrade calls this with the current state, which then needs no lock.
+    IF NOT EXISTS (
+        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
+            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text)
+    THEN
+        EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
+    END IF;
+    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
+END
+$$;
+
+-- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
+-- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
+-- PostgreSQL does not say who owns the function that called: it could be one of an isolated role. So while a role is isolated, a
+-- caller without rights on Carillon may use no app.
+CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE
+        WHEN pg_has_role(c.role, 'carillon_app', 'USAGE') OR pg_has_role(c.role, current_user, 'USAGE') THEN NULL
+        WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') OR NOT (
+                pg_has_role(c.role, 'carillon_worker', 'USAGE') OR pg_has_role(c.role, 'carillon_operator', 'USAGE')
+                OR pg_has_role(c.role, 'carillon_reader', 'USAGE')
+                OR NOT EXISTS (SELECT FROM carillon.app_roles)
+                -- Rights that were granted by hand.
+                OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                    AND has_function_privilege(c.role, p.oid, 'EXECUTE')))
+            THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+
+-- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.may_use(app carillon.apps) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT NOT app.is_guarded OR coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    isolated CONSTANT integer := carillon.app_id(app);
+    refusal carillon.refusal;
+    known pg_roles;
+    wider text;
+BEGIN
+    SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
+    SELECT g.name INTO wider FROM (
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
+    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
+    IF known.oid IS NULL THEN
+        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
+            format('Create it with: CREATE ROLE %I LOGIN', role), '42704');
+    ELSIF known.rolsuper OR known.rolbypassrls THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which bypasses row-level security', 'Let the app log in as a role without such rights.');
+    ELSIF wider IS NOT NULL THEN
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which sees all apps as a member of ' || wider,
+            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    PERFORM carillon.enforce_isolation(true);
+    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
+    END IF;
+    BEGIN
+        EXECUTE format('GRANT carillon_tenant TO %I', role);
+    EXCEPTION
+        WHEN insufficient_privilege THEN
+            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
+                'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
+                'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+    END;
+END
+$$;
+
+-- The role of unisolate_app() may have been dropped already. Row-level security is disabled when the last isolated role is removed.
+CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
+    -- Null if there is no such role.
+    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
+BEGIN
+    -- A dropped role leaves its oid behind.
+    DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+        AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+    IF NOT FOUND THEN
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
+    END IF;
+    PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
+    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
+        WHERE o.rolname = unisolate_app.role)
+    THEN
+        EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);
+    END IF;
+    IF NOT EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(false);
+    END IF;
+END
+$$;
+
+
+-- functions/database/maintain.sql
+-- Maintenance, which workers run every hour, and pg_cron may. Each step is done in short transactions. A step waits at most 100 ms
+-- for a lock, skips locked rows, and runs in one session at a time.
+
+-- delete_old() skips locked rows. `more` tells whether rows are left.
+CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    most CONSTANT integer := 10000;
+    is_old CONSTANT text := CASE relation
+        WHEN 'results_default' THEN 't.finished_at < $1'
+        WHEN 'failures_default' THEN 't.failed_at < $1'
+        WHEN 'failed_messages_default' THEN 't.failed_at < $1'
+        WHEN 'cancelled' THEN 't.cancelled_at < $1'
+        WHEN 'push_counts' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
+        WHEN 'dedupe' THEN 't.until <= now()'
+        WHEN 'feedback' THEN 't.handled_at < $1'
+        -- Tokens whose Live Activity has ended.
+        WHEN 'tokens' THEN 't.expires_at <= now()'
+        WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
+        -- An activity lives for at most 12 hours.
+        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
+        -- Kept as long as the results of the message, because ended_unsent() reads both.
+        WHEN 'unknown_outcomes' THEN 't.noted_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.messages m
+                WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
+                AND m.id = t.message_id)'
+        -- Deleted after the results of its jobs.
+        WHEN 'split_messages' THEN 't.created_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)
+            AND NOT EXISTS (
+                SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
+                AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'
+    END;
+BEGIN
+    EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
+        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
+    USING horizon;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := changed = most;
+END
+$$;
+
+-- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
+-- because old counts are deleted.
+CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    size CONSTANT interval := interval '20 minutes';
+    until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
+BEGIN
+    INSERT INTO carillon.push_count_sums AS s (start, app_id, sent, failed, expired, retried)
+    SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
+    FROM carillon.apps a CROSS JOIN LATERAL (
+        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.push_count_sums s WHERE s.app_id = a.id
+    ) last JOIN carillon.push_counts t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+    GROUP BY 1, 2
+    ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
+        failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
+        retried = greatest(s.retried, excluded.retried)
+    WHERE excluded.sent > s.sent OR excluded.failed > s.failed OR excluded.expired > s.expired OR excluded.retried > s.retried;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := false;
+END
+$$;
+
+-- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
+-- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
+-- its partitions.
+CREATE OR REPLACE FUNCTION carillon.maintain_step(
+    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    OUT state text
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    action CONSTANT text := split_part(step, ' ', 1);
+    target CONSTANT text := split_part(step, ' ', 2);
+BEGIN
+    retention := coalesce(retention, interval '7 days');
+    IF retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    changed := 0;
+    more := false;
+    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    BEGIN
+        IF action = 'make' THEN
+            SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
+        ELSIF action = 'drop' THEN
+            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+        ELSIF action = 'sum' THEN
+            SELECT s.* INTO changed, more FROM carillon.sum_push_counts() AS s;
+        ELSE
+            SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            changed := 0;
+            more := false;
+            error := SQLERRM;
+            state := SQLSTATE;
+    END;
+    IF error IS NOT NULL THEN
+        UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
+        WHERE m.step = maintain_step.step;
+    ELSIF NOT more THEN
+        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+    END IF;
+END
+$$;
+
+-- maintain() commits after each part of a step, and warns about steps that failed.
+CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+LANGUAGE plpgsql AS $$
+DECLARE
+    name text;
+    done record;
+BEGIN
+    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
+        LOOP
+            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            COMMIT;
+            IF done.error IS NOT NULL THEN
+                RAISE WARNING 'step "%" failed: %', name, done.error;
+            END IF;
+            EXIT WHEN NOT done.more;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- default_partition_rows() is exact up to 1,000, and the planner's estimate beyond.
+CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    most CONSTANT integer := 1000;
+    plan json;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', most + 1) INTO rows;
+        IF rows > most THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
+            rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+
+-- functions/database/partitions.sql
+-- The daily partitions of results, failures and failed_messages. Maintenance creates and drops them every hour; rights.sql creates
+-- the first ones. Rows of a day without a partition go to the default partition.
+
+-- partitions() returns no bounds for the default partition.
+CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
+RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
+        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
+    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
+$$;
+
+-- The table that make_partition_table() makes gets the constraints, indexes and columns that users have added to the parent.
+-- Attaching it later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is
+-- dropped whole, so inserts need not start a vacuum.
+CREATE OR REPLACE FUNCTION carillon.make_partition_table(parent text, child text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
+        || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
+    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
+        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
+    END IF;
+END
+$$;
+
+-- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
+-- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
+-- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
+-- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
+-- day that ends at least two hours from now.
+--
+-- The ACCESS EXCLUSIVE locks never block others for long: the first request waits for at most lock_timeout, a second one does not
+-- wait at all, and nothing waits while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default
+-- partition.
+CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
+    spare CONSTANT text := parent || '_default';
+    days date[] := ARRAY(
+        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
+        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
+        ORDER BY d.day);
+    is_used boolean := false;
+    lower_bound timestamptz;
+    upper_bound timestamptz;
+    holds text;  -- the condition for rows within the bounds
+    proof text;  -- the name of the CHECK
+    old_proof text;
+    is_proven boolean;
+    child text;
+    columns text;
+    day date;
+BEGIN
+    changed := 0;
+    more := false;
+    IF days[1] = now()::date THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
+    END IF;
+    IF is_used THEN
+        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
+            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
+        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
+        holds := format('%I < %L', time_column, upper_bound)
+            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
+        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
+    END IF;
+    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
+    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
+    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
+        -- Left behind by a worker that died.
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
+        is_proven := NULL;
+    END IF;
+
+    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
+        IF is_proven IS NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            more := true;
+            RETURN;
+        END IF;
+        BEGIN
+            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN check_violation THEN
+                NULL;  -- there are rows of other days, which are moved below
+        END;
+    END IF;
+
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
+    END LOOP;
+    IF is_used THEN
+        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+        PERFORM carillon.make_partition_table(parent, parent || '_next');
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        IF is_proven IS NOT TRUE THEN
+            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND a.attgenerated = '';
+            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+        END IF;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+        IF is_proven IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+        END IF;
+        changed := 1;
+    END IF;
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
+        changed := changed + 1;
+    END LOOP;
+END
+$$;
+
+-- drop_partition() returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a
+-- later call. For its locks see make_partitions().
+CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    child text;
+    fault text;
+BEGIN
+    FOR child IN
+        SELECT p.name FROM carillon.partitions(parent) p
+        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
+            EXECUTE format('DROP TABLE carillon.%I', child);
+            changed := 1;
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
+            WHEN OTHERS THEN
+                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
+        END;
+    END LOOP;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
+    END IF;
+    changed := 0;
+    more := false;
+END
+$$;
+
+
+-- functions/database/place.sql
+-- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
+-- them again. So workers, feedback passes and enqueueing over HTTP first check that this database is the one that the installation
+-- has recorded; `carillon adopt` records the present one.
+--
+-- A standby has the system identifier of its primary, so it can send after its promotion. A clone of a disk has it too: it can be
+-- told from the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs
+-- must have in the setting carillon.installation.
+
+CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
+    BEGIN
+        SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
+    EXCEPTION WHEN insufficient_privilege THEN
+        system_identifier := 0;  -- some servers do not reveal it; the OID of the database remains
+    END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
+BEGIN
+    SELECT i.* INTO home FROM carillon.installation i;
+    RETURN CASE
+        WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
+            'this database is a copy: its pushes belong to the database %s of cluster %s, and this is database %s of cluster %s',
+            home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
+        WHEN home.name IS DISTINCT FROM name THEN format(
+            'this installation is %s, and carillon.installation is %s in the options of this connection',
+            coalesce('named ' || quote_literal(home.name), 'not named'), coalesce(quote_literal(name), 'not set'))
+    END;
+END
+$$;
+
+-- A worker asks with each heartbeat. If the log that is safe on disk has become shorter, the database went back to an older state,
+-- as after restoring a backup.
+CREATE OR REPLACE FUNCTION carillon.place_now(OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    fault := carillon.place_fault();
+    cluster := (carillon.place()).system_identifier;
+    BEGIN
+        flushed := pg_current_wal_flush_lsn() - '0/0'::pg_lsn;
+        timeline := ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer;
+    EXCEPTION WHEN OTHERS THEN
+        timeline := NULL;  -- some managed servers do not say
+    END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    fault CONSTANT text := carillon.place_fault();
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'To send pushes from here, run: carillon adopt';
+    END IF;
+END
+$$;
+
+-- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
+-- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
+CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    here CONSTANT record := carillon.place();
+    home carillon.installation;
+    is_copy boolean;
+    expired bigint := 0;
+    changed bigint;
+BEGIN
+    SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
+    is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
+    IF is_copy OR expire_before IS NOT NULL THEN
+        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
+        PERFORM carillon.take_over(0);
+    END IF;
+    UPDATE carillon.messages m SET expires_at = now()
+    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
+    GET DIAGNOSTICS expired = ROW_COUNT;
+    UPDATE carillon.scheduled s SET expires_at = now()
+    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    expired := expired + changed;
+    UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
+        name = nullif(coalesce(adopt.name, home.name), '');
+    PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
+        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
+    RETURN expired;
+END
+$$;
+
+
+-- functions/database/recorded_rights.sql
+-- What rights.sql has granted, so that a right that is missing later can be named: revoked by hand, or lost when a dump was
+-- restored before its roles existed. rights.sql calls record_rights() at its end, and carillon check reads missing_rights().
+
+-- One row for each right of one role, whoever has granted it. Partitions have no rights of their own.
+CREATE OR REPLACE FUNCTION carillon.present_rights()
+RETURNS TABLE (role text, kind text, object text, column_name text, privilege text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT DISTINCT r.rolname::text, o.kind, o.object, o.column_name, g.privilege_type
+    FROM (
+        SELECT 'schema', n.nspname::text, '', n.nspacl FROM pg_namespace n WHERE n.nspname = 'carillon'
+        UNION ALL
+        SELECT CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, c.oid::regclass::text, '', c.relacl
+        FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition
+        UNION ALL
+        SELECT 'column', c.oid::regclass::text, a.attname::text, a.attacl FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition AND NOT a.attisdropped
+        UNION ALL
+        SELECT 'function', p.oid::regprocedure::text, '', p.proacl FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+    ) AS o (kind, object, column_name, acl)
+    CROSS JOIN LATERAL aclexplode(o.acl) AS g
+    JOIN pg_roles r ON r.oid = g.grantee
+    WHERE r.rolname IN ('carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_tenant', 'carillon_worker')
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.record_rights() RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    DELETE FROM carillon.recorded_rights;
+    INSERT INTO carillon.recorded_rights SELECT p.* FROM carillon.present_rights() p;
+$$;
+
+-- A missing object or role is a fault of the schema, not of its rights.
+CREATE OR REPLACE FUNCTION carillon.missing_rights(of_role name, as_role name DEFAULT NULL) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT r.privilege || CASE WHEN r.column_name <> '' THEN format(' (%I)', r.column_name) ELSE '' END || ' on '
+        || CASE r.kind WHEN 'schema' THEN 'schema ' ELSE '' END || r.object
+    FROM carillon.recorded_rights r JOIN pg_roles a ON a.rolname = coalesce(as_role, of_role)
+    WHERE r.role = of_role AND NOT CASE r.kind
+        WHEN 'schema' THEN has_schema_privilege(a.oid, r.object, r.privilege)
+        WHEN 'sequence' THEN has_sequence_privilege(a.oid, to_regclass(r.object), r.privilege)
+        WHEN 'table' THEN has_table_privilege(a.oid, to_regclass(r.object), r.privilege)
+        WHEN 'column' THEN has_column_privilege(a.oid, to_regclass(r.object), r.column_name, r.privilege)
+        ELSE has_function_privilege(a.oid, to_regprocedure(r.object), r.privilege) END
+    ORDER BY r.kind <> 'schema', r.kind = 'function', 1
+$$;
+
+
+-- functions/database/refusal.sql
+-- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
+--
+-- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
+-- context. All other functions call refuse() or app_id(), which add a second line. carillon_app may call app_id() too, but only the
+-- program does.
+
+-- refusal() escapes control characters, so that the message stays on one line.
+CREATE OR REPLACE FUNCTION carillon.refusal(
+    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
+) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
+            SELECT pg_catalog.string_agg(CASE
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
+                ELSE c.letter END, '' ORDER BY c.place)
+            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
+                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
+                WITH ORDINALITY AS c(letter, place)),
+            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty string' END)),
+        hint, argument, code)::carillon.refusal
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+            (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+                OPERATOR(pg_catalog.||) '.' FROM (
+                    SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
+                    ORDER BY a.name LIMIT 10) few),
+            CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
+                ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
+                    'schema call carillon.isolate_app for it.' END),
+        '42704')
+    FROM carillon.apps_of_caller() AS o(mine)
+$$;
+
+-- app_id() is for callers that refuse no other argument at the same time.
+CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+BEGIN
+    IF id IS NULL THEN
+        PERFORM carillon.refuse(carillon.unknown_app(app));
+    END IF;
+    RETURN id;
+END
+$$;
+
+
+-- functions/database/session_path.sql
+-- Which objects a name without a schema means.
+--
+-- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
+-- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
+-- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
+-- one of these tables, in one of three forms:
+--
+-- 1. It calls use_session_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned
+--    path.
+-- 2. settle() and insert_jobs(), where each call counts, have the statement of use_session_path() in their bodies: that takes half
+--    the time. insert_jobs() then sets the pinned path again, because it goes on with names that have no schema.
+-- 3. A function that these call pins nothing. Its comment says that it may run after use_session_path().
+--
+-- On the path of the session, names are not safe: on PostgreSQL 14, an app may create functions in schema public. So there,
+-- relations and functions are written with their schema, and operators get operands of exactly their declared types, for which
+-- PostgreSQL prefers its own. unnest() of several arrays is always the built-in one.
+CREATE OR REPLACE FUNCTION carillon.use_session_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
+
+-- functions/enqueue/check_arguments.sql
 -- Checks the arguments of a message. draft() calls these functions, each only for messages that need it.
 --
 -- Only functions that users call pin search_path. These leave it to them.
@@ -2846,224 +3389,7 @@ END
 $$;
 
 
--- functions/credential_input.sql
--- Writes what is secret. PostgreSQL may log the text and the parameters of every statement, for every user, but never the data of
--- COPY. So programs write credentials and provider tokens with COPY in binary format; in the other formats, an error would show the
--- line. They copy into a view, whose trigger writes to the table.
-
--- PostgreSQL's own error would show the row, so it is raised again without it.
-CREATE OR REPLACE FUNCTION carillon.credential_written() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    violated text;
-BEGIN
-    INSERT INTO carillon.certificates (name, certificate, private_key, passphrase, key_id, team_id)
-    VALUES (NEW.name, NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id)
-    ON CONFLICT (name) DO UPDATE SET certificate = excluded.certificate, private_key = excluded.private_key,
-        passphrase = excluded.passphrase, key_id = excluded.key_id, team_id = excluded.team_id;
-    RETURN NEW;
-EXCEPTION
-    WHEN integrity_constraint_violation THEN
-        GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
-        RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, CONSTRAINT = violated;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
-EXECUTE FUNCTION carillon.credential_written();
-
--- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
--- lock, and could keep the fleet from minting. Behind a pooler, COPY has no timeout of the worker.
-CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
-DECLARE
-    clock_error CONSTANT integer := 60;  -- seconds
-    known carillon.provider_tokens;
-BEGIN
-    PERFORM FROM carillon.certificates c WHERE c.id = NEW.certificate_id AND c.updated_at = NEW.since FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = NEW.certificate_id;
-    -- It may have taken too long to arrive.
-    IF carillon.seconds_to_renewal(known, NEW.refused_at) > 0
-        OR abs(extract(epoch FROM clock_timestamp()) - NEW.issued_at) > clock_error
-    THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
-    VALUES (NEW.certificate_id, NEW.jwt, to_timestamp(NEW.issued_at))
-    ON CONFLICT (certificate_id) DO UPDATE
-    SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
-    RETURN NEW;
-END
-$$;
-
-CREATE OR REPLACE TRIGGER provider_token_minted INSTEAD OF INSERT ON carillon.provider_token_input FOR EACH ROW
-EXECUTE FUNCTION carillon.provider_token_minted();
-
-
--- functions/dashboard.sql
--- Functions for dashboards. A page may show every app, so each function stops after a fixed number of rows.
-
--- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
-CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    plan json;
-BEGIN
-    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
-    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
-END
-$$;
-
--- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
--- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
-CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-#variable_conflict use_column
-DECLARE
-    depth bigint;
-BEGIN
-    SELECT count(*) INTO depth FROM (
-        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
-    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
-        THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
-END
-$$;
-
--- One more than most: counting stopped there, and the estimate was no higher.
-CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
-$$;
-
--- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
-CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT count(*) FROM (
-        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
-$$;
-
--- next_due() reads along the index by time.
-CREATE OR REPLACE FUNCTION carillon.next_due(
-    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
-    most integer DEFAULT 100, depth integer DEFAULT 5000
-) RETURNS TABLE (
-    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
-    last_reason text, reference text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
-        s.last_reason, s.reference
-    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
-        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
-    LEFT JOIN carillon.apps a ON a.id = s.app_id
-    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
-    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
-$$;
-
--- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
--- refused in other functions.
-CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
-RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    one record;
-    plan json;
-    shown CONSTANT integer := coalesce(most, 100);
-    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
-BEGIN
-    FOR one IN
-        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
-        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
-    LOOP
-        IF one.kind = 'device' THEN
-            -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
-            SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
-            FROM (
-                SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
-                ORDER BY t.app_id, t.token LIMIT bound + 1) few;
-        ELSE
-            SELECT count(*) INTO tokens FROM (
-                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
-                LIMIT bound + 1) few;
-        END IF;
-        is_estimate := tokens > bound;
-        IF is_estimate THEN
-            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
-                INTO plan;
-            tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
-        END IF;
-        CONTINUE WHEN tokens = 0;
-        app := one.name;
-        kind := one.kind;
-        RETURN NEXT;
-    END LOOP;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
-$$;
-
--- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
-CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
-    app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
-    message_id bigint, waiting integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT a.name, t.token,
-        CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
-            ELSE 'updated' END,
-        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
-    FROM (
-        SELECT n.* FROM (
-            SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
-    JOIN carillon.apps a ON a.id = t.app_id
-    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
-    CROSS JOIN LATERAL (
-        SELECT count(*)::integer AS updates FROM (
-            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
-    ORDER BY t.expires_at DESC, a.name, t.token
-$$;
-
--- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
-CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
-    state text, push_type text, topic text, token text, payload text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH target AS (SELECT a.id FROM carillon.apps a WHERE a.name = message_contents.app), kept AS (
-        (SELECT 'ready' AS state, m.tokens, m.payload, m.payloads, m.push_type, m.topic
-        FROM target t CROSS JOIN LATERAL carillon.filled_lanes(t.id) l
-        JOIN carillon.messages m ON m.app_id = l.app_id AND m.lane = l.lane AND m.id = message_contents.id LIMIT 1)
-        UNION ALL
-        (SELECT 'scheduled', s.tokens, s.payload, s.payloads, s.push_type, s.topic
-        FROM target t JOIN carillon.scheduled s ON s.app_id = t.id
-            AND (s.id = message_contents.id OR s.origin = message_contents.id) LIMIT 1)
-        UNION ALL
-        (SELECT 'in flight', j.tokens, j.payload, j.payloads, j.push_type, j.topic
-        FROM target t JOIN carillon.inflight i ON i.app_id = t.id CROSS JOIN LATERAL unnest(i.jobs) j
-        WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
-        UNION ALL
-        (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
-        FROM target t JOIN carillon.split_messages b ON b.app_id = t.id AND b.id = message_contents.id
-        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
-        UNION ALL
-        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
-        FROM target t CROSS JOIN LATERAL carillon.failed_jobs(t.id, message_contents.id, 1000) p
-        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
-        ORDER BY f.failed_at DESC LIMIT 1)
-    )
-    SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
-        coalesce(k.payloads[p.place], k.payload)::text
-    FROM (SELECT * FROM kept LIMIT 1) k,
-        generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
-$$;
-
-
--- functions/dedupe.sql
+-- functions/enqueue/dedupe.sql
 -- Dedupe keys. submit() and submit_publication() call take_dedupe_key() in the transaction that enqueues the message: its lock on
 -- the row of dedupe is what makes two callers with one key wait for each other.
 
@@ -3106,7 +3432,7 @@ END
 $$;
 
 
--- functions/draft.sql
+-- functions/enqueue/draft.sql
 -- From the arguments of a message to its payload and headers. submit(), submit_publication() and preview_message() call draft(). It
 -- only reads, and returns a refusal instead of raising it. The usual message skips the closer checks of check_arguments.sql.
 
@@ -3259,112 +3585,7 @@ END
 $$;
 
 
--- functions/end_messages.sql
--- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
--- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
--- rows of unfinished in order of id.
-
--- ending() has no SET clause, so that PostgreSQL inlines it.
-CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
-    attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
-    remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
-    apns_unique_ids jsonb DEFAULT NULL) RETURNS carillon.ending
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
-        last_status, last_reason, apns_unique_ids)::carillon.ending
-$$;
-
--- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
--- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- may run after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
-        INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
-            last_status, last_reason, apns_unique_ids)
-        SELECT e.message_id, end_messages.app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
-            e.created_at, end_messages.worker, e.last_status, e.last_reason, e.apns_unique_ids
-        FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
-        RETURN;
-    END IF;
-    -- In order of id, so that two workers with jobs of the same messages cannot deadlock.
-    INSERT INTO carillon.unfinished AS u
-        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
-        last_reason, apns_unique_ids, created_at)
-    SELECT e.message_id, end_messages.app, pg_catalog.min(e.reference), pg_catalog.min(e.broadcast_id),
-        pg_catalog.sum(CASE WHEN e.remaining > 0 THEN e.remaining ELSE -(e.sent + e.failed + e.expired + e.cancelled) END),
-        pg_catalog.sum(e.sent), pg_catalog.sum(e.failed), pg_catalog.sum(e.expired), pg_catalog.sum(e.cancelled),
-        pg_catalog.max(e.attempts),
-        (pg_catalog.array_agg(e.last_status ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(e.last_reason ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
-        (pg_catalog.array_agg(e.apns_unique_ids) FILTER (WHERE e.apns_unique_ids IS NOT NULL))[1],
-        coalesce(pg_catalog.min(e.created_at), pg_catalog.now())
-    FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL GROUP BY e.message_id ORDER BY e.message_id
-    ON CONFLICT (app_id, message_id) DO UPDATE SET
-        remaining = u.remaining + excluded.remaining, sent = u.sent + excluded.sent, failed = u.failed + excluded.failed,
-        expired = u.expired + excluded.expired, cancelled = u.cancelled + excluded.cancelled,
-        attempts = greatest(u.attempts, excluded.attempts),
-        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
-        last_reason = coalesce(excluded.last_reason, u.last_reason),
-        apns_unique_ids = CASE WHEN u.apns_unique_ids IS NULL THEN excluded.apns_unique_ids
-            ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
-    WITH finished AS (
-        DELETE FROM carillon.unfinished u
-        WHERE u.app_id = end_messages.app AND u.remaining <= 0
-            AND u.message_id = ANY (ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e))
-        RETURNING u.*
-    )
-    INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
-        last_status, last_reason, apns_unique_ids)
-    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
-        f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
-    FROM finished f;
-END
-$$;
-
--- keep_failed_content() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
--- run after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    today CONSTANT pg_catalog.timestamptz :=
-        pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
-BEGIN
-    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
-        collapse_id, topic, reference, on_unknown)
-    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed_content.app, j.lane, j.payload,
-        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
-    FROM pg_catalog.unnest(jobs) AS j
-    WHERE j.payloads IS NULL AND NOT EXISTS (
-        SELECT FROM carillon.failed_messages k
-        WHERE k.app_id = keep_failed_content.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
-    ON CONFLICT DO NOTHING;
-    IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
-        INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
-            expires_at, collapse_id, topic, reference, on_unknown)
-        SELECT coalesce(j.origin, j.id), keep_failed_content.app, pg_catalog.min(j.lane),
-            pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
-            pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
-            pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
-            pg_catalog.min(j.on_unknown)
-        FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
-        WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
-        GROUP BY coalesce(j.origin, j.id)
-        -- Another worker, or an earlier call in this transaction, wrote it at the same time.
-        ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
-            tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
-            payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
-    END IF;
-END
-$$;
-
-
--- functions/enqueue.sql
+-- functions/enqueue/enqueue.sql
 -- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
 -- FUNCTION carillon.update_activity and FUNCTION carillon.publish from a table of their variants. docs/sql.md, "Functions", has the
 -- signatures that result. A new argument needs an entry in a list here and a field in the type that holds the arguments.
@@ -3481,716 +3702,7 @@ END
 $make$;
 
 
--- functions/fail_jobs.sql
--- Fails jobs, and ends those whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user
--- added. Such a job never blocks others. The worker calls settle_unrecorded() when settle() fails; functions that move jobs call
--- fail_jobs() for jobs that they have already deleted from their tables.
-
--- These errors are transient: connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
--- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
--- recur. PostgresError.isTransient adds what concerns only a connection.
-CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
-$$;
-
--- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
--- about it: the statement fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its
--- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
--- other words of a context depend on lc_messages.
-CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT NOT carillon.is_transient(state)
-        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42501|42703|42883|42P01)$'
-            OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
-$$;
-
--- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
--- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
-CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
-    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
-    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
-) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    message CONSTANT bigint := coalesce(job.origin, job.id);
-    is_written boolean := false;
-    name text;
-    lost carillon.unfinished;
-    context text;
-BEGIN
-    PERFORM carillon.use_session_path();
-    BEGIN
-        PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
-            broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
-            failed => failed, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END)], worker);
-        is_written := true;
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                RAISE;
-            END IF;
-            -- Otherwise the message would never end.
-            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
-                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
-                expired = u.expired + end_unrecorded.expired
-            WHERE u.app_id = app AND u.message_id = job.origin;
-            DELETE FROM carillon.unfinished u
-            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
-            IF FOUND THEN
-                RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
-                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
-                    USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
-            END IF;
-    END;
-    -- Keeps the content for requeue_failures(), if possible.
-    BEGIN
-        IF NOT is_written OR failed > 0 THEN
-            PERFORM carillon.keep_failed_content(app, ARRAY[job]);
-        END IF;
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                RAISE;
-            END IF;
-    END;
-    FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
-        BEGIN
-            INSERT INTO carillon.failures
-                (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
-            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
-                CASE WHEN NOT is_written THEN job.broadcast_id END
-            FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
-                AS t(token, status, apns_id)
-            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
-            RETURN true;
-        EXCEPTION
-            WHEN OTHERS OR assert_failure THEN
-                GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-                IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                    RAISE;
-                END IF;
-        END;
-    END LOOP;
-    IF NOT is_written THEN
-        RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
-            message, sent, failed, expired;
-    END IF;
-    RETURN is_written;
-END
-$$;
-
--- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
-CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
-    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    job bigint, sent integer, failed integer, expired integer,
-    token text[], status smallint[], apns_id uuid[]
-) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    held carillon.job[];
-    refused carillon.job;
-BEGIN
-    SELECT f.jobs INTO held FROM carillon.inflight f
-    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
-    FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
-    END IF;
-    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
-    IF cardinality(held) > 1 THEN
-        UPDATE carillon.inflight f
-        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
-        WHERE f.app_id = app AND f.id = claim;
-    ELSE
-        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
-    END IF;
-    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
-            settle_unrecorded.worker)
-        THEN 'written' ELSE 'unwritten' END;
-END
-$$;
-
--- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
-CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    half CONSTANT integer := cardinality(jobs) / 2;
-    -- For any other reason, the job fails before the attempt that it was waiting for.
-    unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
-    tokens text[];
-    context text;
-BEGIN
-    PERFORM carillon.use_session_path();
-    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-    SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
-    FROM pg_catalog.unnest(jobs) AS j, LATERAL (
-        SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
-        FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
-    PERFORM carillon.keep_failed_content(app, jobs);
-    PERFORM carillon.end_messages(app, ARRAY(
-        SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
-            broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
-            failed => carillon.count_tokens(j.tokens), remaining => CASE WHEN j.origin IS NOT NULL THEN 0 END)
-        FROM pg_catalog.unnest(jobs) AS j));
-EXCEPTION
-    WHEN OTHERS OR assert_failure THEN
-        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-            RAISE;
-        END IF;
-        IF half > 0 THEN
-            PERFORM carillon.fail_jobs(app, jobs[:half], why);
-            PERFORM carillon.fail_jobs(app, jobs[half + 1:], why);
-        ELSE
-            tokens := ARRAY(
-                SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
-            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
-                array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
-        END IF;
-END
-$$;
-
--- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
--- never be sent.
-CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    why CONSTANT text := 'Unreadable';
-    whole carillon.job;
-    context text;
-BEGIN
-    DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
-    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
-        reference => m.reference, attempt => m.attempt, lost_claims => m.lost_claims,
-        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at)).* INTO whole;
-    IF whole.id IS NULL THEN
-        RETURN false;
-    END IF;
-    PERFORM carillon.use_session_path();
-    BEGIN
-        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-        VALUES (coalesce(whole.origin, whole.id), discard_unreadable.app, whole.reference, '', why, whole.attempt);
-        PERFORM carillon.end_messages(discard_unreadable.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
-            reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
-            attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                RAISE;
-            END IF;
-            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
-    END;
-    RETURN true;
-END
-$$;
-
-
--- functions/find_cancelled.sql
--- Finds the jobs that were cancelled while they were in flight or scheduled. A function that returns jobs to the queue first calls
--- find_cancelled(): settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim stays in flight.
---
--- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
-
--- lock_unfinished() locks in order of id, and never waits.
-CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH known AS MATERIALIZED (
-        SELECT u.message_id FROM unnest(messages) AS m(id)
-        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
-    ), locked AS MATERIALIZED (
-        SELECT u.message_id FROM unnest(messages) AS m(id)
-        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
-        ORDER BY u.message_id FOR UPDATE OF u SKIP LOCKED
-    )
-    SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
-    WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
-$$;
-
--- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
--- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
--- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
--- promote() then looks for cancels that were still running.
---
--- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
--- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
--- owner: a row lock requires the UPDATE privilege, which workers lack.
-CREATE OR REPLACE FUNCTION carillon.find_cancelled(
-    app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
-    waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    wanted bigint[];  -- split messages
-    known bigint[];  -- those whose rows no cancel has locked
-    over bigint[];  -- those that were cancelled
-    held bigint[] := '{}';  -- those whose rows a cancel has locked
-    alone bigint[] := messages;  -- messages of one job
-BEGIN
-    cancelled := '{}';
-    unsure := '{}';
-    busy := '{}';
-    IF array_remove(broadcasts, NULL) <> '{}' THEN
-        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
-        WITH locked AS MATERIALIZED (
-            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
-            JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
-        )
-        SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
-        INTO known, over FROM locked l;
-        IF cardinality(known) < cardinality(wanted) THEN
-            held := ARRAY(
-                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
-                WHERE b.id <> ALL (known));
-        END IF;
-        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
-            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
-            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
-        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
-    END IF;
-    IF requeues AND cardinality(alone) > 0 THEN
-        BEGIN
-            -- Succeeds if no cancel is running, and is then enough.
-            LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
-        EXCEPTION
-            WHEN lock_not_available THEN
-                unsure := unsure || carillon.hold_off_cancels(app, alone);
-        END;
-    END IF;
-    -- Read last, so that it includes every cancel that has committed.
-    IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
-        cancelled := cancelled || ARRAY(
-            SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
-            JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
-    END IF;
-    IF cardinality(cancelled) > 0 AND NOT waits THEN
-        BEGIN
-            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
-            busy := carillon.lock_unfinished(app, cancelled);
-        EXCEPTION
-            WHEN lock_not_available THEN
-                busy := cancelled;
-        END;
-    ELSIF cardinality(cancelled) > 0 THEN
-        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(cancelled || touched) AS t(id)) AS k
-        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
-    END IF;
-END
-$$;
-
-
--- functions/find_messages.sql
--- Finds messages and jobs by id through indexes, without reading the whole queue: for cancel, message_status, requeue and
--- dashboards. These functions only read.
-
--- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
--- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables
--- instead of scanning a whole index.
-CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
-LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH RECURSIVE filled AS (
-        (SELECT m.app_id, m.lane FROM carillon.messages m
-        WHERE m.app_id <= coalesce(of_app, 2147483647) ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1)
-        UNION ALL
-        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
-            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) < (filled.app_id, filled.lane)
-            ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1) next
-        WHERE filled.app_id = of_app OR of_app IS NULL)
-    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
-$$;
-
--- waiting_apps() is a loose index scan too.
-CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
-LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH RECURSIVE later AS (
-        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
-        UNION ALL
-        SELECT next.app_id FROM later CROSS JOIN LATERAL (
-            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
-    ), begun AS (
-        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
-        UNION ALL
-        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
-            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
-    )
-    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
-        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
-    FROM carillon.apps_of_caller() AS o(mine)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
-    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
-    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
-        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
-    UNION ALL
-    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
-    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
-    UNION ALL
-    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
-    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
-$$;
-
--- A retry or a job split off has the id of its message in origin; a job of a split message also has its broadcast. The function
--- has no SET clause, so that the planner inlines it and knows the number of ids.
-CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
-RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
-LANGUAGE sql STABLE AS $$
-    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
-    WHERE m.app_id = l.app_id AND m.lane = l.lane
-        AND m.id = ANY (ids)
-    UNION ALL
-    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
-    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
-    UNION ALL
-    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
-    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
-    UNION ALL
-    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
-    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
-    UNION ALL
-    SELECT b.app_id, b.id, b.id FROM carillon.split_messages b WHERE b.id = ANY (ids)
-    UNION ALL
-    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
-    WHERE r.message_id = ANY (ids)
-    UNION ALL
-    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
-    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
-$$;
-
--- has_only_failures() finds what end_unrecorded() wrote. Callers evaluate it once for each message, not for each of possibly a
--- million failures; MATERIALIZED prevents the planner from changing that.
-CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
-        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
-        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
-$$;
-
--- find_messages() reads the queue only for a reference. It is in plpgsql, because that caches plans: PostgreSQL plans an SQL
--- function each time it runs.
-CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-    IF find_messages.id IS NOT NULL THEN
-        RETURN QUERY
-        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
-        UNION
-        (WITH failed AS MATERIALIZED (
-            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
-            WHERE f.message_id = find_messages.id
-        )
-        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
-        WHERE carillon.has_only_failures(f.app_id, f.message_id));
-    ELSE
-        RETURN QUERY
-        SELECT k.app_id, k.id FROM (
-            SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
-            UNION ALL
-            SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
-            UNION ALL
-            SELECT b.app_id, b.id, b.reference FROM carillon.split_messages b
-            UNION ALL
-            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
-            UNION ALL
-            SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
-            UNION ALL
-            SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
-            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-        ) AS k
-        WHERE k.reference = find_messages.reference
-        UNION
-        (WITH failed AS MATERIALIZED (
-            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
-            WHERE f.reference = find_messages.reference AND f.reason = 'Unrecorded'
-        )
-        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
-        WHERE carillon.has_only_failures(f.app_id, f.message_id));
-    END IF;
-END
-$$;
-
--- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `most` of each,
--- because a message may have ten thousand jobs.
-CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT failed_jobs.id
-    UNION
-    (SELECT r.message_id FROM carillon.results r
-    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT most)
-    UNION
-    (SELECT u.message_id FROM carillon.unfinished u
-    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT most)
-    UNION
-    -- Failures that are the only record of a job: see end_unrecorded().
-    SELECT few.message_id FROM (
-        SELECT f.message_id FROM carillon.failures f
-        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT most) few
-$$;
-
--- message_jobs() covers all jobs of a split message, given the id of any job or retry.
-CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH whole AS (
-        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
-        FROM carillon.messages_of(ARRAY[message_jobs.id]) m
-        UNION
-        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_jobs.id
-        UNION
-        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
-        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_jobs.id
-        UNION
-        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_jobs.id
-        UNION
-        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_jobs.id
-    ), job AS (
-        SELECT w.app_id, w.id FROM whole w
-        UNION
-        SELECT r.app_id, r.message_id FROM whole w
-        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
-        UNION
-        SELECT u.app_id, u.message_id FROM whole w
-        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
-        UNION
-        SELECT f.app_id, f.message_id FROM whole w
-        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
-    )
-    SELECT j.app_id, j.id FROM job j CROSS JOIN carillon.apps_of_caller() AS o(mine)
-    WHERE o.mine IS NULL OR j.app_id = ANY (o.mine)
-$$;
-
-
--- functions/isolation.sql
--- Isolates apps from each other by giving each its own role. The owner of the schema calls isolate_app() and unisolate_app();
--- 0008_isolation.up.sql has the policies. Functions that run as their owner bypass these and ask apps_of_caller().
-
--- The tables whose rows belong to apps, each with the policies of 0008_isolation.up.sql.
-CREATE OR REPLACE FUNCTION carillon.guarded_tables() RETURNS name[]
-LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,channels}'::pg_catalog.name[] $$;
-
--- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
--- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
-CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
-DECLARE
-    relation regclass;
-BEGIN
-    IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
-        EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
-            ELSE 'REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant' END;
-        DELETE FROM carillon.recorded_rights r WHERE r.kind = 'schema' AND r.role = 'carillon_tenant';
-        INSERT INTO carillon.recorded_rights
-        SELECT p.* FROM carillon.present_rights() p WHERE p.kind = 'schema' AND p.role = 'carillon_tenant';
-    END IF;
-    FOR relation IN
-        SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
-            AND c.relname = ANY (carillon.guarded_tables()) ORDER BY c.relname
-    LOOP
-        EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
-    END LOOP;
-    -- Also covers new apps. Every upgrade calls this with the current state, which then needs no lock.
-    IF NOT EXISTS (
-        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
-            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text)
-    THEN
-        EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
-    END IF;
-    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
-END
-$$;
-
--- A carillon_tenant may use only the apps in app_roles, unless it also has the rights of the schema's owner (who may be a member in
--- order to grant the role). The caller is the login or the role it has set, even inside functions that run as their owner.
--- PostgreSQL does not say who owns the function that called: it could be one of an isolated role. So while a role is isolated, a
--- caller without rights on Carillon may use no app.
-CREATE OR REPLACE FUNCTION carillon.apps_of_caller() RETURNS integer[]
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE
-        WHEN pg_has_role(c.role, 'carillon_app', 'USAGE') OR pg_has_role(c.role, current_user, 'USAGE') THEN NULL
-        WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') OR NOT (
-                pg_has_role(c.role, 'carillon_worker', 'USAGE') OR pg_has_role(c.role, 'carillon_operator', 'USAGE')
-                OR pg_has_role(c.role, 'carillon_reader', 'USAGE')
-                OR NOT EXISTS (SELECT FROM carillon.app_roles)
-                -- Rights that were granted by hand.
-                OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
-                    AND has_function_privilege(c.role, p.oid, 'EXECUTE')))
-            THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
-    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
-$$;
-
--- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it.
-CREATE OR REPLACE FUNCTION carillon.may_use(app carillon.apps) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT NOT app.is_guarded OR coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    isolated CONSTANT integer := carillon.app_id(app);
-    refusal carillon.refusal;
-    known pg_roles;
-    wider text;
-BEGIN
-    SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
-    SELECT g.name INTO wider FROM (
-        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
-        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
-    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
-    IF known.oid IS NULL THEN
-        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
-            format('Create it with: CREATE ROLE %I LOGIN', role), '42704');
-    ELSIF known.rolsuper OR known.rolbypassrls THEN
-        refusal := carillon.refusal('role', 'a role that can be limited to one app',
-            quote_literal(role) || ', which bypasses row-level security', 'Let the app log in as a role without such rights.');
-    ELSIF wider IS NOT NULL THEN
-        refusal := carillon.refusal('role', 'a role that can be limited to one app',
-            quote_literal(role) || ', which sees all apps as a member of ' || wider,
-            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
-    END IF;
-    PERFORM carillon.refuse(refusal);
-    PERFORM carillon.enforce_isolation(true);
-    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-        PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
-    END IF;
-    BEGIN
-        EXECUTE format('GRANT carillon_tenant TO %I', role);
-    EXCEPTION
-        WHEN insufficient_privilege THEN
-            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
-                'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
-                'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
-    END;
-END
-$$;
-
--- The role of unisolate_app() may have been dropped already. Row-level security is disabled when the last isolated role is removed.
-CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
-    -- Null if there is no such role.
-    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
-BEGIN
-    -- A dropped role leaves its oid behind.
-    DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
-        AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
-    IF NOT FOUND THEN
-        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
-    END IF;
-    PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
-    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
-        WHERE o.rolname = unisolate_app.role)
-    THEN
-        EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);
-    END IF;
-    IF NOT EXISTS (SELECT FROM carillon.app_roles) THEN
-        PERFORM carillon.enforce_isolation(false);
-    END IF;
-END
-$$;
-
-
--- functions/job.sql
--- The type carillon.job: a row of a queue, or of a claim. Functions that move jobs make and change them with these, by the names of
--- fields.
-
--- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
--- clause, so that PostgreSQL inlines them.
-CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
-    push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
-    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
-    attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
-    created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
-    unanswered smallint DEFAULT 0) RETURNS carillon.job
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
-        attempt, lost_claims, unanswered, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload,
-        payloads => ready.payloads, push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
-        collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
-        attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
-        created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason,
-        unanswered => ready.unanswered)
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
-        payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
-        expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
-        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
-        lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
-        created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason,
-        unanswered => waiting.unanswered)
-$$;
-
--- In changed_job(), a new reason replaces the status as well.
-CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
-    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
-    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
-        payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
-        priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
-        reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
-        lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
-        broadcast_id => job.broadcast_id, created_at => job.created_at,
-        last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
-        last_reason => coalesce(last_reason, job.last_reason), unanswered => coalesce(unanswered, job.unanswered, 0::smallint))
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.narrowed_job(job carillon.job, chosen text[]) RETURNS carillon.job
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    job.payloads := carillon.payloads_of(job, chosen);
-    job.tokens := chosen;
-    RETURN job;
-END
-$$;
-
--- If the job contains a token twice, in upper and lower case, the first one counts, as it does when a claim is read.
-CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    RETURN CASE WHEN job.payloads IS NOT NULL THEN ARRAY(
-        SELECT p.payload FROM unnest(chosen) WITH ORDINALITY AS c(token, place) LEFT JOIN (
-            SELECT DISTINCT ON (1) lower(coalesce(u.token, '') COLLATE "C") AS token, u.payload
-            FROM unnest(job.tokens, job.payloads) WITH ORDINALITY AS u(token, payload, place) ORDER BY 1, u.place
-        ) AS p ON p.token = lower(coalesce(c.token, '') COLLATE "C")
-        ORDER BY c.place) END;
-END
-$$;
-
--- count_tokens() takes upper and lower case for the same token; null counts as the empty token.
-CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
-    FROM pg_catalog.unnest(tokens) AS t(token)
-$$;
-
-
--- functions/json.sql
+-- functions/enqueue/json.sql
 -- JSON in arguments, which callers pass as json, as jsonb or as text. The functions that check arguments call these.
 
 CREATE OR REPLACE FUNCTION carillon.json_or_null(value text) RETURNS json
@@ -4242,169 +3754,7 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 
--- functions/maintain.sql
--- Maintenance, which workers run every hour, and pg_cron may. Each step is done in short transactions. A step waits at most 100 ms
--- for a lock, skips locked rows, and runs in one session at a time.
-
--- delete_old() skips locked rows. `more` tells whether rows are left.
-CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
-DECLARE
-    most CONSTANT integer := 10000;
-    is_old CONSTANT text := CASE relation
-        WHEN 'results_default' THEN 't.finished_at < $1'
-        WHEN 'failures_default' THEN 't.failed_at < $1'
-        WHEN 'failed_messages_default' THEN 't.failed_at < $1'
-        WHEN 'cancelled' THEN 't.cancelled_at < $1'
-        WHEN 'push_counts' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
-        WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
-        WHEN 'dedupe' THEN 't.until <= now()'
-        WHEN 'feedback' THEN 't.handled_at < $1'
-        -- Tokens whose Live Activity has ended.
-        WHEN 'tokens' THEN 't.expires_at <= now()'
-        WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
-        -- An activity lives for at most 12 hours.
-        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
-        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
-        WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
-        -- Kept as long as the results of the message, because ended_unsent() reads both.
-        WHEN 'unknown_outcomes' THEN 't.noted_at < $1
-            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
-            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
-            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.id = t.message_id)
-            AND NOT EXISTS (SELECT FROM carillon.messages m
-                WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
-                AND m.id = t.message_id)'
-        -- Deleted after the results of its jobs.
-        WHEN 'split_messages' THEN 't.created_at < $1
-            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
-            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
-            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)
-            AND NOT EXISTS (
-                SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
-                AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'
-    END;
-BEGIN
-    EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
-        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
-    USING horizon;
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    more := changed = most;
-END
-$$;
-
--- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
--- because old counts are deleted.
-CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    size CONSTANT interval := interval '20 minutes';
-    until CONSTANT timestamptz := date_bin(size, now() - interval '1 minute', 'epoch');
-BEGIN
-    INSERT INTO carillon.push_count_sums AS s (start, app_id, sent, failed, expired, retried)
-    SELECT date_bin(size, t.minute, 'epoch'), a.id, sum(t.sent), sum(t.failed), sum(t.expired), sum(t.retried)
-    FROM carillon.apps a CROSS JOIN LATERAL (
-        SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.push_count_sums s WHERE s.app_id = a.id
-    ) last JOIN carillon.push_counts t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
-    GROUP BY 1, 2
-    ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
-        failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),
-        retried = greatest(s.retried, excluded.retried)
-    WHERE excluded.sent > s.sent OR excluded.failed > s.failed OR excluded.expired > s.expired OR excluded.retried > s.retried;
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    more := false;
-END
-$$;
-
--- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
--- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
--- its partitions.
-CREATE OR REPLACE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
-    OUT state text
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    action CONSTANT text := split_part(step, ' ', 1);
-    target CONSTANT text := split_part(step, ' ', 2);
-BEGIN
-    retention := coalesce(retention, interval '7 days');
-    IF retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    changed := 0;
-    more := false;
-    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    BEGIN
-        IF action = 'make' THEN
-            SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
-        ELSIF action = 'drop' THEN
-            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
-        ELSIF action = 'sum' THEN
-            SELECT s.* INTO changed, more FROM carillon.sum_push_counts() AS s;
-        ELSE
-            SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
-        END IF;
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            changed := 0;
-            more := false;
-            error := SQLERRM;
-            state := SQLSTATE;
-    END;
-    IF error IS NOT NULL THEN
-        UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
-        WHERE m.step = maintain_step.step;
-    ELSIF NOT more THEN
-        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
-    END IF;
-END
-$$;
-
--- maintain() commits after each part of a step, and warns about steps that failed.
-CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
-LANGUAGE plpgsql AS $$
-DECLARE
-    name text;
-    done record;
-BEGIN
-    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
-        LOOP
-            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
-            COMMIT;
-            IF done.error IS NOT NULL THEN
-                RAISE WARNING 'step "%" failed: %', name, done.error;
-            END IF;
-            EXIT WHEN NOT done.more;
-        END LOOP;
-    END LOOP;
-END
-$$;
-
--- default_partition_rows() is exact up to 1,000, and the planner's estimate beyond.
-CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    most CONSTANT integer := 1000;
-    plan json;
-BEGIN
-    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
-        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', most + 1) INTO rows;
-        IF rows > most THEN
-            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
-            rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
-        END IF;
-        RETURN NEXT;
-    END LOOP;
-END
-$$;
-
-
--- functions/message_of_json.sql
+-- functions/enqueue/message_of_json.sql
 -- Messages as JSON objects, for callers that cannot use SQL: POST /messages of the dashboard, and its page for test pushes. The
 -- object has the arguments of enqueue, by the fields of the type message_arguments.
 
@@ -4615,7 +3965,1293 @@ END
 $$;
 
 
--- functions/message_status.sql
+-- functions/enqueue/push_types.sql
+-- What Apple requires of each push type. The functions that check arguments and the worker's split() call rules_of().
+
+-- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
+-- to channels: they are separate requests, with the push type liveactivity.
+CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
+    VALUES
+        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false, 'device'),
+        ('background', '', '{5}', 5, 4096, 64, true, false, false, 'device'),
+        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false, 'complication'),
+        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false, 'control'),
+        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false, 'file_provider'),
+        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false, 'live_activity'),
+        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true, 'location'),
+        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false, 'mdm'),
+        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false, 'push_to_talk'),
+        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false, 'voip'),
+        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false, 'widget'),
+        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false, NULL)
+$$;
+
+-- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
+-- Null if there is no such push type.
+DO $$
+BEGIN
+    EXECUTE (SELECT format(
+        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE '
+            'PARALLEL SAFE AS %L',
+        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
+    FROM carillon.push_types() AS p);
+END
+$$;
+
+-- topics_of() alone decides which topics the messages of an app may name, because a signing key sends to all topics of its team.
+-- enqueue asks it, and so does each claim, for rows of a plain INSERT and for apps that have changed since. It returns null if the
+-- certificate decides: the app has no topic, and the certificate names none or was not read yet.
+CREATE OR REPLACE FUNCTION carillon.topics_of(app integer) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN a.topic IS NOT NULL OR c.key_id IS NOT NULL OR cardinality(c.topics) > 0 THEN ARRAY(
+        SELECT t.topic || s.suffix
+        FROM (SELECT DISTINCT p.topic_suffix AS suffix FROM carillon.push_types() AS p) s,
+            unnest(CASE WHEN a.topic IS NULL THEN c.topics ELSE ARRAY[a.topic] END || a.topics) AS t(topic)
+        ORDER BY s.suffix <> '', t.topic <> a.topic) END
+    FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id WHERE a.id = topics_of.app
+$$;
+
+-- The binary protocol has its own limit.
+CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'at most ' || carillon.payload_limit(push_type, protocol) || ' bytes' || CASE
+        WHEN protocol = 'binary' THEN ' for the protocol binary'
+        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
+$$;
+
+-- APNs would refuse a token of any other kind, because each token is bound to its topic. Null for a push to a channel.
+CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN push_type OPERATOR(pg_catalog.=) 'liveactivity'
+            AND payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
+        THEN 'push_to_start' ELSE (carillon.rules_of(push_type)).token_kind END
+$$;
+
+-- check_kinds() finds tokens that APNs would refuse. A token that is not registered may be of any kind. Each token is one lookup by
+-- primary key, whichever values the plan was made for.
+CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
+    other record;
+BEGIN
+    IF wanted = 'device' THEN
+        RETURN NULL;
+    END IF;
+    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
+        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
+    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
+        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
+            ELSE other.token END) || ', which is registered as ' || other.kind,
+        CASE push_type WHEN 'liveactivity' THEN
+            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
+            ELSE 'Apple refuses a token that is for something else. ' END
+        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
+END
+$$;
+
+
+-- functions/enqueue/submit.sql
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
+-- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
+
+-- Lists with more than tokens_per_job() tokens are split, so that workers share them.
+CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
+
+CREATE OR REPLACE FUNCTION carillon.enqueue_job(
+    id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
+    broadcast_id bigint
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
+    each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
+BEGIN
+    IF made.scheduled THEN
+        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
+    ELSE
+        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown, broadcast_id)
+        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
+    END IF;
+END
+$$;
+
+-- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
+-- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
+-- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
+CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    slices refcursor;
+BEGIN
+    OPEN slices FOR WITH RECURSIVE slice AS (
+        SELECT NULL::text[] AS tokens, '' AS last
+        UNION ALL
+        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
+            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
+                    AND (k.expires_at IS NULL OR k.expires_at > now())
+                ORDER BY k.token LIMIT size) t) next
+        WHERE next.tokens IS NOT NULL)
+    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
+    RETURN slices;
+END
+$$;
+
+-- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
+-- or another message holds the dedupe_key.
+--
+-- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
+-- list of forty types.
+CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    size CONSTANT integer := carillon.tokens_per_job();
+    made carillon.draft := carillon.draft(m);
+    refusal carillon.refusal := made.refusal;
+    wanted text;
+    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    cleaned record;
+    clean text[];
+    slices refcursor;
+    payloads json[];
+    job_tokens text[];
+    job_payloads json[];
+    first bigint;
+    job bigint;
+    holder bigint;
+    lane integer;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF everyone THEN
+        refusal := carillon.check_kind(kind);
+        IF refusal.message IS NULL THEN
+            wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+            slices := carillon.open_audience(made.app_id, wanted, size);
+            FETCH slices INTO job_tokens, job_payloads;
+        END IF;
+    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
+        clean := ARRAY[token];
+        payloads := made.payloads;
+    ELSE
+        cleaned := carillon.clean_tokens(m.tokens);
+        clean := cleaned.clean;
+        refusal := cleaned.refusal;
+        IF made.payloads IS NOT NULL THEN
+            payloads := ARRAY(
+                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
+                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF clean IS NULL AND job_tokens IS NULL THEN
+        IF m.is_strict IS NOT TRUE THEN
+            RETURN NULL;
+        END IF;
+        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
+            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+    -- Most calls name no push type.
+    ELSIF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
+        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    -- A single push of the app must not wait behind a list of thousands.
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    -- Most calls end here.
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
+        AND made.after_badge IS NULL
+    THEN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown)
+        RETURNING messages.id INTO first;
+        RETURN first;
+    END IF;
+    first := nextval('carillon.messages_id_seq');
+    IF m.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        IF holder IS DISTINCT FROM first THEN
+            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    IF made.after_badge IS NOT NULL AND NOT everyone THEN
+        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
+    END IF;
+    IF cardinality(clean) <= size THEN
+        PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
+        RETURN first;
+    END IF;
+    IF NOT everyone THEN
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        FETCH slices INTO job_tokens, job_payloads;
+    END IF;
+    -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
+    m.tokens := NULL;
+    m.payloads := NULL;
+    made.payloads := NULL;
+    WHILE job_tokens IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        IF made.after_badge IS NOT NULL AND everyone THEN
+            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(job_tokens);
+        FETCH slices INTO job_tokens, job_payloads;
+    END LOOP;
+    CLOSE slices;
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    RETURN first;
+END
+$$;
+
+
+-- functions/enqueue/submit_activity.sql
+-- Starts, updates and ends Live Activities. enqueue.sql has the functions that users call. submit_activity() checks what only these
+-- pushes have, calls submit(), and notes updates in the same transaction, so that none is sent before its order is known.
+
+-- Apple takes an object as the alert of an activity, not plain text.
+CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
+        alert := a.alert::jsonb;
+    ELSIF a.alert ~ '^\s*\{' THEN
+        -- JSON that a driver sent as text.
+        alert := carillon.jsonb_or_null(a.alert);
+        refusal := carillon.broken_json('alert', a.alert);
+    END IF;
+    IF alert IS NULL AND a.alert IS NOT NULL THEN
+        alert := jsonb_build_object('body', a.alert);
+    ELSIF jsonb_typeof(alert) = 'string' THEN
+        alert := jsonb_build_object('body', alert);
+    ELSIF jsonb_typeof(alert) <> 'object' THEN
+        refusal := carillon.refusal('alert', 'text, or a JSON object', alert::text);
+    END IF;
+    IF alert IS NOT NULL AND num_nonnulls(a.title, a.body) > 0 THEN
+        refusal := carillon.refusal('alert', 'null if title or body is given', 'a value',
+            'Pass the text as body, together with the title.');
+    ELSIF num_nonnulls(a.title, a.body) > 0 THEN
+        alert := jsonb_strip_nulls(jsonb_build_object('title', a.title, 'body', a.body));
+    END IF;
+    IF a.sound IS NOT NULL AND alert IS NULL THEN
+        refusal := carillon.refusal('sound', 'null unless there is an alert', quote_literal(a.sound),
+            'The sound of a Live Activity belongs to its alert: pass title, body or alert too.');
+    ELSIF a.sound IS NOT NULL AND alert ? 'sound' THEN
+        refusal := carillon.refusal('sound', 'null if alert has the member "sound"', quote_literal(a.sound));
+    ELSIF a.sound IS NOT NULL THEN
+        alert := alert || jsonb_build_object('sound', a.sound);
+    END IF;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
+        'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
+    m carillon.message_arguments;
+    refusal carillon.refusal;
+    wrong record;
+BEGIN
+    m.relevance_score := a.relevance_score;
+    m.aps := a.aps;
+    m.extra := a.extra;
+    refusal := carillon.check_members(m);
+    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
+    THEN
+        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the Live Activity''s ContentState',
+            a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
+        RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
+            quote_literal(a.attributes_type));
+    ELSIF a.event = 'start' AND jsonb_typeof(a.attributes) IS DISTINCT FROM 'object' THEN
+        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes_text, NULL,
+            CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
+        RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
+            'Apple starts a Live Activity only with an alert.');
+    ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
+        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s',
+            quote_literal(a.channel), 'Request one with carillon.request_channel, and wait for it with carillon.channel.');
+    ELSIF a.everyone AND a.tokens IS NOT NULL THEN
+        RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
+            'Pass the tokens, or everyone => true for every push_to_start token of the app.');
+    ELSIF a.aps ?| members THEN
+        RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
+            'These have their own arguments: ' || array_to_string(members, ', ') || '.');
+    ELSIF refusal.message IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
+    SELECT t.* INTO wrong FROM (VALUES
+        ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
+    ) AS t(argument, value)
+    WHERE t.value < timestamptz '1970-01-01 00:00:01Z' OR t.value >= timestamptz '2201-01-01 00:00:00Z' LIMIT 1;
+    IF FOUND THEN
+        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(wrong.value));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
+CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    m carillon.message_arguments;
+    made record := carillon.activity_alert(a);
+    refusal carillon.refusal := made.refusal;
+    push_type CONSTANT text := 'liveactivity';
+    size integer;
+    app_id integer;
+    id bigint;
+    due_at timestamptz;
+    last bigint;
+BEGIN
+    -- A channel may be named by its reference.
+    a.channel := coalesce((
+        SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
+        WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
+            AND carillon.may_use(k)), a.channel);
+    a.content_state := carillon.jsonb_or_null(a.state_text);
+    a.attributes := carillon.jsonb_or_null(a.attributes_text);
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_activity(a, made.alert);
+    END IF;
+    IF refusal.message IS NULL THEN
+        m.payload := '{"aps":{' || concat_ws(',',
+            '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
+            '"event":"' || a.event || '"',
+            '"content-state":' || carillon.compact_json(a.content_state),
+            '"attributes-type":' || to_json(a.attributes_type),
+            '"attributes":' || carillon.compact_json(a.attributes),
+            CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
+                WHEN a.push_token THEN '"input-push-token":1' END,
+            '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
+            '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
+            '"relevance-score":' || to_json(a.relevance_score),
+            '"alert":' || carillon.compact_json(made.alert),
+            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact_json(a.aps), 2), -1) END)
+            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact_json(a.extra), 2) ELSE '}}' END;
+        size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF size > (carillon.rules_of(push_type)).payload_limit THEN
+            refusal := carillon.refusal((
+                    SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
+                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
+                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
+                    ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
+                'a value for a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    m.app := a.app;
+    m.tokens := a.tokens;
+    m.payload_type := 'text'::regtype;
+    m.push_type := push_type;
+    -- Apple counts pushes of priority 10 against a budget.
+    m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
+    m.expires_at := a.expires_at;
+    m.topic := a.topic;
+    m.run_at := a.run_at;
+    m.lane := a.lane;
+    m.reference := a.reference;
+    m.dedupe_key := a.dedupe_key;
+    m.dedupe_for := a.dedupe_for;
+    m.on_unknown := a.on_unknown;
+    m.on_duplicate := 'null';
+    m.is_strict := false;
+    id := carillon.submit(m, coalesce(a.everyone, false));
+    IF a.event <> 'start' AND id IS NOT NULL THEN
+        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
+        IF app_id IS NULL THEN
+            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
+            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
+        END IF;
+        due_at := greatest(clock_timestamp(), a.run_at);
+        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
+            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
+            RETURN id;
+        END IF;
+        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
+        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
+            -- submit() has checked the lane.
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
+            UNION ALL
+            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
+            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
+        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
+    END IF;
+    RETURN id;
+END
+$$;
+
+
+-- functions/enqueue/submit_publication.sql
+-- Publishes to channels. enqueue.sql has carillon.publish, which users call. The update is noted in the transaction that enqueues
+-- it, as in submit_activity.sql.
+
+-- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
+CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
+    refusal carillon.refusal := answer.refusal;
+    made carillon.draft;
+    m carillon.message_arguments;
+    alert carillon.activity_arguments;
+    shown record;
+    content_state CONSTANT jsonb := carillon.jsonb_or_null(p.state_text);
+    -- Apple stores a message for at most eight hours.
+    storage CONSTANT interval := interval '8 hours';
+    token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
+    size integer;
+    id bigint;
+    holder bigint;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF (answer.known).state <> 'ready' THEN
+        refusal := carillon.refusal('channel', 'a channel that is ready',
+            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
+            CASE (answer.known).state
+                WHEN 'requested' THEN
+                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
+                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
+                ELSE 'Request it again with carillon.request_channel.' END, '55000');
+    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
+        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
+            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
+    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
+        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
+            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
+    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
+    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(p.apns_timestamp));
+    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
+        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
+            'Apple delivers its messages at once or never.');
+    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
+        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
+    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
+        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
+            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
+    ELSE
+        alert.alert := p.alert;
+        alert.alert_type := p.alert_type;
+        alert.title := p.title;
+        alert.body := p.body;
+        alert.sound := p.sound;
+        shown := carillon.activity_alert(alert);
+        m.app := p.app;
+        m.aps := jsonb_build_object('event', p.event)
+            || CASE WHEN content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', content_state) END
+            || CASE WHEN p.dismissal_date IS NULL THEN '{}'
+                ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
+            || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
+            || coalesce(p.aps, '{}');
+        m.extra := p.extra;
+        m.stale_date := p.stale_date;
+        m.relevance_score := p.relevance_score;
+        -- An update with an alert is urgent. Other updates have priority 5, which Apple does not count against the budget.
+        m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
+        m.expires_at := p.expires_at;
+        m.run_at := p.run_at;
+        m.lane := p.lane;
+        m.reference := p.reference;
+        m.dedupe_key := p.dedupe_key;
+        m.dedupe_for := p.dedupe_for;
+        m.on_unknown := p.on_unknown;
+        m.on_duplicate := p.on_duplicate;
+        made := carillon.draft(m, 'channel');
+        refusal := CASE
+            WHEN (shown.refusal).message IS NOT NULL THEN shown.refusal
+            WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
+                carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
+            ELSE made.refusal END;
+        -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
+        made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
+            || substr(made.payload, 9);
+        size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
+        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
+            refusal := carillon.refusal('content_state', 'a value for a payload of ' || carillon.payload_size('channel'),
+                format('one of %s bytes', size), NULL, '54000');
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    END IF;
+    IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
+        m.expires_at := greatest(now(), p.run_at) + storage;
+    ELSIF (answer.known).policy = 0 THEN
+        m.expires_at := NULL;
+    END IF;
+    id := nextval('carillon.messages_id_seq');
+    IF p.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
+        IF holder IS DISTINCT FROM id THEN
+            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
+    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
+        m.expires_at);
+    RETURN id;
+END
+$$;
+
+
+-- functions/messages/broadcast_progress.sql
+-- carillon.broadcast_progress(), which users call: the counts of a message while it is sent and afterwards. It only reads.
+
+-- Results are deleted after the retention, and the id is then unknown. If several apps use the id, the caller must name one.
+CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
+    id bigint, app text DEFAULT NULL,
+    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
+    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
+    apps integer[];
+BEGIN
+    IF cardinality(chosen) = 1 AND EXISTS (
+        SELECT FROM carillon.split_messages b WHERE b.app_id = chosen[1] AND b.id = broadcast_progress.id)
+    THEN
+        apps := chosen;
+    ELSE
+        SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+            SELECT b.app_id FROM carillon.split_messages b WHERE b.id = broadcast_progress.id
+            UNION ALL
+            SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+            UNION ALL
+            SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+            WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+        ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    END IF;
+    IF apps IS NULL THEN
+        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
+        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
+    END IF;
+    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF apps IS NULL THEN
+        refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
+            'Workers delete results after --retention.', 'P0002');
+    ELSIF cardinality(apps) > 1 THEN
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', coalesce((
+            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            WHERE a.id = ANY (apps)), 'These apps have been removed: carillon.results has their counts by app_id.'));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    app_id := apps[1];
+    SELECT b.tokens, b.created_at INTO tokens, created_at
+    FROM carillon.split_messages b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
+    IF FOUND THEN
+        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
+            coalesce(sum(r.cancelled), 0), max(r.finished_at)
+        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
+        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
+        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
+            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
+        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
+        remaining := tokens - sent - failed - expired - cancelled;
+    ELSE
+        -- A message of one job: ended, partly ended, or waiting.
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
+        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
+        IF NOT FOUND THEN
+            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
+        END IF;
+        IF NOT FOUND THEN
+            SELECT 0, 0, 0, 0, p.token_count, p.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
+        END IF;
+        tokens := sent + failed + expired + cancelled + remaining;
+    END IF;
+    finished := remaining <= 0;
+    IF NOT finished THEN
+        finished_at := NULL;
+    END IF;
+END
+$$;
+
+
+-- functions/messages/cancel.sql
+-- Cancels jobs that no worker has claimed.
+--
+-- The functions for callers run as their owner, because an app may cancel messages but not delete rows of the queue. An id selects
+-- the whole message that it belongs to, in the named app or in every app that the caller may use.
+--
+-- Every session takes its locks in the same order, which prevents deadlocks: apps by id, and within an app first rows of app_locks,
+-- then cancelling, rows of split_messages, rows of messages and scheduled, and finally, in one sorted pass, rows of unfinished.
+-- Workers skip rows of app_locks that are taken, and wait only for unfinished. A transaction that calls several of these functions
+-- can break the order; cancel_messages cancels many messages in one call.
+--
+-- Workers see a cancel only after it commits. A job that returns to the queue before then must not be sent, so either the cancel
+-- must see the job or the worker must see the cancel. A cancel therefore locks its messages, waits for sessions that are returning
+-- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
+-- that are being cancelled: see find_cancelled().
+--
+-- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
+-- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
+-- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
+-- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
+
+CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM FROM carillon.app_locks l
+    WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(i.id) FROM unnest(ids) AS i(id)))
+    ORDER BY l.place FOR UPDATE;
+    -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
+    LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
+END
+$$;
+
+-- 64 places: retries of other messages are delayed only if they share the place of one that is being cancelled.
+CREATE OR REPLACE FUNCTION carillon.lock_place(message bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (message & 63)::smallint
+$$;
+
+-- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
+CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(
+        WITH held AS MATERIALIZED (
+            SELECT l.place FROM carillon.app_locks l
+            WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(m.id) FROM unnest(messages) AS m(id)))
+            FOR SHARE SKIP LOCKED
+        )
+        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_place(m.id) NOT IN (SELECT h.place FROM held h)
+    );
+END
+$$;
+
+-- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
+        job.last_status, job.last_reason, job.created_at,
+        CASE WHEN job.push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN job.tokens END)::carillon.cancelled_job
+$$;
+
+-- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
+BEGIN
+    -- An update that is never sent must not supersede an older one.
+    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        SELECT n.ctid
+        FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
+        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+            AND n.message_id = g.message_id
+        ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
+    -- In order of id, as settlements lock them.
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
+    ORDER BY u.message_id FOR UPDATE;
+
+    PERFORM carillon.end_messages(record_cancelled.app_id, ARRAY(
+        SELECT carillon.ending(message_id => g.message_id, reference => pg_catalog.max(g.reference),
+            broadcast_id => pg_catalog.max(g.broadcast_id), created_at => pg_catalog.min(g.created_at),
+            attempts => CASE WHEN u.message_id IS NULL THEN pg_catalog.max(g.attempt) - 1 ELSE 0 END,
+            cancelled => pg_catalog.sum(g.tokens)::integer, remaining => CASE WHEN u.message_id IS NOT NULL THEN 0 END,
+            last_status => (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1],
+            last_reason => (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC)
+                FILTER (WHERE g.last_reason IS NOT NULL))[1])
+        FROM pg_catalog.unnest(jobs) g
+        LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
+        GROUP BY g.message_id, u.message_id));
+END
+$$;
+
+-- remnants() reads inflight once for all the messages.
+CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
+RETURNS carillon.remnant[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
+        FROM (
+            SELECT u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
+            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
+                ON t.message_id = u.message_id
+            WHERE u.app_id = remnants.app AND u.message_id = ANY (message_ids)
+        ) k
+        FULL JOIN (
+            SELECT coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+            WHERE i.app_id = remnants.app AND coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1
+        ) f ON f.message_id = k.message_id
+    );
+END
+$$;
+
+-- Pushes in flight are not retried: a message in `alone` gets a row of cancelled, and a split message has cancelled_at in
+-- split_messages. The caller records the jobs that were removed, because that locks rows of unfinished.
+CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
+RETURNS carillon.cancelled_job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    lanes smallint[];
+    taken carillon.cancelled_job[] := '{}';
+    -- Messages that may have more jobs.
+    sought bigint[] := message_ids;
+    more carillon.cancelled_job[];
+    rest carillon.remnant[];
+    -- Messages with pushes in flight.
+    flew bigint[] := '{}';
+    short bigint[];
+    retries carillon.cancelled_job[];
+BEGIN
+    -- The second round finds jobs that moved from scheduled to messages during the first.
+    FOR look IN 1..2 LOOP
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
+        WITH ready AS (
+            DELETE FROM carillon.messages m
+            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
+        ), later AS (
+            DELETE FROM carillon.scheduled s
+            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            RETURNING carillon.as_cancelled(carillon.scheduled_job(s)) AS job
+        )
+        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        -- A message has ended if all its jobs were waiting.
+        sought := ARRAY(
+            SELECT s.id FROM unnest(sought) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
+        EXIT WHEN cardinality(sought) = 0;
+        rest := carillon.remnants(app, sought, taken);
+        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        retries := '{}';
+        -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
+        -- it. The rows of the app are read only if jobs are missing.
+        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        IF cardinality(short) > 0 THEN
+            WITH ready AS (
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
+                RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
+            )
+            SELECT array_agg(g.job) INTO retries FROM ready g;
+        END IF;
+        taken := taken || retries;
+    END LOOP;
+    IF cardinality(sought) > 0 THEN
+        INSERT INTO carillon.cancelled AS c (app_id, message_id)
+        SELECT remove_waiting_jobs.app, r.message_id FROM unnest(rest) r
+        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
+            ON g.message_id = r.message_id
+        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
+        UNION
+        -- Some pushes may have returned meanwhile, and wait for a retry.
+        SELECT remove_waiting_jobs.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN taken;
+END
+$$;
+
+-- The rows of split_messages are locked, so jobs that return meanwhile go to scheduled.
+CREATE OR REPLACE FUNCTION carillon.waiting_job_ids(app integer, split bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
+        SELECT m.id FROM carillon.split_messages b CROSS JOIN LATERAL (
+            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
+            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+        WHERE b.app_id = waiting_job_ids.app AND b.id = ANY (split)
+        UNION ALL
+        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
+        WHERE s.app_id = waiting_job_ids.app AND s.broadcast_id = ANY (split)
+        UNION ALL
+        SELECT u.message_id FROM carillon.unfinished u
+        WHERE u.app_id = waiting_job_ids.app AND u.broadcast_id = ANY (split)
+    ) AS p
+$$;
+
+-- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
+-- check cancelled and split_messages.cancelled_at.
+CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
+    target record;
+    taken carillon.cancelled_job[];
+    jobs integer := 0;
+BEGIN
+    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR target IN
+        SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
+            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS split
+        FROM carillon.messages_of(message_ids) f
+        LEFT JOIN carillon.split_messages b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
+        PERFORM FROM carillon.split_messages b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
+        ORDER BY b.id FOR UPDATE;
+        UPDATE carillon.split_messages b SET cancelled_at = now()
+        WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
+        taken := carillon.remove_waiting_jobs(target.app_id,
+            target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
+        PERFORM carillon.record_cancelled(target.app_id, taken);
+        jobs := jobs + cardinality(taken);
+        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
+            'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
+    END LOOP;
+    RETURN jobs;
+END
+$$;
+
+-- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
+CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[message_id], app)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[id], app)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, on_behalf_of text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.act_for(on_behalf_of);
+    RETURN carillon.cancel(cancel_message.id, app => cancel_message.app);
+END
+$$;
+
+
+-- functions/messages/dashboard.sql
+-- Functions for dashboards. A page may show every app, so each function stops after a fixed number of rows.
+
+-- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
+CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
+END
+$$;
+
+-- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
+-- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
+CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+#variable_conflict use_column
+DECLARE
+    depth bigint;
+BEGIN
+    SELECT count(*) INTO depth FROM (
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
+    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
+        THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
+END
+$$;
+
+-- One more than most: counting stopped there, and the estimate was no higher.
+CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
+$$;
+
+-- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
+CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) FROM (
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+$$;
+
+-- next_due() reads along the index by time.
+CREATE OR REPLACE FUNCTION carillon.next_due(
+    app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
+    most integer DEFAULT 100, depth integer DEFAULT 5000
+) RETURNS TABLE (
+    app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
+    last_reason text, reference text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
+        s.last_reason, s.reference
+    FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
+        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
+    LEFT JOIN carillon.apps a ON a.id = s.app_id
+    WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
+    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
+$$;
+
+-- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
+-- refused in other functions.
+CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
+RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+    plan json;
+    shown CONSTANT integer := coalesce(most, 100);
+    bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
+BEGIN
+    FOR one IN
+        SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
+        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+    LOOP
+        IF one.kind = 'device' THEN
+            -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
+            SELECT CASE WHEN count(*) > bound THEN count(*) ELSE count(*) FILTER (WHERE few.kind = 'device') END INTO tokens
+            FROM (
+                SELECT t.kind FROM carillon.tokens t WHERE t.app_id = one.id
+                ORDER BY t.app_id, t.token LIMIT bound + 1) few;
+        ELSE
+            SELECT count(*) INTO tokens FROM (
+                SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
+                LIMIT bound + 1) few;
+        END IF;
+        is_estimate := tokens > bound;
+        IF is_estimate THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
+                INTO plan;
+            tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        CONTINUE WHEN tokens = 0;
+        app := one.name;
+        kind := one.kind;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
+$$;
+
+-- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
+CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
+    app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
+    message_id bigint, waiting integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name, t.token,
+        CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
+            ELSE 'updated' END,
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+    FROM (
+        SELECT n.* FROM (
+            SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
+    JOIN carillon.apps a ON a.id = t.app_id
+    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS updates FROM (
+            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+    ORDER BY t.expires_at DESC, a.name, t.token
+$$;
+
+-- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
+CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
+    state text, push_type text, topic text, token text, payload text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH target AS (SELECT a.id FROM carillon.apps a WHERE a.name = message_contents.app), kept AS (
+        (SELECT 'ready' AS state, m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t CROSS JOIN LATERAL carillon.filled_lanes(t.id) l
+        JOIN carillon.messages m ON m.app_id = l.app_id AND m.lane = l.lane AND m.id = message_contents.id LIMIT 1)
+        UNION ALL
+        (SELECT 'scheduled', s.tokens, s.payload, s.payloads, s.push_type, s.topic
+        FROM target t JOIN carillon.scheduled s ON s.app_id = t.id
+            AND (s.id = message_contents.id OR s.origin = message_contents.id) LIMIT 1)
+        UNION ALL
+        (SELECT 'in flight', j.tokens, j.payload, j.payloads, j.push_type, j.topic
+        FROM target t JOIN carillon.inflight i ON i.app_id = t.id CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE message_contents.id IN (j.id, j.origin, j.broadcast_id) LIMIT 1)
+        UNION ALL
+        (SELECT 'ready', m.tokens, m.payload, m.payloads, m.push_type, m.topic
+        FROM target t JOIN carillon.split_messages b ON b.app_id = t.id AND b.id = message_contents.id
+        JOIN carillon.messages m ON m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id LIMIT 1)
+        UNION ALL
+        (SELECT 'failed', f.tokens, f.payload, f.payloads, f.push_type, f.topic
+        FROM target t CROSS JOIN LATERAL carillon.failed_jobs(t.id, message_contents.id, 1000) p
+        JOIN carillon.failed_messages f ON f.app_id = t.id AND f.message_id = p.message_id
+        ORDER BY f.failed_at DESC LIMIT 1)
+    )
+    SELECT k.state, k.push_type, k.topic, CASE WHEN k.payloads IS NOT NULL THEN k.tokens[p.place] END,
+        coalesce(k.payloads[p.place], k.payload)::text
+    FROM (SELECT * FROM kept LIMIT 1) k,
+        generate_series(1, CASE WHEN k.payloads IS NULL THEN 1 ELSE least(cardinality(k.payloads), 3) END) AS p(place)
+$$;
+
+
+-- functions/messages/find_messages.sql
+-- Finds messages and jobs by id through indexes, without reading the whole queue: for cancel, message_status, requeue and
+-- dashboards. These functions only read.
+
+-- filled_lanes() is a loose index scan of the primary key. It goes backwards, because jobs are claimed from the head of a lane: a
+-- scan would pass all the dead entries there. Its ROWS is low, so that the planner looks the results up one by one in large tables
+-- instead of scanning a whole index.
+CREATE OR REPLACE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE filled AS (
+        (SELECT m.app_id, m.lane FROM carillon.messages m
+        WHERE m.app_id <= coalesce(of_app, 2147483647) ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1)
+        UNION ALL
+        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) < (filled.app_id, filled.lane)
+            ORDER BY m.app_id DESC, m.lane DESC, m.id DESC LIMIT 1) next
+        WHERE filled.app_id = of_app OR of_app IS NULL)
+    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
+$$;
+
+-- waiting_apps() is a loose index scan too.
+CREATE OR REPLACE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE ROWS 50 SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE later AS (
+        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM later CROSS JOIN LATERAL (
+            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
+    ), begun AS (
+        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
+            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
+    )
+    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
+        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
+    FROM carillon.apps_of_caller() AS o(mine)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
+    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
+    UNION ALL
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
+    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
+    UNION ALL
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
+$$;
+
+-- A retry or a job split off has the id of its message in origin; a job of a split message also has its broadcast. The function
+-- has no SET clause, so that the planner inlines it and knows the number of ids.
+CREATE OR REPLACE FUNCTION carillon.messages_of(ids bigint[])
+RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
+    WHERE m.app_id = l.app_id AND m.lane = l.lane
+        AND m.id = ANY (ids)
+    UNION ALL
+    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
+    UNION ALL
+    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
+    UNION ALL
+    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
+    UNION ALL
+    SELECT b.app_id, b.id, b.id FROM carillon.split_messages b WHERE b.id = ANY (ids)
+    UNION ALL
+    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
+    WHERE r.message_id = ANY (ids)
+    UNION ALL
+    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
+$$;
+
+-- has_only_failures() finds what end_unrecorded() wrote. Callers evaluate it once for each message, not for each of possibly a
+-- million failures; MATERIALIZED prevents the planner from changing that.
+CREATE OR REPLACE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
+-- find_messages() reads the queue only for a reference. It is in plpgsql, because that caches plans: PostgreSQL plans an SQL
+-- function each time it runs.
+CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF find_messages.id IS NOT NULL THEN
+        RETURN QUERY
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.message_id = find_messages.id
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    ELSE
+        RETURN QUERY
+        SELECT k.app_id, k.id FROM (
+            SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+            UNION ALL
+            SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            UNION ALL
+            SELECT b.app_id, b.id, b.reference FROM carillon.split_messages b
+            UNION ALL
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+            UNION ALL
+            SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+            UNION ALL
+            SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        ) AS k
+        WHERE k.reference = find_messages.reference
+        UNION
+        (WITH failed AS MATERIALIZED (
+            SELECT DISTINCT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+            WHERE f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+        )
+        SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+        WHERE carillon.has_only_failures(f.app_id, f.message_id));
+    END IF;
+END
+$$;
+
+-- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `most` of each,
+-- because a message may have ten thousand jobs.
+CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT failed_jobs.id
+    UNION
+    (SELECT r.message_id FROM carillon.results r
+    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT most)
+    UNION
+    (SELECT u.message_id FROM carillon.unfinished u
+    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT most)
+    UNION
+    -- Failures that are the only record of a job: see end_unrecorded().
+    SELECT few.message_id FROM (
+        SELECT f.message_id FROM carillon.failures f
+        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT most) few
+$$;
+
+-- message_jobs() covers all jobs of a split message, given the id of any job or retry.
+CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH whole AS (
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
+        FROM carillon.messages_of(ARRAY[message_jobs.id]) m
+        UNION
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_jobs.id
+        UNION
+        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_jobs.id
+        UNION
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_jobs.id
+        UNION
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_jobs.id
+    ), job AS (
+        SELECT w.app_id, w.id FROM whole w
+        UNION
+        SELECT r.app_id, r.message_id FROM whole w
+        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
+        UNION
+        SELECT u.app_id, u.message_id FROM whole w
+        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
+        UNION
+        SELECT f.app_id, f.message_id FROM whole w
+        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+    )
+    SELECT j.app_id, j.id FROM job j CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR j.app_id = ANY (o.mine)
+$$;
+
+
+-- functions/messages/message_status.sql
 -- The state of a message: one row, however many jobs it has. message_status(), which users call, adds up what has ended and what is
 -- open: ended_counts(), open_counts(), then message_state(). They only read.
 
@@ -4913,77 +5549,923 @@ END
 $$;
 
 
--- functions/open_breakers.sql
--- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
--- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
+-- functions/messages/requeue.sql
+-- Requeues failed pushes: as new messages, with the content that keep_failed_content() has kept. Users call requeue_failures().
 
--- most_are_bad() has no SET clause, so that PostgreSQL inlines it.
-CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
+-- A push that was refused for the content of its row would be refused again.
+CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
+            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable',
+            'PayloadEmpty', 'MismatchedPayloads'))
+        AND (include_delivered OR status IS DISTINCT FROM 200)
+        AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+$$;
 
--- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
--- its environment or topic is wrong, and all other pushes would fail too.
---
--- The check covers two periods: the current minute alone, so that earlier successful pushes do not dilute the failures, and the
--- current minute with the previous one, so that the start of a new minute does not hide them. If another session is changing the
--- app, the next call checks it.
-CREATE OR REPLACE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+-- kept_payloads() uses no join: without statistics on the number of tokens, it would compare every token with every other.
+CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(k.latest ORDER BY k.place) FROM (
+        SELECT b.place, first_value(b.payload) OVER (PARTITION BY b.key ORDER BY b.failed_at DESC NULLS LAST) AS latest
+        FROM (
+            SELECT lower(c.token COLLATE "C") AS key, c.place, NULL::json AS payload, NULL::timestamptz AS failed_at
+            FROM unnest(failed) WITH ORDINALITY AS c(token, place)
+            UNION ALL
+            SELECT u.token COLLATE "C", NULL, u.payload, m.failed_at
+            FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
+            WHERE m.app_id = app AND m.message_id = message
+        ) AS b
+    ) AS k WHERE k.place IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM carillon.cancelled c
+            WHERE c.app_id = was_cancelled.app AND c.message_id = was_cancelled.message)
+        OR EXISTS (
+            SELECT FROM (
+                SELECT r.broadcast_id, r.cancelled FROM carillon.results r
+                WHERE r.app_id = was_cancelled.app AND r.message_id = was_cancelled.message
+                UNION ALL
+                SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
+                WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
+            ) AS m
+            LEFT JOIN carillon.split_messages b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
+            WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
+$$;
+
+-- failed_apps() is a loose index scan.
+CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE failed AS (
+        (SELECT f.app_id FROM carillon.failures f ORDER BY f.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM failed CROSS JOIN LATERAL (
+            SELECT f.app_id FROM carillon.failures f WHERE f.app_id > failed.app_id ORDER BY f.app_id LIMIT 1) next
+    )
+    SELECT f.app_id FROM failed f
+$$;
+
+-- requeueable() filters by reason and messages, either of which may be null. If each token has its own payload, it includes only
+-- tokens whose payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every
+-- other.
+CREATE OR REPLACE FUNCTION carillon.requeueable(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS TABLE (message_id bigint, token text, partition oid, place tid)
+LANGUAGE sql STABLE AS $$
+    WITH failed AS MATERIALIZED (
+        SELECT f.message_id, f.token, f.tableoid, f.ctid, EXISTS (
+            SELECT FROM carillon.failed_messages m WHERE m.app_id = requeueable.app AND m.message_id = f.message_id
+                AND m.tokens IS NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')) AS has_content
+        FROM carillon.failures f
+        WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= requeueable.lower
+            AND f.failed_at <= requeueable.upper
+            AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
+            AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
+            AND (messages IS NULL OR f.message_id = ANY (messages))
+            AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
+    ), item AS (
+        SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
+        WHERE NOT f.has_content
+        UNION ALL
+        SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
+        FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
+        WHERE m.app_id = requeueable.app
+            AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
+            AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
+    ), matched AS (
+        SELECT i.*, bool_or(i.tableoid IS NULL) OVER (PARTITION BY i.message_id, i.key) AS is_kept FROM item i
+    )
+    SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
+    UNION ALL
+    SELECT m.message_id, m.token, m.tableoid, m.ctid FROM matched m WHERE m.is_kept AND m.tableoid IS NOT NULL
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.requeue_some(
+    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
+    include_delivered boolean
+) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    requeued bigint;
+BEGIN
+    -- One call at a time: the next one finds what is left.
+    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.place = 64 FOR UPDATE;
+    WITH again AS (
+        UPDATE carillon.failures f SET requeued_at = now()
+        FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
+            requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
+        -- Located by ctid, because failures of one message have the same values in most columns.
+        WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
+        RETURNING f.message_id, f.token
+    ), message AS (
+        SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
+    ), stored AS (
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown)
+        SELECT requeue_some.app, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
+            THEN carillon.kept_payloads(requeue_some.app, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown
+        FROM message a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.failed_messages m WHERE m.app_id = requeue_some.app AND m.message_id = a.message_id
+            ORDER BY m.failed_at DESC LIMIT 1) m
+        ORDER BY a.message_id
+    )
+    SELECT sum(a.pushes) INTO requeued FROM message a;
+    RETURN coalesce(requeued, 0);
+END
+$$;
+
+-- requeue_failures() leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues
+-- pushes that Apple accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted,
+-- because no answer was recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
+CREATE OR REPLACE FUNCTION carillon.requeue_failures(
+    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
+    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    fewest CONSTANT integer := 100;  -- fewer pushes prove nothing
+    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
+    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
+        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
+        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
+        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'UnrelatedKeyIdInToken', 'Unregistered',
+        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
+        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
+        'TopicMismatch',
+        'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
+        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType',
+        'Unqueued', 'Unreadable', 'Unrecorded'];
+    chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
+    refusal carillon.refusal;
+    horizon timestamptz;
     target record;
-    earlier integer;
-    since timestamptz;
-    tokens bigint;
-    topics bigint;
-    bad bigint;
-    pushes bigint;
-    opens boolean;
+    again bigint;
+    pushes bigint := 0;
 BEGIN
+    IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(requeue_failures.app);
+    ELSIF since <= interval '0' OR since > interval '100 years' THEN
+        refusal := carillon.refusal('since', 'an interval above 0 and at most 100 years',
+            quote_literal(since), 'Leave it out for everything.');
+    ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
+        -- A reason selects failures; it is not consent to send them twice.
+        refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
+            'These pushes may have been delivered. A device that has received one receives it again.');
+    ELSIF requeue_failures.reason <> ALL (reasons)
+        AND NOT EXISTS (SELECT FROM carillon.failures f
+            WHERE f.reason = requeue_failures.reason AND (chosen IS NULL OR f.app_id = ANY (chosen)))
+    THEN
+        refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
+            'Reasons are those of APNs, such as BadDeviceToken, or of Carillon, such as OutcomeUnknown. '
+            'SELECT DISTINCT reason FROM carillon.failures shows those of present failures.');
+    ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
+        AND everything IS NOT TRUE
+    THEN
+        refusal := (
+            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
+                format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
+                    count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
+                    count(DISTINCT a.app_id), CASE count(DISTINCT a.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
+                'Name an app, a reason, an interval or a message, or write everything => true.')
+            FROM carillon.failed_apps() AS a
+            CROSS JOIN LATERAL carillon.requeueable(a.app_id, NULL, NULL, '-infinity', 'infinity', include_unknown,
+                include_delivered) AS r
+            WHERE chosen IS NULL OR a.app_id = ANY (chosen));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    horizon := coalesce(now() - since, '-infinity');
     FOR target IN
-        SELECT a.id, a.name, a.environment, a.topic, b.closed_at, b.closed_bad, b.closed_pushes
-        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
-        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p
+        WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
+        UNION ALL
+        SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL
+        ORDER BY app_id
     LOOP
-        FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
-            since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
-                date_trunc('minute', target.closed_at));
-            SELECT sum(t.bad_tokens), sum(t.bad_topics), sum(t.sent + t.failed) INTO tokens, topics, pushes
-            FROM carillon.push_counts t WHERE t.minute >= since AND t.app_id = target.id;
-            bad := tokens + topics;
-            IF since = date_trunc('minute', target.closed_at) THEN
-                bad := bad - target.closed_bad;
-                pushes := pushes - target.closed_pushes;
-            END IF;
-            opens := pushes >= fewest AND carillon.most_are_bad(bad, pushes);
-            EXIT WHEN opens;
-        END LOOP;
-        CONTINUE WHEN opens IS NOT TRUE;
-        app_id := target.id;
-        app := target.name;
-        reason := format('%s of %s pushes within %s failed %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
-            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END,
-            CASE WHEN topics > tokens
-                THEN format('because of their topic: the credential or the device tokens probably do not belong to %s',
-                    coalesce('the topic ' || target.topic, 'that topic'))
-                ELSE format('as BadDeviceToken: the app''s tokens probably do not belong to the environment %s',
-                    target.environment) END,
-            -- As a word of a command.
-            CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
-                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
-        PERFORM set_config('carillon.source', 'worker', true);
-        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
-        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
-        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
-            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
-        RETURN NEXT;
+        CONTINUE WHEN target.app_id <> ALL (chosen);
+        again := carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
+            include_unknown, include_delivered);
+        pushes := pushes + again;
+        IF again > 0 THEN
+            PERFORM carillon.record_change('requeue', (SELECT a.name FROM carillon.apps a WHERE a.id = target.app_id),
+                jsonb_build_object('reason', requeue_failures.reason, 'pushes', again, 'since', since,
+                    'message_id', requeue_failures.message_id, 'include_unknown', nullif(include_unknown, false),
+                    'include_delivered', nullif(include_delivered, false)));
+        END IF;
     END LOOP;
+    RETURN pushes;
 END
 $$;
 
 
--- functions/order_updates.sql
+-- functions/messages/requeue_step.sql
+-- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
+
+-- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
+CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.failed_at FROM carillon.failures f
+    WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target carillon.apps;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app;
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF after IS NULL OR until IS NULL THEN
+        refusal := carillon.refusal(CASE WHEN after IS NULL THEN 'after' ELSE 'until' END, 'a time', 'null');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    RETURN target;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.count_failures(
+    app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
+    include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, depth);
+BEGIN
+    IF action = 'requeue' THEN
+        SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
+            after + interval '1 microsecond', coalesce(last, until), include_unknown, false);
+    ELSE
+        SELECT count(*) INTO pushes FROM carillon.failures f
+        WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
+            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    END IF;
+    is_all := last IS NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.requeue_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
+    on_behalf_of text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+BEGIN
+    next := carillon.failure_step_end(target.id, after, until, depth);
+    pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
+        include_unknown, false);
+    IF pushes > 0 THEN
+        PERFORM carillon.act_for(on_behalf_of);
+        PERFORM carillon.record_change('requeue', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until),
+            'include_unknown', nullif(include_unknown, false)));
+    END IF;
+END
+$$;
+
+-- Dismissed failures are kept; they are only no longer shown as needing action.
+CREATE OR REPLACE FUNCTION carillon.dismiss_step(
+    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL,
+    depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+BEGIN
+    next := carillon.failure_step_end(target.id, after, until, depth);
+    UPDATE carillon.failures f SET dismissed_at = now()
+    WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
+        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+    GET DIAGNOSTICS pushes = ROW_COUNT;
+    IF pushes > 0 THEN
+        PERFORM carillon.act_for(on_behalf_of);
+        PERFORM carillon.record_change('dismiss', target.name, jsonb_build_object('reason', reason,
+            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until)));
+    END IF;
+END
+$$;
+
+
+-- functions/messages/search.sql
+-- Searches for dashboards: what is known of a reference or a device token. They read only the newest rows of each app.
+
+-- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
+CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
+$$;
+
+-- A search that finds nothing proves nothing about these apps.
+CREATE OR REPLACE FUNCTION carillon.unsearched_apps(depth integer, with_history boolean) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name FROM carillon.apps a
+    WHERE EXISTS (
+        SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
+            SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            ORDER BY m.id DESC OFFSET (SELECT most / 3 FROM look) LIMIT 1) q)
+        OR EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR EXISTS (
+            SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
+            ORDER BY u.message_id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.failures f WHERE f.app_id = a.id
+            ORDER BY f.failed_at DESC OFFSET (SELECT most FROM look) LIMIT 1)
+        OR with_history AND EXISTS (
+            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
+    ORDER BY a.name
+$$;
+
+-- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
+-- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
+-- sort all rows of an app.
+CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.id FROM (
+        (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
+        WHERE r.reference = search_reference.reference LIMIT 1000)
+        UNION
+        (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
+        WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
+        UNION
+        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT depth) b
+        WHERE b.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
+            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) q
+        WHERE q.reference = search_reference.reference
+        UNION
+        SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
+            (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
+            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT most FROM look))
+            UNION ALL
+            (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT most FROM look))
+        ) q WHERE q.reference = search_reference.reference
+        UNION
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE j.reference = search_reference.reference
+    ) AS found (app_id, id) LEFT JOIN carillon.apps a ON a.id = found.app_id
+    ORDER BY found.id DESC, a.name LIMIT 50
+$$;
+
+-- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
+-- read, as in search_reference.
+CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
+RETURNS TABLE (
+    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
+    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
+    FROM carillon.apps a
+    CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
+    CROSS JOIN LATERAL (
+        SELECT 'registered' AS event, r.last_update AS at, NULL::bigint AS message_id, NULL::smallint AS status,
+            NULL::text AS reason, NULL::smallint AS attempt, NULL::uuid AS apns_id
+        FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
+        UNION ALL
+        SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
+        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT most FROM look)) f
+        WHERE f.token = ANY (t.texts)
+        UNION ALL
+        SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
+            unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT most FROM look)) d
+        WHERE d.token = ANY (t.texts)
+        UNION ALL
+        SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
+        FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
+            SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) m
+        WHERE m.tokens && t.texts
+        UNION ALL
+        SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT most FROM look)) s
+        WHERE s.tokens && t.texts
+        UNION ALL
+        SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
+            NULL
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+        WHERE i.app_id = a.id AND j.tokens && t.texts
+    ) found
+    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
+    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
+$$;
+
+
+-- functions/queue/end_messages.sql
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
+-- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
+-- rows of unfinished in order of id.
+
+-- ending() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
+    attempts integer, sent integer DEFAULT 0, failed integer DEFAULT 0, expired integer DEFAULT 0, cancelled integer DEFAULT 0,
+    remaining integer DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
+    apns_unique_ids jsonb DEFAULT NULL) RETURNS carillon.ending
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(message_id, reference, broadcast_id, created_at, attempts, sent, failed, expired, cancelled, remaining,
+        last_status, last_reason, apns_unique_ids)::carillon.ending
+$$;
+
+-- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
+-- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
+-- may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.message_id, end_messages.app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+            e.created_at, end_messages.worker, e.last_status, e.last_reason, e.apns_unique_ids
+        FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
+        RETURN;
+    END IF;
+    -- In order of id, so that two workers with jobs of the same messages cannot deadlock.
+    INSERT INTO carillon.unfinished AS u
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, cancelled, attempts, last_status,
+        last_reason, apns_unique_ids, created_at)
+    SELECT e.message_id, end_messages.app, pg_catalog.min(e.reference), pg_catalog.min(e.broadcast_id),
+        pg_catalog.sum(CASE WHEN e.remaining > 0 THEN e.remaining ELSE -(e.sent + e.failed + e.expired + e.cancelled) END),
+        pg_catalog.sum(e.sent), pg_catalog.sum(e.failed), pg_catalog.sum(e.expired), pg_catalog.sum(e.cancelled),
+        pg_catalog.max(e.attempts),
+        (pg_catalog.array_agg(e.last_status ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.last_reason ORDER BY e.attempts DESC) FILTER (WHERE e.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(e.apns_unique_ids) FILTER (WHERE e.apns_unique_ids IS NOT NULL))[1],
+        coalesce(pg_catalog.min(e.created_at), pg_catalog.now())
+    FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL GROUP BY e.message_id ORDER BY e.message_id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET
+        remaining = u.remaining + excluded.remaining, sent = u.sent + excluded.sent, failed = u.failed + excluded.failed,
+        expired = u.expired + excluded.expired, cancelled = u.cancelled + excluded.cancelled,
+        attempts = greatest(u.attempts, excluded.attempts),
+        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
+        last_reason = coalesce(excluded.last_reason, u.last_reason),
+        apns_unique_ids = CASE WHEN u.apns_unique_ids IS NULL THEN excluded.apns_unique_ids
+            ELSE pg_catalog.jsonb_concat(u.apns_unique_ids, coalesce(excluded.apns_unique_ids, '{}')) END;
+    WITH finished AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = end_messages.app AND u.remaining <= 0
+            AND u.message_id = ANY (ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e))
+        RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
+    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
+        f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
+    FROM finished f;
+END
+$$;
+
+-- keep_failed_content() adds one row for each message and day; jobs with a payload for each token add a row each time. It may
+-- run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.keep_failed_content(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT pg_catalog.timestamptz :=
+        pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+BEGIN
+    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+        collapse_id, topic, reference, on_unknown)
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed_content.app, j.lane, j.payload,
+        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
+    FROM pg_catalog.unnest(jobs) AS j
+    WHERE j.payloads IS NULL AND NOT EXISTS (
+        SELECT FROM carillon.failed_messages k
+        WHERE k.app_id = keep_failed_content.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
+    ON CONFLICT DO NOTHING;
+    IF EXISTS (SELECT FROM pg_catalog.unnest(jobs) AS j WHERE j.payloads IS NOT NULL) THEN
+        INSERT INTO carillon.failed_messages AS k (message_id, app_id, lane, tokens, payloads, push_type, priority,
+            expires_at, collapse_id, topic, reference, on_unknown)
+        SELECT coalesce(j.origin, j.id), keep_failed_content.app, pg_catalog.min(j.lane),
+            pg_catalog.array_agg(pg_catalog.lower(t.token COLLATE pg_catalog."C")), pg_catalog.array_agg(t.payload),
+            pg_catalog.min(j.push_type), pg_catalog.min(j.priority), pg_catalog.min(j.expires_at),
+            pg_catalog.min(j.collapse_id), pg_catalog.min(j.topic), pg_catalog.min(j.reference),
+            pg_catalog.min(j.on_unknown)
+        FROM pg_catalog.unnest(jobs) AS j, unnest(j.tokens, j.payloads) AS t(token, payload)
+        WHERE j.payloads IS NOT NULL AND t.token IS NOT NULL AND t.payload IS NOT NULL
+        GROUP BY coalesce(j.origin, j.id)
+        -- Another worker, or an earlier call in this transaction, wrote it at the same time.
+        ON CONFLICT (app_id, message_id, failed_at) DO UPDATE SET
+            tokens = pg_catalog.array_cat(k.tokens, excluded.tokens),
+            payloads = pg_catalog.array_cat(k.payloads, excluded.payloads);
+    END IF;
+END
+$$;
+
+
+-- functions/queue/fail_jobs.sql
+-- Fails jobs, and ends those whose outcome PostgreSQL refuses to record, for example because of a constraint or trigger that a user
+-- added. Such a job never blocks others. The worker calls settle_unrecorded() when settle() fails; functions that move jobs call
+-- fail_jobs() for jobs that they have already deleted from their tables.
+
+-- These errors are transient: connections (08), serialization failures and deadlocks (40), resources (53), locks and time limits
+-- (55P03, 57014, 25P03, 25P04), a server that is stopping, starting or failing over (57P, 25006), I/O (58). Every other error would
+-- recur. PostgresError.isTransient adds what concerns only a connection.
+CREATE OR REPLACE FUNCTION carillon.is_transient(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
+$$;
+
+-- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
+-- about it: the statement fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its
+-- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
+-- other words of a context depend on lc_messages.
+CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT carillon.is_transient(state)
+        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42501|42703|42883|42P01)$'
+            OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
+$$;
+
+-- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
+-- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
+CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
+    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    message CONSTANT bigint := coalesce(job.origin, job.id);
+    is_written boolean := false;
+    name text;
+    lost carillon.unfinished;
+    context text;
+BEGIN
+    PERFORM carillon.use_session_path();
+    BEGIN
+        PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
+            broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
+            failed => failed, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END)], worker);
+        is_written := true;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+            -- Otherwise the message would never end.
+            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
+                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
+                expired = u.expired + end_unrecorded.expired
+            WHERE u.app_id = app AND u.message_id = job.origin;
+            DELETE FROM carillon.unfinished u
+            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
+            IF FOUND THEN
+                RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
+                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
+                    USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
+            END IF;
+    END;
+    -- Keeps the content for requeue_failures(), if possible.
+    BEGIN
+        IF NOT is_written OR failed > 0 THEN
+            PERFORM carillon.keep_failed_content(app, ARRAY[job]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+    END;
+    FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
+        BEGIN
+            INSERT INTO carillon.failures
+                (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
+            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+                CASE WHEN NOT is_written THEN job.broadcast_id END
+            FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
+                AS t(token, status, apns_id)
+            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+            RETURN true;
+        EXCEPTION
+            WHEN OTHERS OR assert_failure THEN
+                GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+                IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                    RAISE;
+                END IF;
+        END;
+    END LOOP;
+    IF NOT is_written THEN
+        RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
+            message, sent, failed, expired;
+    END IF;
+    RETURN is_written;
+END
+$$;
+
+-- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
+CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    job bigint, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    held carillon.job[];
+    refused carillon.job;
+BEGIN
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
+    END IF;
+    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
+    IF cardinality(held) > 1 THEN
+        UPDATE carillon.inflight f
+        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
+            settle_unrecorded.worker)
+        THEN 'written' ELSE 'unwritten' END;
+END
+$$;
+
+-- If PostgreSQL refuses to record a job, end_unrecorded() records what it can.
+CREATE OR REPLACE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    -- For any other reason, the job fails before the attempt that it was waiting for.
+    unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
+    tokens text[];
+    context text;
+BEGIN
+    PERFORM carillon.use_session_path();
+    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+    SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
+    FROM pg_catalog.unnest(jobs) AS j, LATERAL (
+        SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
+        FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
+    PERFORM carillon.keep_failed_content(app, jobs);
+    PERFORM carillon.end_messages(app, ARRAY(
+        SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
+            broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
+            failed => carillon.count_tokens(j.tokens), remaining => CASE WHEN j.origin IS NOT NULL THEN 0 END)
+        FROM pg_catalog.unnest(jobs) AS j));
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+            RAISE;
+        END IF;
+        IF half > 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs[:half], why);
+            PERFORM carillon.fail_jobs(app, jobs[half + 1:], why);
+        ELSE
+            tokens := ARRAY(
+                SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
+            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
+                array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
+        END IF;
+END
+$$;
+
+-- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
+-- never be sent.
+CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    whole carillon.job;
+    context text;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard_unreadable.app AND m.lane = in_lane AND m.id = message
+    RETURNING (carillon.job(id => m.id, lane => m.lane, tokens => '{""}', payload => '{}',
+        reference => m.reference, attempt => m.attempt, lost_claims => m.lost_claims,
+        origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at)).* INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.use_session_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard_unreadable.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.end_messages(discard_unreadable.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
+            reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
+            attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
+    RETURN true;
+END
+$$;
+
+
+-- functions/queue/find_cancelled.sql
+-- Finds the jobs that were cancelled while they were in flight or scheduled. A function that returns jobs to the queue first calls
+-- find_cancelled(): settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim stays in flight.
+--
+-- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
+
+-- lock_unfinished() locks in order of id, and never waits.
+CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH known AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+    ), locked AS MATERIALIZED (
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+        ORDER BY u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
+    WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
+$$;
+
+-- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
+-- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
+-- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
+-- promote() then looks for cancels that were still running.
+--
+-- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
+-- `touched`. With `waits` false it does not wait, and returns cancelled messages whose rows are locked as `busy`. Runs as its
+-- owner: a row lock requires the UPDATE privilege, which workers lack.
+CREATE OR REPLACE FUNCTION carillon.find_cancelled(
+    app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted bigint[];  -- split messages
+    known bigint[];  -- those whose rows no cancel has locked
+    over bigint[];  -- those that were cancelled
+    held bigint[] := '{}';  -- those whose rows a cancel has locked
+    alone bigint[] := messages;  -- messages of one job
+BEGIN
+    cancelled := '{}';
+    unsure := '{}';
+    busy := '{}';
+    IF array_remove(broadcasts, NULL) <> '{}' THEN
+        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
+        WITH locked AS MATERIALIZED (
+            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
+            JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            held := ARRAY(
+                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
+                WHERE b.id <> ALL (known));
+        END IF;
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
+        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
+    END IF;
+    IF requeues AND cardinality(alone) > 0 THEN
+        BEGIN
+            -- Succeeds if no cancel is running, and is then enough.
+            LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                unsure := unsure || carillon.hold_off_cancels(app, alone);
+        END;
+    END IF;
+    -- Read last, so that it includes every cancel that has committed.
+    IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
+        cancelled := cancelled || ARRAY(
+            SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
+            JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
+    END IF;
+    IF cardinality(cancelled) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(app, cancelled);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := cancelled;
+        END;
+    ELSIF cardinality(cancelled) > 0 THEN
+        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(cancelled || touched) AS t(id)) AS k
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
+    END IF;
+END
+$$;
+
+
+-- functions/queue/job.sql
+-- The type carillon.job: a row of a queue, or of a claim. Functions that move jobs make and change them with these, by the names of
+-- fields.
+
+-- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
+-- clause, so that PostgreSQL inlines them.
+CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
+    push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
+    attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
+    created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
+    unanswered smallint DEFAULT 0) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+        attempt, lost_claims, unanswered, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload,
+        payloads => ready.payloads, push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
+        collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
+        attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
+        created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason,
+        unanswered => ready.unanswered)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
+        payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
+        expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
+        reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
+        lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
+        created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason,
+        unanswered => waiting.unanswered)
+$$;
+
+-- In changed_job(), a new reason replaces the status as well.
+CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
+    payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
+        payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
+        priority => job.priority, expires_at => job.expires_at, collapse_id => job.collapse_id, topic => job.topic,
+        reference => job.reference, on_unknown => job.on_unknown, attempt => coalesce(attempt, job.attempt),
+        lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
+        broadcast_id => job.broadcast_id, created_at => job.created_at,
+        last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
+        last_reason => coalesce(last_reason, job.last_reason), unanswered => coalesce(unanswered, job.unanswered, 0::smallint))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.narrowed_job(job carillon.job, chosen text[]) RETURNS carillon.job
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    job.payloads := carillon.payloads_of(job, chosen);
+    job.tokens := chosen;
+    RETURN job;
+END
+$$;
+
+-- If the job contains a token twice, in upper and lower case, the first one counts, as it does when a claim is read.
+CREATE OR REPLACE FUNCTION carillon.payloads_of(job carillon.job, chosen text[]) RETURNS json[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN job.payloads IS NOT NULL THEN ARRAY(
+        SELECT p.payload FROM unnest(chosen) WITH ORDINALITY AS c(token, place) LEFT JOIN (
+            SELECT DISTINCT ON (1) lower(coalesce(u.token, '') COLLATE "C") AS token, u.payload
+            FROM unnest(job.tokens, job.payloads) WITH ORDINALITY AS u(token, payload, place) ORDER BY 1, u.place
+        ) AS p ON p.token = lower(coalesce(c.token, '') COLLATE "C")
+        ORDER BY c.place) END;
+END
+$$;
+
+-- count_tokens() takes upper and lower case for the same token; null counts as the empty token.
+CREATE OR REPLACE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
+    FROM pg_catalog.unnest(tokens) AS t(token)
+$$;
+
+
+-- functions/queue/order_updates.sql
 -- The order of the updates of a Live Activity or a channel: no device shows an older one after a newer one.
 --
 -- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
@@ -5118,7 +6600,7 @@ END
 $$;
 
 
--- functions/pace_devices.sql
+-- functions/queue/pace_devices.sql
 -- Paces the background pushes of apps with max_per_device. Each push has one slot: the time at which it was or will be sent. So no
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
@@ -5272,276 +6754,7 @@ END
 $$;
 
 
--- functions/partitions.sql
--- The daily partitions of results, failures and failed_messages. Maintenance creates and drops them every hour; rights.sql creates
--- the first ones. Rows of a day without a partition go to the default partition.
-
--- partitions() returns no bounds for the default partition.
-CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
-RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
-    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
-            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
-        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
-    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
-    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
-$$;
-
--- The table that make_partition_table() makes gets the constraints, indexes and columns that users have added to the parent.
--- Attaching it later takes a weaker lock on the parent than CREATE TABLE … PARTITION OF. Rows rarely change and the table is
--- dropped whole, so inserts need not start a vacuum.
-CREATE OR REPLACE FUNCTION carillon.make_partition_table(parent text, child text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
-        || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
-    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
-        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
-    END IF;
-END
-$$;
-
--- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
--- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
--- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
--- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
--- day that ends at least two hours from now.
---
--- The ACCESS EXCLUSIVE locks never block others for long: the first request waits for at most lock_timeout, a second one does not
--- wait at all, and nothing waits while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default
--- partition.
-CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
-SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
-DECLARE
-    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
-    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
-    spare CONSTANT text := parent || '_default';
-    days date[] := ARRAY(
-        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
-        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
-        ORDER BY d.day);
-    is_used boolean := false;
-    lower_bound timestamptz;
-    upper_bound timestamptz;
-    holds text;  -- the condition for rows within the bounds
-    proof text;  -- the name of the CHECK
-    old_proof text;
-    is_proven boolean;
-    child text;
-    columns text;
-    day date;
-BEGIN
-    changed := 0;
-    more := false;
-    IF days[1] = now()::date THEN
-        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
-    END IF;
-    IF is_used THEN
-        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
-            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
-        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
-        holds := format('%I < %L', time_column, upper_bound)
-            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
-        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
-    END IF;
-    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
-    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
-    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
-        -- Left behind by a worker that died.
-        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
-        is_proven := NULL;
-    END IF;
-
-    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
-        IF is_proven IS NULL THEN
-            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
-            more := true;
-            RETURN;
-        END IF;
-        BEGIN
-            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
-            more := true;
-            RETURN;
-        EXCEPTION
-            WHEN check_violation THEN
-                NULL;  -- there are rows of other days, which are moved below
-        END;
-    END IF;
-
-    FOREACH day IN ARRAY days LOOP
-        CONTINUE WHEN day < upper_bound;
-        PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
-    END LOOP;
-    IF is_used THEN
-        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
-        PERFORM carillon.make_partition_table(parent, parent || '_next');
-        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
-        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
-        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
-        IF is_proven IS NOT TRUE THEN
-            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
-            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-                AND a.attgenerated = '';
-            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
-                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
-        END IF;
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
-            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
-        IF is_proven IS NOT NULL THEN
-            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
-        END IF;
-        changed := 1;
-    END IF;
-    FOREACH day IN ARRAY days LOOP
-        CONTINUE WHEN day < upper_bound;
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
-            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
-        changed := changed + 1;
-    END LOOP;
-END
-$$;
-
--- drop_partition() returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a
--- later call. For its locks see make_partitions().
-CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
-DECLARE
-    child text;
-    fault text;
-BEGIN
-    FOR child IN
-        SELECT p.name FROM carillon.partitions(parent) p
-        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
-    LOOP
-        BEGIN
-            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
-            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
-            EXECUTE format('DROP TABLE carillon.%I', child);
-            changed := 1;
-            more := true;
-            RETURN;
-        EXCEPTION
-            WHEN lock_not_available THEN
-                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
-            WHEN OTHERS THEN
-                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
-        END;
-    END LOOP;
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
-    END IF;
-    changed := 0;
-    more := false;
-END
-$$;
-
-
--- functions/place.sql
--- Where an installation lives. A copy of a database, such as a restored backup, has the jobs of the original too, and must not send
--- them again. So workers, feedback passes and enqueueing over HTTP first check that this database is the one that the installation
--- has recorded; `carillon adopt` records the present one.
---
--- A standby has the system identifier of its primary, so it can send after its promotion. A clone of a disk has it too: it can be
--- told from the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs
--- must have in the setting carillon.installation.
-
-CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
-    BEGIN
-        SELECT s.system_identifier INTO system_identifier FROM pg_control_system() AS s;
-    EXCEPTION WHEN insufficient_privilege THEN
-        system_identifier := 0;  -- some servers do not reveal it; the OID of the database remains
-    END;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    here CONSTANT record := carillon.place();
-    home carillon.installation;
-    name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
-BEGIN
-    SELECT i.* INTO home FROM carillon.installation i;
-    RETURN CASE
-        WHEN (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid) THEN format(
-            'this database is a copy: its pushes belong to the database %s of cluster %s, and this is database %s of cluster %s',
-            home.database_oid, home.system_identifier, here.database_oid, here.system_identifier)
-        WHEN home.name IS DISTINCT FROM name THEN format(
-            'this installation is %s, and carillon.installation is %s in the options of this connection',
-            coalesce('named ' || quote_literal(home.name), 'not named'), coalesce(quote_literal(name), 'not set'))
-    END;
-END
-$$;
-
--- A worker asks with each heartbeat. If the log that is safe on disk has become shorter, the database went back to an older state,
--- as after restoring a backup.
-CREATE OR REPLACE FUNCTION carillon.place_now(OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    fault := carillon.place_fault();
-    cluster := (carillon.place()).system_identifier;
-    BEGIN
-        flushed := pg_current_wal_flush_lsn() - '0/0'::pg_lsn;
-        timeline := ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer;
-    EXCEPTION WHEN OTHERS THEN
-        timeline := NULL;  -- some managed servers do not say
-    END;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    fault CONSTANT text := carillon.place_fault();
-BEGIN
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'To send pushes from here, run: carillon adopt';
-    END IF;
-END
-$$;
-
--- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
--- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
-CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    here CONSTANT record := carillon.place();
-    home carillon.installation;
-    is_copy boolean;
-    expired bigint := 0;
-    changed bigint;
-BEGIN
-    SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
-    is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
-    IF is_copy OR expire_before IS NOT NULL THEN
-        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
-        PERFORM carillon.take_over(0);
-    END IF;
-    UPDATE carillon.messages m SET expires_at = now()
-    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
-    GET DIAGNOSTICS expired = ROW_COUNT;
-    UPDATE carillon.scheduled s SET expires_at = now()
-    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    expired := expired + changed;
-    UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
-        name = nullif(coalesce(adopt.name, home.name), '');
-    PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
-        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
-    RETURN expired;
-END
-$$;
-
-
--- functions/promote.sql
+-- functions/queue/promote.sql
 -- Moves jobs that are due from scheduled to messages. Workers call promote() when they look for jobs. It locks rows of scheduled
 -- and skips those that are locked; for everything else it waits at most 10 ms.
 
@@ -5678,166 +6891,868 @@ END
 $$;
 
 
--- functions/provider_token.sql
--- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
--- it needs one for a signing key.
+-- functions/queue/release.sql
+-- Releases claims from which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
+-- longer send, because it is stopping or the app was paused, and for stray claims. It locks app by app, as find_cancelled() and
+-- return_uncancelled() do.
 
--- A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty minutes or before
--- rests_until. A token from the future was minted before the clock was set back.
-CREATE OR REPLACE FUNCTION carillon.seconds_to_renewal(known carillon.provider_tokens, refused_at bigint) RETURNS bigint
+-- An id alone does not name a claim, because a crash of PostgreSQL may undo a claim and give its id to another: the caller chooses
+-- the ids by the times of the claims, in the same statement.
+CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Seconds.
-    usual_life CONSTANT integer := 3000;
-    refused_life CONSTANT integer := 1200;
-    clock_error CONSTANT integer := 60;
-    clock CONSTANT bigint := floor(extract(epoch FROM clock_timestamp()));
-    made_at CONSTANT bigint := floor(extract(epoch FROM known.issued_at));
-    age CONSTANT bigint := clock - made_at;
-    rest CONSTANT bigint := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+    target record;
+    checked record;
+    claim record;
+    released bigint := 0;
 BEGIN
-    IF known.jwt IS NULL OR NOT (rest > 0
-        OR age >= -clock_error AND age < CASE WHEN made_at = refused_at THEN refused_life ELSE usual_life END)
-    THEN
-        RETURN 0;
-    END IF;
-    RETURN greatest(usual_life - age, rest, 1);
+    FOR target IN
+        SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
+        WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
+    LOOP
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+        ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        FOR claim IN
+            DELETE FROM carillon.inflight f
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+            RETURNING f.jobs
+        LOOP
+            released := released + carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
+    RETURN released;
 END
 $$;
 
--- If provider_token() returns null, the caller must mint a token with the time in `clock`, copy it into provider_token_input, and
--- call again. If another worker was faster, its token is returned.
+
+-- functions/queue/return_jobs.sql
+-- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers. The caller has deleted the jobs from
+-- their tables, and knows from find_cancelled() which were cancelled meanwhile: once for each app, so that rows of unfinished are
+-- locked in one pass, in order of id.
+
+-- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
+-- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
+CREATE OR REPLACE FUNCTION carillon.unused_job_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
+    leap bigint := greatest(cardinality(jobs), 16);
+    ids bigint[];
+BEGIN
+    LOOP
+        ids := ARRAY(SELECT nextval('carillon.messages_id_seq') FROM generate_series(1, cardinality(jobs)));
+        IF NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = ANY (lanes) AND m.id = ANY (ids))
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = ANY (ids))
+        THEN
+            RETURN ids;
+        END IF;
+        PERFORM count(nextval('carillon.messages_id_seq')) FROM generate_series(1, leap);
+        leap := leap * 2;
+    END LOOP;
+END
+$$;
+
+-- renumber_jobs() keeps results and apns-ids those of the message.
+CREATE OR REPLACE FUNCTION carillon.renumber_jobs(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+    SELECT j.id, renumber_jobs.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
+        coalesce(j.created_at, now())
+    FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    RETURN ARRAY(
+        SELECT carillon.changed_job(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
+        FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
+        JOIN unnest(carillon.unused_job_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
+END
+$$;
+
+-- The jobs passed to insert_jobs() have distinct ids. A job that PostgreSQL refuses fails, so that it does not block the others. An
+-- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
+CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    inserted bigint[] := '{}';
+    refused carillon.job[];
+    context text;
+BEGIN
+    BEGIN
+        -- use_session_path(), the second form.
+        PERFORM set_config('search_path', NULL, true);
+        IF waits IS NULL THEN
+            WITH put AS (
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
+                    last_status, last_reason, unanswered)
+                SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint)
+                FROM pg_catalog.unnest(jobs) AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
+        ELSE
+            WITH put AS (
+                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
+                    last_status, last_reason, unanswered, run_at)
+                SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
+                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint),
+                    pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
+        END IF;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+            IF half = 0 THEN
+                PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+                RETURN ARRAY[jobs[1].id];
+            END IF;
+            -- One of the jobs is at fault; halving the list finds it.
+            RETURN carillon.insert_jobs(app, jobs[:half], waits[:half], is_new)
+                || carillon.insert_jobs(app, jobs[half + 1:], waits[half + 1:], is_new);
+    END;
+    IF is_new AND cardinality(inserted) < cardinality(jobs) THEN
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (inserted) AND CASE WHEN waits IS NULL
+            THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
+            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
+        IF cardinality(refused) > 0 THEN
+            PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
+            inserted := inserted || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+        END IF;
+    END IF;
+    RETURN inserted;
+END
+$$;
+
+-- The jobs passed to return_jobs() have distinct ids. A job whose id is in use gets a new one. It pins no search_path, because that
+-- would slow each call: its names have schemas, as after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    is_new boolean := false;
+    inserted bigint[];
+BEGIN
+    LOOP
+        inserted := carillon.insert_jobs(app, jobs, waits, is_new);
+        EXIT WHEN pg_catalog.cardinality(inserted) >= pg_catalog.cardinality(jobs);
+        IF waits IS NOT NULL THEN
+            SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
+            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
+        END IF;
+        jobs := carillon.renumber_jobs(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
+        is_new := true;
+    END LOOP;
+END
+$$;
+
+-- Results count superseded pushes as cancelled too. If PostgreSQL refuses to record the jobs of end_as_cancelled(), they fail.
+CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
+    context text;
+BEGIN
+    PERFORM carillon.use_session_path();
+    PERFORM carillon.record_cancelled(app, cancelled);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+            RAISE;
+        END IF;
+        PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
+END
+$$;
+
+-- The jobs passed to return_uncancelled() have distinct ids.
+CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    restored CONSTANT bigint := cardinality(jobs);
+    ended carillon.job[];
+    aside carillon.job[];
+BEGIN
+    IF cardinality(cancelled) > 0 THEN
+        ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
+    END IF;
+    IF cardinality(ended) > 0 THEN
+        PERFORM carillon.end_as_cancelled(app, ended);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
+    END IF;
+    IF cardinality(unsure) > 0 THEN
+        -- promote() checks them again in a second.
+        aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
+        PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
+    END IF;
+    PERFORM carillon.return_jobs(app, jobs);
+    RETURN restored;
+END
+$$;
+
+
+-- functions/queue/settle.sql
+-- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
+-- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- nothing.
+
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
+-- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
+CREATE OR REPLACE FUNCTION carillon.why_unsettled(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
+) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
+        OR EXISTS (
+            SELECT FROM carillon.inflight f
+            WHERE f.app_id = why_unsettled.app AND f.id = claim AND f.worker_id = why_unsettled.worker
+                AND f.claimed_at = claimed AND f.settlements > settlement_number)
+        THEN 'before' ELSE 'lost' END
+$$;
+
+-- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
+CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
+    held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
+    OUT status smallint[], OUT reason text[]
+)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
+        array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
+    FROM unnest(messages, expired, given_status, given_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
+    LEFT JOIN (
+        SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
+        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
+    ) AS k ON k.id = m.id AND m.expired > 0
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(i.ids ORDER BY m.place), '{}') FROM unnest(messages) WITH ORDINALITY AS m(id, place)
+    LEFT JOIN (
+        SELECT u.message, jsonb_object_agg(u.token, u.id) AS ids FROM unnest(identified, tokens, unique_ids_of.ids)
+            AS u(message, token, id)
+        GROUP BY u.message
+    ) AS i ON i.message = m.id
+$$;
+
+-- endings() has no SET clause, so that PostgreSQL inlines it: no composite value is made unless the caller wants one. The defaults
+-- are those of empty columns.
+CREATE OR REPLACE FUNCTION carillon.endings(
+    messages bigint[], remaining integer[], reference text[], broadcast bigint[], created timestamptz[], sent integer[],
+    failed integer[], expired integer[], attempts smallint[], status smallint[], reason text[], unique_ids jsonb[]
+) RETURNS SETOF carillon.ending
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT e.message_id, e.reference, e.broadcast_id, e.created_at, coalesce(e.attempts, 1)::integer, coalesce(e.sent, 1),
+        coalesce(e.failed, 0), coalesce(e.expired, 0), 0, e.remaining, e.status, e.reason, e.unique_ids
+    FROM unnest(messages, remaining, reference, broadcast, created, sent, failed, expired, attempts, status, reason, unique_ids)
+        AS e(message_id, remaining, reference, broadcast_id, created_at, sent, failed, expired, attempts, status, reason,
+            unique_ids)
+$$;
+
+-- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
+-- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
+-- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
+-- undo a claim and give its id to another.
 --
--- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one. `refused_at`
--- is when the token that APNs refused was minted.
-CREATE OR REPLACE FUNCTION carillon.provider_token(
-    credential integer, since timestamptz, refused_at bigint,
-    OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
+-- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
+-- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
+-- version still call.
+CREATE OR REPLACE FUNCTION carillon.settle(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
+    -- is the number of pushes that unfinished does not count yet.
+    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
+    ended_sent integer[],  -- if empty, 1 each
+    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
+    ended_attempts smallint[],  -- if empty, 1 each
+    ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
+    -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
+    -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
+    -- id.
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
+    going_back_after integer[],  -- milliseconds; null means at once
+    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
+    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
+    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
+    -- unfinished.
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
+    unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
+    -- The apns-unique-ids of tokens that were sent, if the app keeps them.
+    identified bigint[], identified_token text[], identified_unique_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    -- Whether messages are counted in unfinished.
+    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    has_staying CONSTANT boolean := cardinality(staying) > 0;
+    -- Pushes to dead tokens are not requeued, so their content need not be kept.
+    dead_status CONSTANT smallint := 410;
+    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
+    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
+    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
+    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
+    held carillon.job[];
+    checked record;
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    cancelled carillon.cancelled_job[];
+    requeueable carillon.job[];
+    ended_unique_ids jsonb[] := '{}';
+BEGIN
+    IF has_staying THEN
+        SELECT f.jobs INTO held FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number FOR UPDATE;
+        UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
+            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
+                payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
+            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
+            JOIN unnest(held) AS j ON j.id = k.id
+            LEFT JOIN (
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
+                GROUP BY u.place) AS t ON t.place = k.place
+            ORDER BY k.place)
+        WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+            AND f.settlements = settlement_number
+        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
+    END IF;
+    IF NOT FOUND THEN
+        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
+    END IF;
+    IF cardinality(unanswered) > 0 THEN
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
+        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
+    END IF;
+    IF has_going_back THEN
+        SELECT o.* INTO checked FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
+            requeues => cardinality(going_back_after) < cardinality(going_back)
+                OR array_position(going_back_after, NULL) IS NOT NULL
+        ) AS o;
+    END IF;
+    IF has_expired THEN
+        SELECT l.status, l.reason INTO ended_status, ended_reason
+        FROM carillon.outcomes_before_expiry(held, ended, ended_expired, ended_status, ended_reason) AS l;
+    END IF;
+    IF cardinality(identified) > 0 THEN
+        ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
+    END IF;
+    IF has_requeueable THEN
+        requeueable := ARRAY(
+            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
+            FROM (
+                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+            ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
+    END IF;
+    IF has_going_back THEN
+        WITH tokens AS (
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
+            GROUP BY t.place
+        ), job AS (
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
+                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
+                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
+                attempt => a.attempt, lost_claims => 0::smallint,
+                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
+                last_status => a.status, last_reason => a.reason,
+                unanswered => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (settle.unanswered)
+                    THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS made
+            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                    going_back_reason) WITH ORDINALITY
+                AS a(id, whole, attempt, after, status, reason, place)
+            JOIN unnest(held) AS j ON j.id = a.id
+            LEFT JOIN tokens t ON t.place = a.place
+        )
+        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
+            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
+        INTO at_once, later, waits, cancelled FROM job j;
+    END IF;
+
+    -- use_session_path(), the second form.
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+    IF has_ended THEN
+        -- What end_messages() does for whole messages, without a composite value for each.
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
+            last_status, last_reason, apns_unique_ids)
+        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
+            e.last_status, e.last_reason, e.apns_unique_ids
+        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+        WHERE e.remaining IS NULL;
+    END IF;
+    IF has_counted THEN
+        PERFORM carillon.end_messages(app, ARRAY(
+            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
+                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+            WHERE e.remaining IS NOT NULL), worker);
+    END IF;
+    IF has_failed THEN
+        INSERT INTO carillon.failures
+            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
+        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
+        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+                failed_apns_id, failed_attempt, failed_unique_id)
+            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
+    END IF;
+    IF has_requeueable THEN
+        PERFORM carillon.keep_failed_content(app, requeueable);
+    END IF;
+    IF has_dead OR has_bad_tokens THEN
+        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
+        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
+        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF has_bad_channels THEN
+        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+    END IF;
+    IF has_going_back THEN
+        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
+        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+    END IF;
+    RETURN 'written';
+END
+$$;
+
+
+-- functions/queue/split.sql
+-- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
+-- return_lost_jobs() calls split_job() for jobs that enter quarantine.
+
+-- Workers and split() keep no larger payload, because every gateway refuses it. PostgreSQL inlines the function.
+CREATE OR REPLACE FUNCTION carillon.most_payload_bytes() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 8192 $$;
+
+CREATE OR REPLACE FUNCTION carillon.oversized_payload() RETURNS json
+LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.most_payload_bytes())) $$;
+
+-- The planner inlines this function, so every name is schema-qualified.
+CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
+        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
+            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
+        ELSE token END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    list text[];
+    bodies json[];  -- a payload for each token, where the job has that
+    -- If the number of payloads differs from that of tokens, no job gets any: each is then refused, as the whole would be.
+    is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
+    unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
+    pieces integer;
+    wanted integer;
+    context text;
+BEGIN
+    SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
+    INTO list, bodies FROM (
+        -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
+        SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
+        FROM (
+            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE
+                WHEN octet_length(w.payload::text) > carillon.most_payload_bytes() THEN carillon.oversized_payload()
+                ELSE w.payload END AS payload
+            FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
+                WITH ORDINALITY AS w(token, payload, place)
+        ) AS u
+        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
+    ) AS t;
+    IF whole.origin IS NULL THEN
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
+        VALUES (whole.id, split_job.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
+            coalesce(whole.created_at, now()))
+        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
+        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
+        WHERE u.app_id = split_job.app AND u.message_id = whole.origin;
+    END IF;
+    wanted := (cardinality(list) + size - 1) / size;
+    BEGIN
+        PERFORM carillon.use_session_path();
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason, unanswered)
+        SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
+            CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
+            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+            whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unanswered, 0::smallint)
+        FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+        IF pieces < wanted THEN
+            RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+            -- Some jobs may be stored one by one; the others fail.
+            pieces := carillon.return_uncancelled(app, ARRAY(
+                SELECT carillon.changed_job(whole, id => nextval('carillon.messages_id_seq'),
+                    tokens => array_agg(t.token ORDER BY t.place),
+                    payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
+                    origin => coalesce(whole.origin, whole.id))
+                FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
+                GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+    END;
+    RETURN pieces;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    checked record;
+    whole carillon.job;
+BEGIN
+    -- Before the row is locked, because a cancel locks it or waits for it.
+    SELECT o.* INTO checked FROM carillon.messages m,
+        carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
+    IF cardinality(checked.unsure) > 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
+    RETURNING (carillon.ready_job(m)).* INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN 0;
+    ELSIF cardinality(checked.cancelled) > 0 THEN
+        PERFORM carillon.end_as_cancelled(app, ARRAY[whole]);
+        RETURN 0;
+    ELSIF octet_length(whole.payload::text) > coalesce(
+        (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
+    THEN
+        -- Each job would hold a copy and then fail.
+        whole.payload := carillon.oversized_payload();
+        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
+        RETURN 0;
+    END IF;
+    IF cardinality(whole.tokens) = 0 THEN
+        -- The job is large because of its payloads, and has no tokens. A claim ends a message without tokens.
+        whole.payloads := NULL;
+        PERFORM carillon.return_jobs(app, ARRAY[whole]);
+        RETURN 1;
+    END IF;
+    RETURN carillon.split_job(app, whole, size);
+END
+$$;
+
+
+-- functions/queue/take_over.sql
+-- Take-over of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
+-- lock: locked rows are left to the next call. The claim statement of the worker reads the limits of quarantine.
+
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
+
+-- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
+-- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
+CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
+
+-- `together` is the number of quarantined pushes in flight, including this job's. lost_claims_after_death() raises the count far
+-- enough that the next size is at most half of `together`.
+CREATE OR REPLACE FUNCTION carillon.lost_claims_after_death(lost_claims smallint, together bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(32767, CASE
+        WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
+        WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
+        ELSE greatest(lost_claims + 1, (
+            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
+            WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
+    END)::smallint
+$$;
+
+-- In return_lost_jobs(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
+--
+-- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
+-- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
+-- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
+CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    quarantine CONSTANT smallint := carillon.quarantine_from();
+    poison CONSTANT smallint := 13;
+    -- Pushes that enter quarantine now, and pushes that were in it before.
+    fresh bigint;
+    quarantined bigint;
+    recovered CONSTANT bigint := cardinality(jobs);
+    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
+BEGIN
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
+    END IF;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
+    INTO fresh, quarantined FROM unnest(jobs) AS j;
+    jobs := ARRAY(
+        SELECT carillon.changed_job(j, lost_claims => carillon.lost_claims_after_death(j.lost_claims,
+            CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
+        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < poison OR cardinality(j.tokens) <> 1);
+    END IF;
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= quarantine AND cardinality(j.tokens) > 1
+        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < quarantine OR cardinality(j.tokens) <= 1
+            OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
+    END IF;
+    -- An app may have several jobs with the same id: they are stored one after the other.
+    PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
+        SELECT array_agg(n.job) AS jobs
+        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
+        GROUP BY n.place ORDER BY n.place) AS t;
+    RETURN recovered;
+END
+$$;
+
+-- gone_workers() is a loose index scan from worker to worker.
+CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;
+
+-- A worker is dead if its heartbeat count still equals `beat` after the caller's monotonic clock has measured a lease. Its jobs
+-- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
+-- deleted.
+--
+-- take_over() never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that
+-- contains a message whose row of unfinished is locked is left to the next call.
+CREATE OR REPLACE FUNCTION carillon.take_over(
+    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    known carillon.provider_tokens;
+    gone bigint[];
+    target integer;
+    lost bigint[];
+    messages bigint[];
+    broadcasts bigint[];
+    busy bigint[];
+    checked record;
+    held record;
 BEGIN
-    clock := floor(extract(epoch FROM clock_timestamp()));
-    SELECT p.* INTO known FROM carillon.provider_tokens p JOIN carillon.certificates c ON c.id = p.certificate_id
-    WHERE c.id = credential AND c.updated_at = since;
-    renews_in := carillon.seconds_to_renewal(known, refused_at);
-    IF renews_in > 0 THEN
-        token := known.jwt;
-        made_at := floor(extract(epoch FROM known.issued_at));
+    workers := 0;
+    claims := 0;
+    jobs := 0;
+    IF beat IS NOT NULL THEN
+        -- Waiting for a lock on the table would block heartbeats.
+        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
+        -- The beat is checked again under the row lock, in case a heartbeat came first.
+        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
+            FOR UPDATE SKIP LOCKED));
+        GET DIAGNOSTICS workers = ROW_COUNT;
+        IF workers > 0 THEN
+            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
+                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
+        END IF;
     END IF;
+    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
+    FOR target IN SELECT DISTINCT f.app_id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.app_id LOOP
+        lost := ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.app_id = target AND f.worker_id = ANY (gone)
+            ORDER BY f.id FOR UPDATE SKIP LOCKED);
+        CONTINUE WHEN cardinality(lost) = 0;
+        messages := ARRAY(
+            SELECT DISTINCT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost));
+        busy := carillon.lock_unfinished(target, messages);
+        IF cardinality(busy) > 0 THEN
+            lost := ARRAY(
+                SELECT f.id FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
+                    SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
+        END IF;
+        SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j
+        WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost);
+        SELECT o.* INTO checked FROM carillon.find_cancelled(target, messages, broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
+        claims := claims + cardinality(lost);
+        -- All jobs of a worker together, up to the size of an array.
+        FOR held IN
+            WITH taken AS (
+                DELETE FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+                RETURNING f.id, f.worker_id, f.jobs
+            ), sized AS (
+                SELECT t.worker_id, t.jobs,
+                    sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id ORDER BY t.id) / 16777216 AS heap
+                FROM taken t
+            )
+            SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
+        LOOP
+            jobs := jobs + carillon.return_lost_jobs(target, held.jobs, checked.cancelled, checked.unsure);
+        END LOOP;
+    END LOOP;
 END
 $$;
 
 
--- functions/push_types.sql
--- What Apple requires of each push type. The functions that check arguments and the worker's split() call rules_of().
+-- functions/queue/take_rate_turn.sql
+-- The turns of apps with a max_rate. A worker calls take_rate_turn() before it sends pushes of such an app. The lock on the row of
+-- rates makes workers take turns one after the other.
 
--- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The last row is for pushes
--- to channels: they are separate requests, with the push type liveactivity.
-CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 12 AS $$
-    VALUES
-        ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false),
-        ('background', '', '{5}', 5, 4096, 64, true, false, false),
-        ('complication', '.complication', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('controls', '.push-type.controls', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('fileprovider', '.pushkit.fileprovider', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('liveactivity', '.push-type.liveactivity', '{10,5}', NULL, 4096, 64, false, false, false),
-        ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true),
-        ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false),
-        ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false),
-        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false)
-$$;
-
--- An expression instead of a query: enqueue evaluates it each time, and a query would cost more than all other checks together.
--- Null if there is no such push type.
-DO $$
-BEGIN
-    EXECUTE (SELECT format(
-        'CREATE OR REPLACE FUNCTION carillon.rules_of(push_type text) RETURNS carillon.push_rules LANGUAGE sql IMMUTABLE '
-            'PARALLEL SAFE AS %L',
-        'SELECT CASE push_type ' || string_agg(format('WHEN %L THEN %L::carillon.push_rules', p.push_type, p), ' ') || ' END')
-    FROM carillon.push_types() AS p);
-END
-$$;
-
--- topics_of() alone decides which topics the messages of an app may name, because a signing key sends to all topics of its team.
--- enqueue asks it, and so does each claim, for rows of a plain INSERT and for apps that have changed since. It returns null if the
--- certificate decides: the app has no topic, and the certificate names none or was not read yet.
-CREATE OR REPLACE FUNCTION carillon.topics_of(app integer) RETURNS text[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN a.topic IS NOT NULL OR c.key_id IS NOT NULL OR cardinality(c.topics) > 0 THEN ARRAY(
-        SELECT t.topic || s.suffix
-        FROM (SELECT DISTINCT p.topic_suffix AS suffix FROM carillon.push_types() AS p) s,
-            unnest(CASE WHEN a.topic IS NULL THEN c.topics ELSE ARRAY[a.topic] END || a.topics) AS t(topic)
-        ORDER BY s.suffix <> '', t.topic <> a.topic) END
-    FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id WHERE a.id = topics_of.app
-$$;
-
--- The binary protocol has its own limit.
-CREATE OR REPLACE FUNCTION carillon.payload_limit(push_type text, protocol text DEFAULT 'http2') RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE protocol WHEN 'binary' THEN 2048 ELSE (carillon.rules_of(push_type)).payload_limit END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.payload_size(push_type text, protocol text DEFAULT 'http2') RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'at most ' || carillon.payload_limit(push_type, protocol) || ' bytes' || CASE
-        WHEN protocol = 'binary' THEN ' for the protocol binary'
-        WHEN push_type = 'channel' THEN '' ELSE ' for push type ' || push_type END
-$$;
-
--- APNs would refuse a token of any other kind, because each token is bound to its topic.
-CREATE OR REPLACE FUNCTION carillon.kind_of_push(push_type text, payload text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE push_type
-        WHEN 'liveactivity' THEN CASE
-            WHEN payload::pg_catalog.json OPERATOR(pg_catalog.#>>) '{aps,event}' OPERATOR(pg_catalog.=) 'start'
-            THEN 'push_to_start' ELSE 'live_activity' END
-        WHEN 'widgets' THEN 'widget'
-        WHEN 'complication' THEN 'complication'
-        WHEN 'controls' THEN 'control'
-        WHEN 'voip' THEN 'voip'
-        WHEN 'location' THEN 'location'
-        WHEN 'fileprovider' THEN 'file_provider'
-        WHEN 'pushtotalk' THEN 'push_to_talk'
-        WHEN 'mdm' THEN 'mdm'
-        ELSE 'device' END
-$$;
-
--- check_kinds() finds tokens that APNs would refuse. A token that is not registered may be of any kind. Each token is one lookup by
--- primary key, whichever values the plan was made for.
-CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+-- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
+-- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
+CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
-    other record;
+    takes interval;
+    begins timestamptz;
+    moment timestamptz;
 BEGIN
-    IF wanted = 'device' THEN
+    SELECT make_interval(secs => pushes / (0.9 * a.max_rate)) INTO takes FROM carillon.apps a
+    WHERE a.id = app AND a.max_rate IS NOT NULL;
+    IF takes IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- A crash may lose the most recent turns. New ones may then begin while pushes of the lost ones are still being sent.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
+    IF begins IS NULL THEN
+        INSERT INTO carillon.rates AS r (app_id, next_at) VALUES (app, clock_timestamp())
+        ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
+    END IF;
+    moment := clock_timestamp();
+    -- It is further ahead only if the clock was set back.
+    IF begins < moment OR begins > moment + interval '1 minute' THEN
+        begins := moment;
+    ELSIF begins > moment + interval '1 second' THEN
         RETURN NULL;
     END IF;
-    SELECT u.token, k.kind INTO other FROM unnest(tokens) WITH ORDINALITY AS u(token, place) CROSS JOIN LATERAL (
-        SELECT t.kind FROM carillon.tokens t WHERE t.app_id = app AND t.token = u.token OFFSET 0) AS k
-    WHERE k.kind <> wanted ORDER BY u.place LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    RETURN carillon.refusal('tokens', 'tokens of kind ' || wanted,
-        quote_literal(CASE WHEN length(other.token) > 24 THEN left(other.token, 12) || '…' || right(other.token, 8)
-            ELSE other.token END) || ', which is registered as ' || other.kind,
-        CASE push_type WHEN 'liveactivity' THEN
-            'A start takes push-to-start tokens; an update or an end takes the token that the activity has since it started. '
-            ELSE 'Apple refuses a token that is for something else. ' END
-        || format('If the registration is wrong, call carillon.register_token(…, kind => %L).', wanted));
+    UPDATE carillon.rates SET next_at = begins + takes WHERE app_id = app;
+    RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
 END
 $$;
 
 
--- functions/reap.sql
+-- functions/queue/withdraw.sql
+-- Withdraws pushes from a claim. order_updates() and pace_devices() call withdraw() for pushes that are not sent now. They have
+-- locked the claim's row of inflight and read its jobs; rows of unfinished are locked after it, in order of id.
+
+-- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.
+CREATE OR REPLACE FUNCTION carillon.withdraw(
+    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    rest carillon.job[];
+    ended carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    begun carillon.ending[];
+BEGIN
+    WITH divided AS MATERIALIZED (
+        SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
+            SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
+            FROM (
+                -- Upper and lower case are the same token, as when a claim is read. A join would compare every token with every
+                -- other.
+                SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
+                    NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
+                FROM (
+                    SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
+                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                    UNION ALL
+                    SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
+                    FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
+                ) AS b GROUP BY b.id, b.key HAVING min(b.place) IS NOT NULL
+            ) AS t
+            GROUP BY t.id, t.stays, t.wait
+        ) AS d
+    ), made AS (
+        SELECT d.stays, d.wait, carillon.changed_job(j,
+            id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
+            tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
+            origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
+            last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
+        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
+    )
+    SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
+        coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
+        array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
+    INTO rest, ended, later, waits FROM made m;
+    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
+
+    -- Messages that are now divided into several jobs.
+    begun := ARRAY(
+        SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
+            created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
+        FROM unnest(held) AS j WHERE j.origin IS NULL AND (
+            SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
+    IF cardinality(rest) > 0 THEN
+        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+    END IF;
+    PERFORM carillon.use_session_path();
+    PERFORM carillon.end_messages(app, begun);
+    IF pg_catalog.cardinality(ended) > 0 THEN
+        PERFORM carillon.end_as_cancelled(app, ended);
+    END IF;
+    -- promote() finds those that are cancelled meanwhile.
+    IF pg_catalog.cardinality(later) > 0 THEN
+        PERFORM carillon.return_jobs(app, later, waits);
+    END IF;
+END
+$$;
+
+
+-- functions/tokens/reap.sql
 -- The feedback pass: deletes dead tokens that have not been registered again since.
 --
 -- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running it twice on
@@ -6141,7 +8056,7 @@ END
 $$;
 
 
--- functions/reap_watched.sql
+-- functions/tokens/reap_watched.sql
 -- The feedback pass in watched tables. reap_tables() and catch_up_next_table() call these functions for one table at a time. The
 -- table's triggers run as carillon_reaper, never with the rights of the worker.
 
@@ -6375,1851 +8290,7 @@ END
 $$;
 
 
--- functions/recorded_rights.sql
--- What rights.sql has granted, so that a right that is missing later can be named: revoked by hand, or lost when a dump was
--- restored before its roles existed. rights.sql calls record_rights() at its end, and carillon check reads missing_rights().
-
--- One row for each right of one role, whoever has granted it. Partitions have no rights of their own.
-CREATE OR REPLACE FUNCTION carillon.present_rights()
-RETURNS TABLE (role text, kind text, object text, column_name text, privilege text)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT DISTINCT r.rolname::text, o.kind, o.object, o.column_name, g.privilege_type
-    FROM (
-        SELECT 'schema', n.nspname::text, '', n.nspacl FROM pg_namespace n WHERE n.nspname = 'carillon'
-        UNION ALL
-        SELECT CASE c.relkind WHEN 'S' THEN 'sequence' ELSE 'table' END, c.oid::regclass::text, '', c.relacl
-        FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition
-        UNION ALL
-        SELECT 'column', c.oid::regclass::text, a.attname::text, a.attacl FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relispartition AND NOT a.attisdropped
-        UNION ALL
-        SELECT 'function', p.oid::regprocedure::text, '', p.proacl FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
-    ) AS o (kind, object, column_name, acl)
-    CROSS JOIN LATERAL aclexplode(o.acl) AS g
-    JOIN pg_roles r ON r.oid = g.grantee
-    WHERE r.rolname IN ('carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_tenant', 'carillon_worker')
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.record_rights() RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    DELETE FROM carillon.recorded_rights;
-    INSERT INTO carillon.recorded_rights SELECT p.* FROM carillon.present_rights() p;
-$$;
-
--- A missing object or role is a fault of the schema, not of its rights.
-CREATE OR REPLACE FUNCTION carillon.missing_rights(of_role name, as_role name DEFAULT NULL) RETURNS SETOF text
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT r.privilege || CASE WHEN r.column_name <> '' THEN format(' (%I)', r.column_name) ELSE '' END || ' on '
-        || CASE r.kind WHEN 'schema' THEN 'schema ' ELSE '' END || r.object
-    FROM carillon.recorded_rights r JOIN pg_roles a ON a.rolname = coalesce(as_role, of_role)
-    WHERE r.role = of_role AND NOT CASE r.kind
-        WHEN 'schema' THEN has_schema_privilege(a.oid, r.object, r.privilege)
-        WHEN 'sequence' THEN has_sequence_privilege(a.oid, to_regclass(r.object), r.privilege)
-        WHEN 'table' THEN has_table_privilege(a.oid, to_regclass(r.object), r.privilege)
-        WHEN 'column' THEN has_column_privilege(a.oid, to_regclass(r.object), r.column_name, r.privilege)
-        ELSE has_function_privilege(a.oid, to_regprocedure(r.object), r.privilege) END
-    ORDER BY r.kind <> 'schema', r.kind = 'function', 1
-$$;
-
-
--- functions/refusal.sql
--- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
---
--- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
--- context. All other functions call refuse() or app_id(), which add a second line. carillon_app may call app_id() too, but only the
--- program does.
-
--- refusal() escapes control characters, so that the message stays on one line.
-CREATE OR REPLACE FUNCTION carillon.refusal(
-    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
-) RETURNS carillon.refusal
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
-            SELECT pg_catalog.string_agg(CASE
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
-                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
-                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
-                ELSE c.letter END, '' ORDER BY c.place)
-            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
-                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
-                WITH ORDINALITY AS c(letter, place)),
-            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty string' END)),
-        hint, argument, code)::carillon.refusal
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.refuse(refusal carillon.refusal) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
-LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-            (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-                OPERATOR(pg_catalog.||) '.' FROM (
-                    SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
-                    ORDER BY a.name LIMIT 10) few),
-            CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
-                ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
-                    'schema call carillon.isolate_app for it.' END),
-        '42704')
-    FROM carillon.apps_of_caller() AS o(mine)
-$$;
-
--- app_id() is for callers that refuse no other argument at the same time.
-CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer
-LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
-BEGIN
-    IF id IS NULL THEN
-        PERFORM carillon.refuse(carillon.unknown_app(app));
-    END IF;
-    RETURN id;
-END
-$$;
-
-
--- functions/release.sql
--- Releases claims from which nothing was sent: their jobs return to the queue. A worker calls release() for a claim that it may no
--- longer send, because it is stopping or the app was paused, and for stray claims. It locks app by app, as find_cancelled() and
--- return_uncancelled() do.
-
--- An id alone does not name a claim, because a crash of PostgreSQL may undo a claim and give its id to another: the caller chooses
--- the ids by the times of the claims, in the same statement.
-CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    target record;
-    checked record;
-    claim record;
-    released bigint := 0;
-BEGIN
-    FOR target IN
-        SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
-        WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
-    LOOP
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM carillon.inflight f, unnest(f.jobs) AS j
-            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
-        ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
-        FOR claim IN
-            DELETE FROM carillon.inflight f
-            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
-            RETURNING f.jobs
-        LOOP
-            released := released + carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
-        END LOOP;
-    END LOOP;
-    RETURN released;
-END
-$$;
-
-
--- functions/requeue.sql
--- Requeues failed pushes: as new messages, with the content that keep_failed_content() has kept. Users call requeue_failures().
-
--- A push that was refused for the content of its row would be refused again.
-CREATE OR REPLACE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
-RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
-            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable',
-            'PayloadEmpty', 'MismatchedPayloads'))
-        AND (include_delivered OR status IS DISTINCT FROM 200)
-        AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
-$$;
-
--- kept_payloads() uses no join: without statistics on the number of tokens, it would compare every token with every other.
-CREATE OR REPLACE FUNCTION carillon.kept_payloads(app integer, message bigint, failed text[]) RETURNS json[]
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT array_agg(k.latest ORDER BY k.place) FROM (
-        SELECT b.place, first_value(b.payload) OVER (PARTITION BY b.key ORDER BY b.failed_at DESC NULLS LAST) AS latest
-        FROM (
-            SELECT lower(c.token COLLATE "C") AS key, c.place, NULL::json AS payload, NULL::timestamptz AS failed_at
-            FROM unnest(failed) WITH ORDINALITY AS c(token, place)
-            UNION ALL
-            SELECT u.token COLLATE "C", NULL, u.payload, m.failed_at
-            FROM carillon.failed_messages m, unnest(m.tokens, m.payloads) AS u(token, payload)
-            WHERE m.app_id = app AND m.message_id = message
-        ) AS b
-    ) AS k WHERE k.place IS NOT NULL
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM carillon.cancelled c
-            WHERE c.app_id = was_cancelled.app AND c.message_id = was_cancelled.message)
-        OR EXISTS (
-            SELECT FROM (
-                SELECT r.broadcast_id, r.cancelled FROM carillon.results r
-                WHERE r.app_id = was_cancelled.app AND r.message_id = was_cancelled.message
-                UNION ALL
-                SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
-                WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
-            ) AS m
-            LEFT JOIN carillon.split_messages b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
-            WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
-$$;
-
--- failed_apps() is a loose index scan.
-CREATE OR REPLACE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH RECURSIVE failed AS (
-        (SELECT f.app_id FROM carillon.failures f ORDER BY f.app_id LIMIT 1)
-        UNION ALL
-        SELECT next.app_id FROM failed CROSS JOIN LATERAL (
-            SELECT f.app_id FROM carillon.failures f WHERE f.app_id > failed.app_id ORDER BY f.app_id LIMIT 1) next
-    )
-    SELECT f.app_id FROM failed f
-$$;
-
--- requeueable() filters by reason and messages, either of which may be null. If each token has its own payload, it includes only
--- tokens whose payload was kept. Tokens and payloads are matched by sorting, because a join would compare every token with every
--- other.
-CREATE OR REPLACE FUNCTION carillon.requeueable(
-    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
-    include_delivered boolean
-) RETURNS TABLE (message_id bigint, token text, partition oid, place tid)
-LANGUAGE sql STABLE AS $$
-    WITH failed AS MATERIALIZED (
-        SELECT f.message_id, f.token, f.tableoid, f.ctid, EXISTS (
-            SELECT FROM carillon.failed_messages m WHERE m.app_id = requeueable.app AND m.message_id = f.message_id
-                AND m.tokens IS NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')) AS has_content
-        FROM carillon.failures f
-        WHERE f.app_id = requeueable.app AND f.requeued_at IS NULL AND f.failed_at >= requeueable.lower
-            AND f.failed_at <= requeueable.upper
-            AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
-            AND (requeueable.reason IS NULL OR f.reason = requeueable.reason)
-            AND (messages IS NULL OR f.message_id = ANY (messages))
-            AND (messages IS NOT NULL OR f.dismissed_at IS NULL AND NOT carillon.was_cancelled(f.app_id, f.message_id))
-    ), item AS (
-        SELECT f.message_id, pg_catalog.lower(f.token COLLATE "C") AS key, f.token, f.tableoid, f.ctid FROM failed f
-        WHERE NOT f.has_content
-        UNION ALL
-        SELECT m.message_id, u.token COLLATE "C", NULL, NULL, NULL
-        FROM carillon.failed_messages m CROSS JOIN LATERAL unnest(m.tokens) AS u(token)
-        WHERE m.app_id = requeueable.app
-            AND m.message_id = ANY (ARRAY(SELECT DISTINCT f.message_id FROM failed f WHERE NOT f.has_content))
-            AND m.tokens IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > now() OR m.expires_at = 'epoch')
-    ), matched AS (
-        SELECT i.*, bool_or(i.tableoid IS NULL) OVER (PARTITION BY i.message_id, i.key) AS is_kept FROM item i
-    )
-    SELECT f.message_id, f.token, f.tableoid, f.ctid FROM failed f WHERE f.has_content
-    UNION ALL
-    SELECT m.message_id, m.token, m.tableoid, m.ctid FROM matched m WHERE m.is_kept AND m.tableoid IS NOT NULL
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.requeue_some(
-    app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
-    include_delivered boolean
-) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    requeued bigint;
-BEGIN
-    -- One call at a time: the next one finds what is left.
-    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.place = 64 FOR UPDATE;
-    WITH again AS (
-        UPDATE carillon.failures f SET requeued_at = now()
-        FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
-            requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
-        -- Located by ctid, because failures of one message have the same values in most columns.
-        WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
-        RETURNING f.message_id, f.token
-    ), message AS (
-        SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
-    ), stored AS (
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-            collapse_id, topic, reference, on_unknown)
-        SELECT requeue_some.app, m.lane, a.tokens, m.payload, CASE WHEN m.tokens IS NOT NULL
-            THEN carillon.kept_payloads(requeue_some.app, a.message_id, a.tokens) END, m.push_type, m.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown
-        FROM message a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.failed_messages m WHERE m.app_id = requeue_some.app AND m.message_id = a.message_id
-            ORDER BY m.failed_at DESC LIMIT 1) m
-        ORDER BY a.message_id
-    )
-    SELECT sum(a.pushes) INTO requeued FROM message a;
-    RETURN coalesce(requeued, 0);
-END
-$$;
-
--- requeue_failures() leaves out dead tokens and expired messages, and requeues nothing twice. include_delivered also requeues
--- pushes that Apple accepted but that could not be recorded; include_unknown also requeues pushes that Apple may have accepted,
--- because no answer was recorded. Failures that were dismissed, and those of cancelled messages, are requeued only by message id.
-CREATE OR REPLACE FUNCTION carillon.requeue_failures(
-    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
-    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
-) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
-    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
-        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
-        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
-        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
-        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
-        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
-        'UnrelatedKeyIdInToken', 'Unregistered',
-        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
-        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
-        'TopicMismatch',
-        'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
-        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType',
-        'Unqueued', 'Unreadable', 'Unrecorded'];
-    chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
-    refusal carillon.refusal;
-    horizon timestamptz;
-    target record;
-    again bigint;
-    pushes bigint := 0;
-BEGIN
-    IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(requeue_failures.app);
-    ELSIF since <= interval '0' OR since > interval '100 years' THEN
-        refusal := carillon.refusal('since', 'an interval above 0 and at most 100 years',
-            quote_literal(since), 'Leave it out for everything.');
-    ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
-        -- A reason selects failures; it is not consent to send them twice.
-        refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
-            'These pushes may have been delivered. A device that has received one receives it again.');
-    ELSIF requeue_failures.reason <> ALL (reasons)
-        AND NOT EXISTS (SELECT FROM carillon.failures f
-            WHERE f.reason = requeue_failures.reason AND (chosen IS NULL OR f.app_id = ANY (chosen)))
-    THEN
-        refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
-            'Reasons are those of APNs, such as BadDeviceToken, or of Carillon, such as OutcomeUnknown. '
-            'SELECT DISTINCT reason FROM carillon.failures shows those of present failures.');
-    ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
-        AND everything IS NOT TRUE
-    THEN
-        refusal := (
-            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
-                format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
-                    count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
-                    count(DISTINCT a.app_id), CASE count(DISTINCT a.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
-                'Name an app, a reason, an interval or a message, or write everything => true.')
-            FROM carillon.failed_apps() AS a
-            CROSS JOIN LATERAL carillon.requeueable(a.app_id, NULL, NULL, '-infinity', 'infinity', include_unknown,
-                include_delivered) AS r
-            WHERE chosen IS NULL OR a.app_id = ANY (chosen));
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    horizon := coalesce(now() - since, '-infinity');
-    FOR target IN
-        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_jobs(requeue_failures.message_id) p
-        WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
-        UNION ALL
-        SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL
-        ORDER BY app_id
-    LOOP
-        CONTINUE WHEN target.app_id <> ALL (chosen);
-        again := carillon.requeue_some(target.app_id, requeue_failures.reason, target.messages, horizon, 'infinity',
-            include_unknown, include_delivered);
-        pushes := pushes + again;
-        IF again > 0 THEN
-            PERFORM carillon.record_change('requeue', (SELECT a.name FROM carillon.apps a WHERE a.id = target.app_id),
-                jsonb_build_object('reason', requeue_failures.reason, 'pushes', again, 'since', since,
-                    'message_id', requeue_failures.message_id, 'include_unknown', nullif(include_unknown, false),
-                    'include_delivered', nullif(include_delivered, false)));
-        END IF;
-    END LOOP;
-    RETURN pushes;
-END
-$$;
-
-
--- functions/requeue_step.sql
--- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
-
--- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
-CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
-RETURNS timestamptz
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT f.failed_at FROM carillon.failures f
-    WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
-    ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    target carillon.apps;
-    refusal carillon.refusal;
-BEGIN
-    SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app;
-    IF target.id IS NULL THEN
-        refusal := carillon.unknown_app(app);
-    ELSIF after IS NULL OR until IS NULL THEN
-        refusal := carillon.refusal(CASE WHEN after IS NULL THEN 'after' ELSE 'until' END, 'a time', 'null');
-    END IF;
-    PERFORM carillon.refuse(refusal);
-    RETURN target;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.count_failures(
-    app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
-    include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
-)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
-    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, depth);
-BEGIN
-    IF action = 'requeue' THEN
-        SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
-            after + interval '1 microsecond', coalesce(last, until), include_unknown, false);
-    ELSE
-        SELECT count(*) INTO pushes FROM carillon.failures f
-        WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
-            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
-    END IF;
-    is_all := last IS NULL;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.requeue_step(
-    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
-    on_behalf_of text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
-BEGIN
-    next := carillon.failure_step_end(target.id, after, until, depth);
-    pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
-        include_unknown, false);
-    IF pushes > 0 THEN
-        PERFORM carillon.act_for(on_behalf_of);
-        PERFORM carillon.record_change('requeue', target.name, jsonb_build_object('reason', reason,
-            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until),
-            'include_unknown', nullif(include_unknown, false)));
-    END IF;
-END
-$$;
-
--- Dismissed failures are kept; they are only no longer shown as needing action.
-CREATE OR REPLACE FUNCTION carillon.dismiss_step(
-    app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL,
-    depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
-BEGIN
-    next := carillon.failure_step_end(target.id, after, until, depth);
-    UPDATE carillon.failures f SET dismissed_at = now()
-    WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
-        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
-    GET DIAGNOSTICS pushes = ROW_COUNT;
-    IF pushes > 0 THEN
-        PERFORM carillon.act_for(on_behalf_of);
-        PERFORM carillon.record_change('dismiss', target.name, jsonb_build_object('reason', reason,
-            'pushes', pushes, 'failed_after', after, 'failed_until', coalesce(next, until)));
-    END IF;
-END
-$$;
-
-
--- functions/return_jobs.sql
--- Returns jobs to the queue: retries that are due, unsent claims, and claims of dead workers. The caller has deleted the jobs from
--- their tables, and knows from find_cancelled() which were cancelled meanwhile: once for each app, so that rows of unfinished are
--- locked in one pass, in order of id.
-
--- If rows were inserted with ids ahead of the sequence, the sequence skips ids, twice as many each time, so that any number of such
--- rows takes only a few rounds. It cannot continue after the highest id, which may be the highest possible.
-CREATE OR REPLACE FUNCTION carillon.unused_job_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
-    leap bigint := greatest(cardinality(jobs), 16);
-    ids bigint[];
-BEGIN
-    LOOP
-        ids := ARRAY(SELECT nextval('carillon.messages_id_seq') FROM generate_series(1, cardinality(jobs)));
-        IF NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = ANY (lanes) AND m.id = ANY (ids))
-            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = ANY (ids))
-        THEN
-            RETURN ids;
-        END IF;
-        PERFORM count(nextval('carillon.messages_id_seq')) FROM generate_series(1, leap);
-        leap := leap * 2;
-    END LOOP;
-END
-$$;
-
--- renumber_jobs() keeps results and apns-ids those of the message.
-CREATE OR REPLACE FUNCTION carillon.renumber_jobs(app integer, jobs carillon.job[]) RETURNS carillon.job[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
-    SELECT j.id, renumber_jobs.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1,
-        coalesce(j.created_at, now())
-    FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
-    ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
-    RETURN ARRAY(
-        SELECT carillon.changed_job(j.job, id => n.id, origin => coalesce((j.job).origin, (j.job).id))
-        FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS j
-        JOIN unnest(carillon.unused_job_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.place);
-END
-$$;
-
--- The jobs passed to insert_jobs() have distinct ids. A job that PostgreSQL refuses fails, so that it does not block the others. An
--- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
-CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    half CONSTANT integer := cardinality(jobs) / 2;
-    inserted bigint[] := '{}';
-    refused carillon.job[];
-    context text;
-BEGIN
-    BEGIN
-        -- use_session_path(), the second form.
-        PERFORM set_config('search_path', NULL, true);
-        IF waits IS NULL THEN
-            WITH put AS (
-                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered)
-                SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint)
-                FROM pg_catalog.unnest(jobs) AS j
-                ON CONFLICT DO NOTHING RETURNING id
-            )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
-        ELSE
-            WITH put AS (
-                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered, run_at)
-                SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint),
-                    pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
-                FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
-                ON CONFLICT DO NOTHING RETURNING id
-            )
-            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
-        END IF;
-        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                RAISE;
-            END IF;
-            IF half = 0 THEN
-                PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
-                RETURN ARRAY[jobs[1].id];
-            END IF;
-            -- One of the jobs is at fault; halving the list finds it.
-            RETURN carillon.insert_jobs(app, jobs[:half], waits[:half], is_new)
-                || carillon.insert_jobs(app, jobs[half + 1:], waits[half + 1:], is_new);
-    END;
-    IF is_new AND cardinality(inserted) < cardinality(jobs) THEN
-        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (inserted) AND CASE WHEN waits IS NULL
-            THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
-            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
-        IF cardinality(refused) > 0 THEN
-            PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
-            inserted := inserted || ARRAY(SELECT r.id FROM unnest(refused) AS r);
-        END IF;
-    END IF;
-    RETURN inserted;
-END
-$$;
-
--- The jobs passed to return_jobs() have distinct ids. A job whose id is in use gets a new one. It pins no search_path, because that
--- would slow each call: its names have schemas, as after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.return_jobs(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    is_new boolean := false;
-    inserted bigint[];
-BEGIN
-    LOOP
-        inserted := carillon.insert_jobs(app, jobs, waits, is_new);
-        EXIT WHEN pg_catalog.cardinality(inserted) >= pg_catalog.cardinality(jobs);
-        IF waits IS NOT NULL THEN
-            SELECT pg_catalog.array_agg(waits[j.ordinality] ORDER BY j.ordinality) INTO waits
-            FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j WHERE j.id <> ALL (inserted);
-        END IF;
-        jobs := carillon.renumber_jobs(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (inserted)));
-        is_new := true;
-    END LOOP;
-END
-$$;
-
--- Results count superseded pushes as cancelled too. If PostgreSQL refuses to record the jobs of end_as_cancelled(), they fail.
-CREATE OR REPLACE FUNCTION carillon.end_as_cancelled(app integer, jobs carillon.job[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
-    context text;
-BEGIN
-    PERFORM carillon.use_session_path();
-    PERFORM carillon.record_cancelled(app, cancelled);
-EXCEPTION
-    WHEN OTHERS OR assert_failure THEN
-        GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-        IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-            RAISE;
-        END IF;
-        PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
-END
-$$;
-
--- The jobs passed to return_uncancelled() have distinct ids.
-CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
-RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    restored CONSTANT bigint := cardinality(jobs);
-    ended carillon.job[];
-    aside carillon.job[];
-BEGIN
-    IF cardinality(cancelled) > 0 THEN
-        ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
-    END IF;
-    IF cardinality(ended) > 0 THEN
-        PERFORM carillon.end_as_cancelled(app, ended);
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
-    END IF;
-    IF cardinality(unsure) > 0 THEN
-        -- promote() checks them again in a second.
-        aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
-        PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
-    END IF;
-    PERFORM carillon.return_jobs(app, jobs);
-    RETURN restored;
-END
-$$;
-
-
--- functions/search.sql
--- Searches for dashboards: what is known of a reference or a device token. They read only the newest rows of each app.
-
--- search_depth() reduces `depth`, so that a search of all apps stays fast enough for interactive use.
-CREATE OR REPLACE FUNCTION carillon.search_depth(depth integer) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT least(depth, greatest(20, 4000 / greatest(count(*), 1))) FROM carillon.apps
-$$;
-
--- A search that finds nothing proves nothing about these apps.
-CREATE OR REPLACE FUNCTION carillon.unsearched_apps(depth integer, with_history boolean) RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
-    SELECT a.name FROM carillon.apps a
-    WHERE EXISTS (
-        SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
-            SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC OFFSET (SELECT most / 3 FROM look) LIMIT 1) q)
-        OR EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR EXISTS (
-            SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
-            ORDER BY u.message_id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR with_history AND EXISTS (
-            SELECT FROM carillon.failures f WHERE f.app_id = a.id
-            ORDER BY f.failed_at DESC OFFSET (SELECT most FROM look) LIMIT 1)
-        OR with_history AND EXISTS (
-            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT most FROM look) LIMIT 1)
-    ORDER BY a.name
-$$;
-
--- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
--- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might
--- sort all rows of an app.
-CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, depth integer DEFAULT 4000) RETURNS TABLE (app text, id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
-    SELECT a.name, found.id FROM (
-        (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
-        WHERE r.reference = search_reference.reference LIMIT 1000)
-        UNION
-        (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
-        WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
-        UNION
-        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT depth) b
-        WHERE b.reference = search_reference.reference
-        UNION
-        SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
-            SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
-            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) q
-        WHERE q.reference = search_reference.reference
-        UNION
-        SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
-            (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
-            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT most FROM look))
-            UNION ALL
-            (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
-            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT most FROM look))
-        ) q WHERE q.reference = search_reference.reference
-        UNION
-        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-        WHERE j.reference = search_reference.reference
-    ) AS found (app_id, id) LEFT JOIN carillon.apps a ON a.id = found.app_id
-    ORDER BY found.id DESC, a.name LIMIT 50
-$$;
-
--- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
--- read, as in search_reference.
-CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, depth integer DEFAULT 2000)
-RETURNS TABLE (
-    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_depth(depth) AS most)
-    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
-    FROM carillon.apps a
-    CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
-    CROSS JOIN LATERAL (
-        SELECT 'registered' AS event, r.last_update AS at, NULL::bigint AS message_id, NULL::smallint AS status,
-            NULL::text AS reason, NULL::smallint AS attempt, NULL::uuid AS apns_id
-        FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
-        UNION ALL
-        SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
-        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT most FROM look)) f
-        WHERE f.token = ANY (t.texts)
-        UNION ALL
-        SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
-            unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
-        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT most FROM look)) d
-        WHERE d.token = ANY (t.texts)
-        UNION ALL
-        SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
-        FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
-            SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC LIMIT (SELECT most / 3 FROM look)) m
-        WHERE m.tokens && t.texts
-        UNION ALL
-        SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
-        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT most FROM look)) s
-        WHERE s.tokens && t.texts
-        UNION ALL
-        SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
-            NULL
-        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-        WHERE i.app_id = a.id AND j.tokens && t.texts
-    ) found
-    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
-    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
-$$;
-
-
--- functions/session_path.sql
--- Which objects a name without a schema means.
---
--- Functions pin search_path with SET, because an app may own the session that calls them, and could choose what their names mean.
--- But users may add INSERT triggers to results, failures, failed_messages, feedback, messages and scheduled, and these triggers
--- rely on the search_path of their session. So a function that only workers call restores that path just before it inserts into
--- one of these tables, in one of three forms:
---
--- 1. It calls use_session_path(). The path of the session lasts until the function returns. A handler of EXCEPTION has the pinned
---    path.
--- 2. settle() and insert_jobs(), where each call counts, have the statement of use_session_path() in their bodies: that takes half
---    the time. insert_jobs() then sets the pinned path again, because it goes on with names that have no schema.
--- 3. A function that these call pins nothing. Its comment says that it may run after use_session_path().
---
--- On the path of the session, names are not safe: on PostgreSQL 14, an app may create functions in schema public. So there,
--- relations and functions are written with their schema, and operators get operands of exactly their declared types, for which
--- PostgreSQL prefers its own. unnest() of several arrays is always the built-in one.
-CREATE OR REPLACE FUNCTION carillon.use_session_path() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-END
-$$;
-
-
--- functions/settle.sql
--- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
--- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a take-over it writes
--- nothing.
-
--- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
--- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
-CREATE OR REPLACE FUNCTION carillon.why_unsettled(
-    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
-) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = why_unsettled.worker)
-        OR EXISTS (
-            SELECT FROM carillon.inflight f
-            WHERE f.app_id = why_unsettled.app AND f.id = claim AND f.worker_id = why_unsettled.worker
-                AND f.claimed_at = claimed AND f.settlements > settlement_number)
-        THEN 'before' ELSE 'lost' END
-$$;
-
--- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
-CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
-    held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
-    OUT status smallint[], OUT reason text[]
-)
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
-        array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
-    FROM unnest(messages, expired, given_status, given_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
-    LEFT JOIN (
-        SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
-        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
-    ) AS k ON k.id = m.id AND m.expired > 0
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.unique_ids_of(messages bigint[], identified bigint[], tokens text[], ids uuid[]) RETURNS jsonb[]
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(array_agg(i.ids ORDER BY m.place), '{}') FROM unnest(messages) WITH ORDINALITY AS m(id, place)
-    LEFT JOIN (
-        SELECT u.message, jsonb_object_agg(u.token, u.id) AS ids FROM unnest(identified, tokens, unique_ids_of.ids)
-            AS u(message, token, id)
-        GROUP BY u.message
-    ) AS i ON i.message = m.id
-$$;
-
--- endings() has no SET clause, so that PostgreSQL inlines it: no composite value is made unless the caller wants one. The defaults
--- are those of empty columns.
-CREATE OR REPLACE FUNCTION carillon.endings(
-    messages bigint[], remaining integer[], reference text[], broadcast bigint[], created timestamptz[], sent integer[],
-    failed integer[], expired integer[], attempts smallint[], status smallint[], reason text[], unique_ids jsonb[]
-) RETURNS SETOF carillon.ending
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT e.message_id, e.reference, e.broadcast_id, e.created_at, coalesce(e.attempts, 1)::integer, coalesce(e.sent, 1),
-        coalesce(e.failed, 0), coalesce(e.expired, 0), 0, e.remaining, e.status, e.reason, e.unique_ids
-    FROM unnest(messages, remaining, reference, broadcast, created, sent, failed, expired, attempts, status, reason, unique_ids)
-        AS e(message_id, remaining, reference, broadcast_id, created_at, sent, failed, expired, attempts, status, reason,
-            unique_ids)
-$$;
-
--- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
--- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
--- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
--- undo a claim and give its id to another.
---
--- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
--- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
--- version still call.
-CREATE OR REPLACE FUNCTION carillon.settle(
-    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
-    -- is the number of pushes that unfinished does not count yet.
-    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
-    ended_sent integer[],  -- if empty, 1 each
-    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
-    ended_attempts smallint[],  -- if empty, 1 each
-    ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
-    -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
-    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
-    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
-    -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
-    -- id.
-    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
-    going_back_after integer[],  -- milliseconds; null means at once
-    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
-    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
-    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
-    -- unfinished.
-    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
-    -- The apns-unique-ids of tokens that were sent, if the app keeps them.
-    identified bigint[], identified_token text[], identified_unique_id uuid[]
-) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    has_ended CONSTANT boolean := cardinality(ended) > 0;
-    -- Whether messages are counted in unfinished.
-    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
-    has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
-    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
-    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
-    has_staying CONSTANT boolean := cardinality(staying) > 0;
-    -- Pushes to dead tokens are not requeued, so their content need not be kept.
-    dead_status CONSTANT smallint := 410;
-    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
-    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
-    held carillon.job[];
-    checked record;
-    at_once carillon.job[];
-    later carillon.job[];
-    waits integer[];
-    cancelled carillon.cancelled_job[];
-    requeueable carillon.job[];
-    ended_unique_ids jsonb[] := '{}';
-BEGIN
-    IF has_staying THEN
-        SELECT f.jobs INTO held FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
-            AND f.settlements = settlement_number FOR UPDATE;
-        UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
-            SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
-                payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
-            FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
-            JOIN unnest(held) AS j ON j.id = k.id
-            LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
-                GROUP BY u.place) AS t ON t.place = k.place
-            ORDER BY k.place)
-        WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
-    ELSE
-        DELETE FROM carillon.inflight f
-        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
-            AND f.settlements = settlement_number
-        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
-    END IF;
-    IF NOT FOUND THEN
-        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
-    END IF;
-    IF cardinality(unanswered) > 0 THEN
-        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
-        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
-    END IF;
-    IF has_going_back THEN
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
-            requeues => cardinality(going_back_after) < cardinality(going_back)
-                OR array_position(going_back_after, NULL) IS NOT NULL
-        ) AS o;
-    END IF;
-    IF has_expired THEN
-        SELECT l.status, l.reason INTO ended_status, ended_reason
-        FROM carillon.outcomes_before_expiry(held, ended, ended_expired, ended_status, ended_reason) AS l;
-    END IF;
-    IF cardinality(identified) > 0 THEN
-        ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
-    END IF;
-    IF has_requeueable THEN
-        requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
-            FROM (
-                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
-            ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
-    END IF;
-    IF has_going_back THEN
-        WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
-            GROUP BY t.place
-        ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
-                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
-                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
-                attempt => a.attempt, lost_claims => 0::smallint,
-                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
-                last_status => a.status, last_reason => a.reason,
-                unanswered => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (settle.unanswered)
-                    THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS made
-            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
-                    going_back_reason) WITH ORDINALITY
-                AS a(id, whole, attempt, after, status, reason, place)
-            JOIN unnest(held) AS j ON j.id = a.id
-            LEFT JOIN tokens t ON t.place = a.place
-        )
-        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
-            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
-        INTO at_once, later, waits, cancelled FROM job j;
-    END IF;
-
-    -- use_session_path(), the second form.
-    PERFORM pg_catalog.set_config('search_path', NULL, true);
-    IF has_ended THEN
-        -- What end_messages() does for whole messages, without a composite value for each.
-        INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
-            last_status, last_reason, apns_unique_ids)
-        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
-            e.last_status, e.last_reason, e.apns_unique_ids
-        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-        WHERE e.remaining IS NULL;
-    END IF;
-    IF has_counted THEN
-        PERFORM carillon.end_messages(app, ARRAY(
-            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
-                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-            WHERE e.remaining IS NOT NULL), worker);
-    END IF;
-    IF has_failed THEN
-        INSERT INTO carillon.failures
-            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
-        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
-        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
-                failed_apns_id, failed_attempt, failed_unique_id)
-            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
-    END IF;
-    IF has_requeueable THEN
-        PERFORM carillon.keep_failed_content(app, requeueable);
-    END IF;
-    IF has_dead OR has_bad_tokens THEN
-        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
-        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
-        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
-            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
-    END IF;
-    IF has_bad_channels THEN
-        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
-    END IF;
-    IF has_going_back THEN
-        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
-        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
-        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
-    END IF;
-    RETURN 'written';
-END
-$$;
-
-
--- functions/split.sql
--- Splits jobs that have more tokens than one job may have. A worker calls split() for a row that does not fit into a claim, and
--- return_lost_jobs() calls split_job() for jobs that enter quarantine.
-
--- Workers and split() keep no larger payload, because every gateway refuses it. PostgreSQL inlines the function.
-CREATE OR REPLACE FUNCTION carillon.most_payload_bytes() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 8192 $$;
-
-CREATE OR REPLACE FUNCTION carillon.oversized_payload() RETURNS json
-LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.most_payload_bytes())) $$;
-
--- The planner inlines this function, so every name is schema-qualified.
-CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
-        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
-            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
-        ELSE token END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    list text[];
-    bodies json[];  -- a payload for each token, where the job has that
-    -- If the number of payloads differs from that of tokens, no job gets any: each is then refused, as the whole would be.
-    is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
-    unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
-    pieces integer;
-    wanted integer;
-    context text;
-BEGIN
-    SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
-    INTO list, bodies FROM (
-        -- Upper and lower case are the same token, and null counts as the empty token, as when a claim is read.
-        SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
-        FROM (
-            SELECT carillon.shortened_token(w.token) AS token, w.place, CASE
-                WHEN octet_length(w.payload::text) > carillon.most_payload_bytes() THEN carillon.oversized_payload()
-                ELSE w.payload END AS payload
-            FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
-                WITH ORDINALITY AS w(token, payload, place)
-        ) AS u
-        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
-    ) AS t;
-    IF whole.origin IS NULL THEN
-        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts, created_at)
-        VALUES (whole.id, split_job.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1,
-            coalesce(whole.created_at, now()))
-        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
-    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
-        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
-        WHERE u.app_id = split_job.app AND u.message_id = whole.origin;
-    END IF;
-    wanted := (cardinality(list) + size - 1) / size;
-    BEGIN
-        PERFORM carillon.use_session_path();
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason, unanswered)
-        SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
-            CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
-            whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
-            whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
-            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unanswered, 0::smallint)
-        FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        GET DIAGNOSTICS pieces = ROW_COUNT;
-        IF pieces < wanted THEN
-            RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
-        END IF;
-    EXCEPTION
-        WHEN OTHERS OR assert_failure THEN
-            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
-            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
-                RAISE;
-            END IF;
-            -- Some jobs may be stored one by one; the others fail.
-            pieces := carillon.return_uncancelled(app, ARRAY(
-                SELECT carillon.changed_job(whole, id => nextval('carillon.messages_id_seq'),
-                    tokens => array_agg(t.token ORDER BY t.place),
-                    payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,
-                    origin => coalesce(whole.origin, whole.id))
-                FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
-                GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
-    END;
-    RETURN pieces;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    checked record;
-    whole carillon.job;
-BEGIN
-    -- Before the row is locked, because a cancel locks it or waits for it.
-    SELECT o.* INTO checked FROM carillon.messages m,
-        carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
-    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
-    IF cardinality(checked.unsure) > 0 THEN
-        RETURN 0;
-    END IF;
-    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING (carillon.ready_job(m)).* INTO whole;
-    IF whole.id IS NULL THEN
-        RETURN 0;
-    ELSIF cardinality(checked.cancelled) > 0 THEN
-        PERFORM carillon.end_as_cancelled(app, ARRAY[whole]);
-        RETURN 0;
-    ELSIF octet_length(whole.payload::text) > coalesce(
-        (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
-    THEN
-        -- Each job would hold a copy and then fail.
-        whole.payload := carillon.oversized_payload();
-        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
-        RETURN 0;
-    END IF;
-    IF cardinality(whole.tokens) = 0 THEN
-        -- The job is large because of its payloads, and has no tokens. A claim ends a message without tokens.
-        whole.payloads := NULL;
-        PERFORM carillon.return_jobs(app, ARRAY[whole]);
-        RETURN 1;
-    END IF;
-    RETURN carillon.split_job(app, whole, size);
-END
-$$;
-
-
--- functions/submit.sql
--- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
--- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
-
--- Lists with more than tokens_per_job() tokens are split, so that workers share them.
-CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
-
-CREATE OR REPLACE FUNCTION carillon.enqueue_job(
-    id bigint, tokens text[], payloads json[], m carillon.message_arguments, made carillon.draft, lane integer,
-    broadcast_id bigint
-) RETURNS void
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
-    each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
-BEGIN
-    IF made.scheduled THEN
-        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-            collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
-        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
-    ELSE
-        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-            collapse_id, topic, reference, on_unknown, broadcast_id)
-        VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
-    END IF;
-END
-$$;
-
--- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
--- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
--- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
-CREATE OR REPLACE FUNCTION carillon.open_audience(app integer, wanted text, size integer) RETURNS refcursor
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-    slices refcursor;
-BEGIN
-    OPEN slices FOR WITH RECURSIVE slice AS (
-        SELECT NULL::text[] AS tokens, '' AS last
-        UNION ALL
-        SELECT next.tokens, next.last FROM slice CROSS JOIN LATERAL (
-            SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
-                SELECT k.token FROM carillon.tokens k WHERE k.app_id = app AND k.token > slice.last AND k.kind = wanted
-                    AND (k.expires_at IS NULL OR k.expires_at > now())
-                ORDER BY k.token LIMIT size) t) next
-        WHERE next.tokens IS NOT NULL)
-    SELECT c.tokens, NULL::json[] FROM slice c WHERE c.tokens IS NOT NULL;
-    RETURN slices;
-END
-$$;
-
--- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
--- or another message holds the dedupe_key.
---
--- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of forty types.
-CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    size CONSTANT integer := carillon.tokens_per_job();
-    made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal := made.refusal;
-    wanted text;
-    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
-    cleaned record;
-    clean text[];
-    slices refcursor;
-    payloads json[];
-    job_tokens text[];
-    job_payloads json[];
-    first bigint;
-    job bigint;
-    holder bigint;
-    lane integer;
-    jobs integer := 0;
-    pushes bigint := 0;
-BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF everyone THEN
-        refusal := carillon.check_kind(kind);
-        IF refusal.message IS NULL THEN
-            wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-            slices := carillon.open_audience(made.app_id, wanted, size);
-            FETCH slices INTO job_tokens, job_payloads;
-        END IF;
-    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
-        clean := ARRAY[token];
-        payloads := made.payloads;
-    ELSE
-        cleaned := carillon.clean_tokens(m.tokens);
-        clean := cleaned.clean;
-        refusal := cleaned.refusal;
-        IF made.payloads IS NOT NULL THEN
-            payloads := ARRAY(
-                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
-                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
-        END IF;
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF clean IS NULL AND job_tokens IS NULL THEN
-        IF m.is_strict IS NOT TRUE THEN
-            RETURN NULL;
-        END IF;
-        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
-                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
-            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
-    -- Most calls name no push type.
-    ELSIF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
-        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-    END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
-    -- A single push of the app must not wait behind a list of thousands.
-    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
-    -- Most calls end here.
-    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL AND payloads IS NULL
-        AND made.after_badge IS NULL
-    THEN
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-            topic, reference, on_unknown)
-        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown)
-        RETURNING messages.id INTO first;
-        RETURN first;
-    END IF;
-    first := nextval('carillon.messages_id_seq');
-    IF m.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
-        IF holder IS DISTINCT FROM first THEN
-            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
-        END IF;
-    END IF;
-    IF made.after_badge IS NOT NULL AND NOT everyone THEN
-        payloads := carillon.with_badges(made.app_id, clean, m.badge_add, made.payload, made.after_badge);
-    END IF;
-    IF cardinality(clean) <= size THEN
-        PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
-        RETURN first;
-    END IF;
-    IF NOT everyone THEN
-        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
-        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO job_tokens, job_payloads;
-    END IF;
-    -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
-    m.tokens := NULL;
-    m.payloads := NULL;
-    made.payloads := NULL;
-    WHILE job_tokens IS NOT NULL LOOP
-        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
-        IF made.after_badge IS NOT NULL AND everyone THEN
-            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
-        END IF;
-        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
-        jobs := jobs + 1;
-        pushes := pushes + cardinality(job_tokens);
-        FETCH slices INTO job_tokens, job_payloads;
-    END LOOP;
-    CLOSE slices;
-    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
-    RETURN first;
-END
-$$;
-
-
--- functions/submit_activity.sql
--- Starts, updates and ends Live Activities. enqueue.sql has the functions that users call. submit_activity() checks what only these
--- pushes have, calls submit(), and notes updates in the same transaction, so that none is sent before its order is known.
-
--- Apple takes an object as the alert of an activity, not plain text.
-CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-BEGIN
-    IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
-        alert := a.alert::jsonb;
-    ELSIF a.alert ~ '^\s*\{' THEN
-        -- JSON that a driver sent as text.
-        alert := carillon.jsonb_or_null(a.alert);
-        refusal := carillon.broken_json('alert', a.alert);
-    END IF;
-    IF alert IS NULL AND a.alert IS NOT NULL THEN
-        alert := jsonb_build_object('body', a.alert);
-    ELSIF jsonb_typeof(alert) = 'string' THEN
-        alert := jsonb_build_object('body', alert);
-    ELSIF jsonb_typeof(alert) <> 'object' THEN
-        refusal := carillon.refusal('alert', 'text, or a JSON object', alert::text);
-    END IF;
-    IF alert IS NOT NULL AND num_nonnulls(a.title, a.body) > 0 THEN
-        refusal := carillon.refusal('alert', 'null if title or body is given', 'a value',
-            'Pass the text as body, together with the title.');
-    ELSIF num_nonnulls(a.title, a.body) > 0 THEN
-        alert := jsonb_strip_nulls(jsonb_build_object('title', a.title, 'body', a.body));
-    END IF;
-    IF a.sound IS NOT NULL AND alert IS NULL THEN
-        refusal := carillon.refusal('sound', 'null unless there is an alert', quote_literal(a.sound),
-            'The sound of a Live Activity belongs to its alert: pass title, body or alert too.');
-    ELSIF a.sound IS NOT NULL AND alert ? 'sound' THEN
-        refusal := carillon.refusal('sound', 'null if alert has the member "sound"', quote_literal(a.sound));
-    ELSIF a.sound IS NOT NULL THEN
-        alert := alert || jsonb_build_object('sound', a.sound);
-    END IF;
-END
-$$;
-
-CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
-        'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
-    m carillon.message_arguments;
-    refusal carillon.refusal;
-    wrong record;
-BEGIN
-    m.relevance_score := a.relevance_score;
-    m.aps := a.aps;
-    m.extra := a.extra;
-    refusal := carillon.check_members(m);
-    IF jsonb_typeof(a.content_state) IS DISTINCT FROM 'object' AND (a.state_text IS NOT NULL OR a.event <> 'end')
-    THEN
-        RETURN carillon.refusal('content_state', 'a JSON object with the fields of the Live Activity''s ContentState',
-            a.state_text, NULL, CASE WHEN a.content_state IS NULL AND a.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
-    ELSIF a.event = 'start' AND (a.attributes_type ~ '^[^[:cntrl:][:space:]]{1,255}$') IS NOT TRUE THEN
-        RETURN carillon.refusal('attributes_type', 'the name of a type of ActivityAttributes',
-            quote_literal(a.attributes_type));
-    ELSIF a.event = 'start' AND jsonb_typeof(a.attributes) IS DISTINCT FROM 'object' THEN
-        RETURN carillon.refusal('attributes', 'a JSON object with the fields of the attributes', a.attributes_text, NULL,
-            CASE WHEN a.attributes IS NULL AND a.attributes_text IS NOT NULL THEN '22P02' ELSE '22023' END);
-    ELSIF a.event = 'start' AND (alert IS NULL OR alert = '{}') THEN
-        RETURN carillon.refusal('alert', 'text or a JSON object, unless title or body is given', NULL,
-            'Apple starts a Live Activity only with an alert.');
-    ELSIF a.channel IS NOT NULL AND (a.channel !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(a.channel) > 256) THEN
-        RETURN carillon.refusal('channel', 'the reference of a channel that is ready, or an id of Apple''s',
-            quote_literal(a.channel), 'Request one with carillon.request_channel, and wait for it with carillon.channel.');
-    ELSIF a.everyone AND a.tokens IS NOT NULL THEN
-        RETURN carillon.refusal('tokens', 'null if everyone is true', 'a value',
-            'Pass the tokens, or everyone => true for every push_to_start token of the app.');
-    ELSIF a.aps ?| members THEN
-        RETURN carillon.refusal('aps', 'members that have no argument of their own', a.aps::text,
-            'These have their own arguments: ' || array_to_string(members, ', ') || '.');
-    ELSIF refusal.message IS NOT NULL THEN
-        RETURN refusal;
-    END IF;
-    SELECT t.* INTO wrong FROM (VALUES
-        ('stale_date', a.stale_date), ('dismissal_date', a.dismissal_date), ('apns_timestamp', a.apns_timestamp)
-    ) AS t(argument, value)
-    WHERE t.value < timestamptz '1970-01-01 00:00:01Z' OR t.value >= timestamptz '2201-01-01 00:00:00Z' LIMIT 1;
-    IF FOUND THEN
-        RETURN carillon.refusal(wrong.argument, 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
-            quote_literal(wrong.value));
-    END IF;
-    RETURN NULL;
-END
-$$;
-
--- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
-CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    m carillon.message_arguments;
-    made record := carillon.activity_alert(a);
-    refusal carillon.refusal := made.refusal;
-    push_type CONSTANT text := 'liveactivity';
-    size integer;
-    app_id integer;
-    id bigint;
-    due_at timestamptz;
-    last bigint;
-BEGIN
-    -- A channel may be named by its reference.
-    a.channel := coalesce((
-        SELECT c.channel_id FROM carillon.channels c JOIN carillon.apps k ON k.id = c.app_id
-        WHERE k.name = a.app AND c.reference = a.channel AND c.state = 'ready'
-            AND carillon.may_use(k)), a.channel);
-    a.content_state := carillon.jsonb_or_null(a.state_text);
-    a.attributes := carillon.jsonb_or_null(a.attributes_text);
-    IF refusal.message IS NULL THEN
-        refusal := carillon.check_activity(a, made.alert);
-    END IF;
-    IF refusal.message IS NULL THEN
-        m.payload := '{"aps":{' || concat_ws(',',
-            '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
-            '"event":"' || a.event || '"',
-            '"content-state":' || carillon.compact_json(a.content_state),
-            '"attributes-type":' || to_json(a.attributes_type),
-            '"attributes":' || carillon.compact_json(a.attributes),
-            CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
-                WHEN a.push_token THEN '"input-push-token":1' END,
-            '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
-            '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
-            '"relevance-score":' || to_json(a.relevance_score),
-            '"alert":' || carillon.compact_json(made.alert),
-            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact_json(a.aps), 2), -1) END)
-            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact_json(a.extra), 2) ELSE '}}' END;
-        size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF size > (carillon.rules_of(push_type)).payload_limit THEN
-            refusal := carillon.refusal((
-                    SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
-                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
-                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
-                    ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
-                'a value for a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
-        END IF;
-    END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
-    m.app := a.app;
-    m.tokens := a.tokens;
-    m.payload_type := 'text'::regtype;
-    m.push_type := push_type;
-    -- Apple counts pushes of priority 10 against a budget.
-    m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
-    m.expires_at := a.expires_at;
-    m.topic := a.topic;
-    m.run_at := a.run_at;
-    m.lane := a.lane;
-    m.reference := a.reference;
-    m.dedupe_key := a.dedupe_key;
-    m.dedupe_for := a.dedupe_for;
-    m.on_unknown := a.on_unknown;
-    m.on_duplicate := 'null';
-    m.is_strict := false;
-    id := carillon.submit(m, coalesce(a.everyone, false));
-    IF a.event <> 'start' AND id IS NOT NULL THEN
-        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
-        IF app_id IS NULL THEN
-            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
-            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
-        END IF;
-        due_at := greatest(clock_timestamp(), a.run_at);
-        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
-            RETURN id;
-        END IF;
-        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
-            -- submit() has checked the lane.
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
-            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
-            UNION ALL
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
-            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
-        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
-    END IF;
-    RETURN id;
-END
-$$;
-
-
--- functions/submit_publication.sql
--- Publishes to channels. enqueue.sql has carillon.publish, which users call. The update is noted in the transaction that enqueues
--- it, as in submit_activity.sql.
-
--- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
-CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
-    refusal carillon.refusal := answer.refusal;
-    made carillon.draft;
-    m carillon.message_arguments;
-    alert carillon.activity_arguments;
-    shown record;
-    content_state CONSTANT jsonb := carillon.jsonb_or_null(p.state_text);
-    -- Apple stores a message for at most eight hours.
-    storage CONSTANT interval := interval '8 hours';
-    token CONSTANT text := encode(convert_to((answer.known).channel_id, 'UTF8'), 'hex');
-    size integer;
-    id bigint;
-    holder bigint;
-BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF (answer.known).state <> 'ready' THEN
-        refusal := carillon.refusal('channel', 'a channel that is ready',
-            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
-            CASE (answer.known).state
-                WHEN 'requested' THEN
-                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
-                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
-                ELSE 'Request it again with carillon.request_channel.' END, '55000');
-    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
-        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
-            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
-    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
-        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
-            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
-    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
-    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
-            quote_literal(p.apns_timestamp));
-    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
-        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
-            'Apple delivers its messages at once or never.');
-    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
-        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
-    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
-        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
-            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
-    ELSE
-        alert.alert := p.alert;
-        alert.alert_type := p.alert_type;
-        alert.title := p.title;
-        alert.body := p.body;
-        alert.sound := p.sound;
-        shown := carillon.activity_alert(alert);
-        m.app := p.app;
-        m.aps := jsonb_build_object('event', p.event)
-            || CASE WHEN content_state IS NULL THEN '{}' ELSE jsonb_build_object('content-state', content_state) END
-            || CASE WHEN p.dismissal_date IS NULL THEN '{}'
-                ELSE jsonb_build_object('dismissal-date', floor(extract(epoch FROM p.dismissal_date))::bigint) END
-            || CASE WHEN shown.alert IS NULL THEN '{}' ELSE jsonb_build_object('alert', shown.alert) END
-            || coalesce(p.aps, '{}');
-        m.extra := p.extra;
-        m.stale_date := p.stale_date;
-        m.relevance_score := p.relevance_score;
-        -- An update with an alert is urgent. Other updates have priority 5, which Apple does not count against the budget.
-        m.priority := coalesce(p.priority, CASE WHEN m.aps ? 'alert' THEN 10 ELSE 5 END);
-        m.expires_at := p.expires_at;
-        m.run_at := p.run_at;
-        m.lane := p.lane;
-        m.reference := p.reference;
-        m.dedupe_key := p.dedupe_key;
-        m.dedupe_for := p.dedupe_for;
-        m.on_unknown := p.on_unknown;
-        m.on_duplicate := p.on_duplicate;
-        made := carillon.draft(m, 'channel');
-        refusal := CASE
-            WHEN (shown.refusal).message IS NOT NULL THEN shown.refusal
-            WHEN shown.alert IS NOT NULL AND p.aps ? 'alert' THEN
-                carillon.refusal('aps', 'no member "alert" if alert, title or body is given', p.aps::text)
-            ELSE made.refusal END;
-        -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
-        made.payload := '{"aps":{"timestamp":' || coalesce(floor(extract(epoch FROM p.apns_timestamp)), 0) || ','
-            || substr(made.payload, 9);
-        size := octet_length(made.payload) + CASE WHEN p.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF (refusal.message IS NULL OR refusal.code = '54000') AND size > (carillon.rules_of('channel')).payload_limit THEN
-            refusal := carillon.refusal('content_state', 'a value for a payload of ' || carillon.payload_size('channel'),
-                format('one of %s bytes', size), NULL, '54000');
-        END IF;
-    END IF;
-    IF refusal.hint IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    ELSIF refusal.message IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
-    END IF;
-    IF (answer.known).policy = 1 AND m.expires_at IS NULL THEN
-        m.expires_at := greatest(now(), p.run_at) + storage;
-    ELSIF (answer.known).policy = 0 THEN
-        m.expires_at := NULL;
-    END IF;
-    id := nextval('carillon.messages_id_seq');
-    IF p.dedupe_key IS NOT NULL THEN
-        holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
-        IF holder IS DISTINCT FROM id THEN
-            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
-        END IF;
-    END IF;
-    PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
-    PERFORM carillon.note_update(made.app_id, id, ARRAY[token], p.event = 'end', greatest(clock_timestamp(), p.run_at),
-        m.expires_at);
-    RETURN id;
-END
-$$;
-
-
--- functions/take_over.sql
--- Take-over of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
--- lock: locked rows are left to the next call. The claim statement of the worker reads the limits of quarantine.
-
--- PostgreSQL inlines this function, which has no SET clause.
-CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
-
--- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
--- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
-CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
-
--- `together` is the number of quarantined pushes in flight, including this job's. lost_claims_after_death() raises the count far
--- enough that the next size is at most half of `together`.
-CREATE OR REPLACE FUNCTION carillon.lost_claims_after_death(lost_claims smallint, together bigint) RETURNS smallint
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT least(32767, CASE
-        WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
-        WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
-        ELSE greatest(lost_claims + 1, (
-            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
-            WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
-    END)::smallint
-$$;
-
--- In return_lost_jobs(), jobs with on_unknown 'fail' fail instead of returning, because their outcome is unknown.
---
--- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
--- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
--- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
-CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
-RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    quarantine CONSTANT smallint := carillon.quarantine_from();
-    poison CONSTANT smallint := 13;
-    -- Pushes that enter quarantine now, and pushes that were in it before.
-    fresh bigint;
-    quarantined bigint;
-    recovered CONSTANT bigint := cardinality(jobs);
-    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
-BEGIN
-    IF cardinality(chosen) > 0 THEN
-        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
-    END IF;
-    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims = quarantine - 1),
-        sum(cardinality(j.tokens)) FILTER (WHERE j.lost_claims >= quarantine)
-    INTO fresh, quarantined FROM unnest(jobs) AS j;
-    jobs := ARRAY(
-        SELECT carillon.changed_job(j, lost_claims => carillon.lost_claims_after_death(j.lost_claims,
-            CASE WHEN j.lost_claims < quarantine THEN fresh ELSE quarantined END))
-        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= poison AND cardinality(j.tokens) = 1);
-    IF cardinality(chosen) > 0 THEN
-        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < poison OR cardinality(j.tokens) <> 1);
-    END IF;
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims >= quarantine AND cardinality(j.tokens) > 1
-        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
-    IF cardinality(chosen) > 0 THEN
-        PERFORM carillon.split_job(app, j, 1) FROM unnest(chosen) AS j;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.lost_claims < quarantine OR cardinality(j.tokens) <= 1
-            OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
-    END IF;
-    -- An app may have several jobs with the same id: they are stored one after the other.
-    PERFORM carillon.return_uncancelled(app, t.jobs, cancelled, unsure) FROM (
-        SELECT array_agg(n.job) AS jobs
-        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
-        GROUP BY n.place ORDER BY n.place) AS t;
-    RETURN recovered;
-END
-$$;
-
--- gone_workers() is a loose index scan from worker to worker.
-CREATE OR REPLACE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    WITH RECURSIVE holder AS (
-        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
-        UNION ALL
-        SELECT n.id FROM holder h, LATERAL (
-            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
-    )
-    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
-$$;
-
--- A worker is dead if its heartbeat count still equals `beat` after the caller's monotonic clock has measured a lease. Its jobs
--- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are
--- deleted.
---
--- take_over() never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. A claim that
--- contains a message whose row of unfinished is locked is left to the next call.
-CREATE OR REPLACE FUNCTION carillon.take_over(
-    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    gone bigint[];
-    target integer;
-    lost bigint[];
-    messages bigint[];
-    broadcasts bigint[];
-    busy bigint[];
-    checked record;
-    held record;
-BEGIN
-    workers := 0;
-    claims := 0;
-    jobs := 0;
-    IF beat IS NOT NULL THEN
-        -- Waiting for a lock on the table would block heartbeats.
-        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
-        -- The beat is checked again under the row lock, in case a heartbeat came first.
-        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
-            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
-            FOR UPDATE SKIP LOCKED));
-        GET DIAGNOSTICS workers = ROW_COUNT;
-        IF workers > 0 THEN
-            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
-                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
-        END IF;
-    END IF;
-    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
-    FOR target IN SELECT DISTINCT f.app_id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.app_id LOOP
-        lost := ARRAY(
-            SELECT f.id FROM carillon.inflight f WHERE f.app_id = target AND f.worker_id = ANY (gone)
-            ORDER BY f.id FOR UPDATE SKIP LOCKED);
-        CONTINUE WHEN cardinality(lost) = 0;
-        messages := ARRAY(
-            SELECT DISTINCT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) AS j
-            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost));
-        busy := carillon.lock_unfinished(target, messages);
-        IF cardinality(busy) > 0 THEN
-            lost := ARRAY(
-                SELECT f.id FROM carillon.inflight f
-                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
-                    SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
-        END IF;
-        SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
-        FROM carillon.inflight f, unnest(f.jobs) AS j
-        WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost);
-        SELECT o.* INTO checked FROM carillon.find_cancelled(target, messages, broadcasts, '{}') AS o;
-        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
-        claims := claims + cardinality(lost);
-        -- All jobs of a worker together, up to the size of an array.
-        FOR held IN
-            WITH taken AS (
-                DELETE FROM carillon.inflight f
-                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
-                RETURNING f.id, f.worker_id, f.jobs
-            ), sized AS (
-                SELECT t.worker_id, t.jobs,
-                    sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id ORDER BY t.id) / 16777216 AS heap
-                FROM taken t
-            )
-            SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
-        LOOP
-            jobs := jobs + carillon.return_lost_jobs(target, held.jobs, checked.cancelled, checked.unsure);
-        END LOOP;
-    END LOOP;
-END
-$$;
-
-
--- functions/take_rate_turn.sql
--- The turns of apps with a max_rate. A worker calls take_rate_turn() before it sends pushes of such an app. The lock on the row of
--- rates makes workers take turns one after the other.
-
--- take_rate_turn() returns null if all turns of the next second are taken. Turns are spaced for nine tenths of max_rate, so that
--- late pushes do not exceed the rate in the second in which they are sent. An unused turn is lost.
-CREATE OR REPLACE FUNCTION carillon.take_rate_turn(app integer, pushes integer) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    takes interval;
-    begins timestamptz;
-    moment timestamptz;
-BEGIN
-    SELECT make_interval(secs => pushes / (0.9 * a.max_rate)) INTO takes FROM carillon.apps a
-    WHERE a.id = app AND a.max_rate IS NOT NULL;
-    IF takes IS NULL THEN
-        RETURN 0;
-    END IF;
-    -- A crash may lose the most recent turns. New ones may then begin while pushes of the lost ones are still being sent.
-    PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
-    IF begins IS NULL THEN
-        INSERT INTO carillon.rates AS r (app_id, next_at) VALUES (app, clock_timestamp())
-        ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
-    END IF;
-    moment := clock_timestamp();
-    -- It is further ahead only if the clock was set back.
-    IF begins < moment OR begins > moment + interval '1 minute' THEN
-        begins := moment;
-    ELSIF begins > moment + interval '1 second' THEN
-        RETURN NULL;
-    END IF;
-    UPDATE carillon.rates SET next_at = begins + takes WHERE app_id = app;
-    RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
-END
-$$;
-
-
--- functions/tokens.sql
+-- functions/tokens/tokens.sql
 -- Device tokens: what a valid one is, and the functions with which users register tokens and set badges. Several rows are locked in
 -- the order of tokens.
 
@@ -8263,11 +8334,22 @@ BEGIN
 END
 $$;
 
--- The table tokens, broadcast and register_token accept no other kinds.
+-- The table tokens, broadcast and register_token accept no other kinds. `make docs` writes them, from TokenKind.swift.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ARRAY['device', 'live_activity', 'push_to_start', 'widget', 'complication', 'control', 'voip', 'location',
-        'file_provider', 'push_to_talk', 'mdm']
+    SELECT ARRAY[
+        'device',
+        'live_activity',
+        'push_to_start',
+        'widget',
+        'complication',
+        'control',
+        'voip',
+        'location',
+        'file_provider',
+        'push_to_talk',
+        'mdm'
+    ]
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
@@ -8418,14 +8500,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 
--- functions/validity.sql
-CREATE OR REPLACE FUNCTION carillon.validity(not_after timestamptz) RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN not_after <= now() THEN 'expired' WHEN not_after <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
-$$;
-
-
--- functions/watch_tokens.sql
+-- functions/tokens/watch_tokens.sql
 -- Watches the application's own tables, from which feedback passes also delete. The owner of the schema calls watch_tokens() and
 -- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
 
@@ -8548,79 +8623,6 @@ END
 $$;
 
 
--- functions/withdraw.sql
--- Withdraws pushes from a claim. order_updates() and pace_devices() call withdraw() for pushes that are not sent now. They have
--- locked the claim's row of inflight and read its jobs; rows of unfinished are locked after it, in order of id.
-
--- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.
-CREATE OR REPLACE FUNCTION carillon.withdraw(
-    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
-) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    rest carillon.job[];
-    ended carillon.job[];
-    later carillon.job[];
-    waits integer[];
-    begun carillon.ending[];
-BEGIN
-    WITH divided AS MATERIALIZED (
-        SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
-            SELECT t.id, t.stays, t.wait, array_agg(t.token ORDER BY t.place) AS tokens
-            FROM (
-                -- Upper and lower case are the same token, as when a claim is read. A join would compare every token with every
-                -- other.
-                SELECT b.id, (array_agg(b.token ORDER BY b.place))[1] AS token, min(b.place) AS place,
-                    NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
-                FROM (
-                    SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
-                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
-                    UNION ALL
-                    SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
-                    FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
-                ) AS b GROUP BY b.id, b.key HAVING min(b.place) IS NOT NULL
-            ) AS t
-            GROUP BY t.id, t.stays, t.wait
-        ) AS d
-    ), made AS (
-        SELECT d.stays, d.wait, carillon.changed_job(j,
-            id => CASE WHEN d.wait IS NOT NULL AND d.pieces <> 1 THEN nextval('carillon.messages_id_seq') END,
-            tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
-            origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
-            last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
-        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
-    )
-    SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
-        coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
-        coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
-        array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
-    INTO rest, ended, later, waits FROM made m;
-    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
-
-    -- Messages that are now divided into several jobs.
-    begun := ARRAY(
-        SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
-            created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
-        FROM unnest(held) AS j WHERE j.origin IS NULL AND (
-            SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
-    IF cardinality(rest) > 0 THEN
-        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
-    ELSE
-        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
-    END IF;
-    PERFORM carillon.use_session_path();
-    PERFORM carillon.end_messages(app, begun);
-    IF pg_catalog.cardinality(ended) > 0 THEN
-        PERFORM carillon.end_as_cancelled(app, ended);
-    END IF;
-    -- promote() finds those that are cancelled meanwhile.
-    IF pg_catalog.cardinality(later) > 0 THEN
-        PERFORM carillon.return_jobs(app, later, waits);
-    END IF;
-END
-$$;
-
-
 DO $$
 DECLARE
     command text;
@@ -8664,6 +8666,38 @@ COMMENT ON FUNCTION carillon.pause_app IS
 COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 COMMENT ON FUNCTION carillon.limit_app IS
     'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens of an app. False if nothing changed. Recorded in audit.';
+COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
+COMMENT ON FUNCTION carillon.check_channel IS
+    'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
+COMMENT ON FUNCTION carillon.request_channel IS
+    'Requests a channel, which a worker then creates at Apple. Returns its reference; channel() returns Apple''s id.';
+COMMENT ON FUNCTION carillon.record_channel IS
+    'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
+COMMENT ON FUNCTION carillon.channel IS
+    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
+    'create it.';
+COMMENT ON FUNCTION carillon.remove_channel IS
+    'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
+COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
+COMMENT ON FUNCTION carillon.channel_made IS
+    'Internal: records a channel that Apple has created; fails if another channel of the app has its id.';
+COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
+COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
+COMMENT ON FUNCTION carillon.channels_refused IS
+    'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
+COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
+COMMENT ON FUNCTION carillon.credential_written IS 'Internal: writes a row of credential_input into certificates.';
+COMMENT ON FUNCTION carillon.provider_token_minted IS
+    'Internal: writes a row of provider_token_input into provider_tokens, unless the token there is still in use.';
+COMMENT ON FUNCTION carillon.most_are_bad IS
+    'Internal: returns whether more than half of an app''s pushes failed, so that its settings are probably wrong.';
+COMMENT ON FUNCTION carillon.open_breakers IS
+    'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
+COMMENT ON FUNCTION carillon.seconds_to_renewal IS
+    'Internal: returns how long a provider token is used; 0 if there is none, or if a new one is to be minted.';
+COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';
+COMMENT ON FUNCTION carillon.validity IS
+    'Returns the status of a usable credential: expired, expiring (within 30 days) or ok. A signing key does not expire.';
 COMMENT ON FUNCTION carillon.act_for IS 'Internal: names the person on whose behalf this transaction makes changes.';
 COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
@@ -8673,6 +8707,110 @@ COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an
 COMMENT ON FUNCTION carillon.app_recorded IS
     'Internal: records every change of an app, whether made by a function or by plain SQL.';
 COMMENT ON FUNCTION carillon.certificate_recorded IS 'Internal: records that a credential was added, replaced or removed.';
+COMMENT ON FUNCTION carillon.guarded_tables IS
+    'Internal: returns the tables that row-level security guards while a role is isolated.';
+COMMENT ON FUNCTION carillon.enforce_isolation IS
+    'Internal: enables or disables row-level security, the check of enqueue''s caller and the schema for isolated roles.';
+COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
+COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
+COMMENT ON FUNCTION carillon.isolate_app IS
+    'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Revokes a role''s access to an app, which isolate_app had given it.';
+COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
+COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of push_counts that are missing.';
+COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
+COMMENT ON PROCEDURE carillon.maintain IS
+    'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
+    'Meant for pg_cron.';
+COMMENT ON FUNCTION carillon.default_partition_rows IS
+    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
+COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
+COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
+COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
+COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
+COMMENT ON FUNCTION carillon.place_fault IS
+    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
+COMMENT ON FUNCTION carillon.place_now IS
+    'Internal: says why nothing may be sent from this database, and how long the write-ahead log of its cluster is.';
+COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
+COMMENT ON FUNCTION carillon.adopt IS
+    'Lets workers send from this copy of a database. Returns how many jobs expire because they are older than expire_before.';
+COMMENT ON FUNCTION carillon.present_rights IS 'Internal: returns the rights that the roles of Carillon have in its schema.';
+COMMENT ON FUNCTION carillon.record_rights IS 'Internal: records the rights that rights.sql has granted.';
+COMMENT ON FUNCTION carillon.missing_rights IS
+    'Internal: returns the rights that rights.sql granted to of_role and that as_role, which is of_role by default, does not have.';
+COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
+COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
+COMMENT ON FUNCTION carillon.app_id IS 'Internal: returns the id of an app, or raises an error.';
+COMMENT ON FUNCTION carillon.use_session_path IS
+    'Internal: restores the search_path of the session until the calling function returns.';
+COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
+COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
+COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument from which a payload is built is given.';
+COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
+COMMENT ON FUNCTION carillon.names_topic IS
+    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
+COMMENT ON FUNCTION carillon.check_heading IS
+    'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
+    'null if all are valid.';
+COMMENT ON FUNCTION carillon.check_members IS
+    'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
+    'valid.';
+COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
+COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ignore a payload.';
+COMMENT ON FUNCTION carillon.check_silence IS
+    'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
+COMMENT ON FUNCTION carillon.check_payloads IS
+    'Internal: checks the payload of each token, and returns whether all of them are silent.';
+COMMENT ON FUNCTION carillon.ended_unsent IS
+    'Internal: returns whether a message has ended without any push that may have been delivered.';
+COMMENT ON FUNCTION carillon.take_dedupe_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
+COMMENT ON FUNCTION carillon.draft IS
+    'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
+COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns text as JSON, or null if it is not JSON.';
+COMMENT ON FUNCTION carillon.jsonb_or_null IS
+    'Internal: returns text as jsonb, or null if it is not JSON or jsonb cannot store it.';
+COMMENT ON FUNCTION carillon.broken_json IS
+    'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
+COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';
+COMMENT ON FUNCTION carillon.is_loud IS 'Internal: returns whether a payload has anything that a device shows or plays.';
+COMMENT ON FUNCTION carillon.is_silent IS 'Internal: returns whether a payload is that of a background push.';
+COMMENT ON FUNCTION carillon.fits_argument IS 'Internal: returns whether a member has the JSON type that its argument takes.';
+COMMENT ON FUNCTION carillon.unfit_member IS
+    'Internal: returns the refusal of the first member whose value does not fit its argument; null if all fit.';
+COMMENT ON FUNCTION carillon.message_of_json IS
+    'Internal: returns the arguments of a message from an object with the members of enqueue.';
+COMMENT ON FUNCTION carillon.preview_message IS
+    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
+    'Enqueues nothing.';
+COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
+COMMENT ON FUNCTION carillon.send_test IS
+    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
+    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
+    'enqueues nothing. Recorded in audit.';
+COMMENT ON FUNCTION carillon.push_types IS
+    'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
+    'collapse id in bytes, whether aps must have no alert, badge or sound, and the kind of its tokens; the start of a Live '
+    'Activity has the kind push_to_start. The row channel is for what publish sends.';
+COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
+COMMENT ON FUNCTION carillon.topics_of IS
+    'Internal: returns the topics that messages of an app may name; null if its certificate decides.';
+COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: returns the maximum size of a payload in bytes.';
+COMMENT ON FUNCTION carillon.payload_size IS 'Internal: returns the maximum size of a payload as text for a refusal.';
+COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
+COMMENT ON FUNCTION carillon.check_kinds IS
+    'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
+COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
+COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
+COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
+COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
+COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
+COMMENT ON FUNCTION carillon.check_activity IS
+    'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
+COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';
+COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
 COMMENT ON FUNCTION carillon.broadcast_progress IS
     'Returns one row with the counts of a message or broadcast. An unknown id is an error.';
 COMMENT ON FUNCTION carillon.lock_for_cancel IS
@@ -8694,47 +8832,6 @@ COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Cancels a message exactly as c
 COMMENT ON FUNCTION carillon.cancel_message IS
     'Cancels a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
     'audit.';
-COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
-COMMENT ON FUNCTION carillon.check_channel IS
-    'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
-COMMENT ON FUNCTION carillon.request_channel IS
-    'Requests a channel, which a worker then creates at Apple. Returns its reference; channel() returns Apple''s id.';
-COMMENT ON FUNCTION carillon.record_channel IS
-    'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
-COMMENT ON FUNCTION carillon.channel IS
-    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
-    'create it.';
-COMMENT ON FUNCTION carillon.remove_channel IS
-    'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
-COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
-COMMENT ON FUNCTION carillon.channel_made IS
-    'Internal: records a channel that Apple has created; fails if another channel of the app has its id.';
-COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
-COMMENT ON FUNCTION carillon.channel_gone IS 'Internal: deletes the row of a channel that Apple removed or never had.';
-COMMENT ON FUNCTION carillon.channels_refused IS
-    'Internal: marks a channel as missing when Apple has refused an update because it does not know the channel.';
-COMMENT ON FUNCTION carillon.channels_listed IS 'Internal: compares Apple''s list of channels with the table channels.';
-COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
-COMMENT ON FUNCTION carillon.is_usual IS 'Internal: whether a time lies in the years 2000 to 2200; null if there is none.';
-COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argument from which a payload is built is given.';
-COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
-COMMENT ON FUNCTION carillon.names_topic IS
-    'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
-COMMENT ON FUNCTION carillon.check_heading IS
-    'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
-    'null if all are valid.';
-COMMENT ON FUNCTION carillon.check_members IS
-    'Internal: returns the refusal of an argument that Apple would reject or that duplicates a member of aps; null if all are '
-    'valid.';
-COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
-COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ignore a payload.';
-COMMENT ON FUNCTION carillon.check_silence IS
-    'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
-COMMENT ON FUNCTION carillon.check_payloads IS
-    'Internal: checks the payload of each token, and returns whether all of them are silent.';
-COMMENT ON FUNCTION carillon.credential_written IS 'Internal: writes a row of credential_input into certificates.';
-COMMENT ON FUNCTION carillon.provider_token_minted IS
-    'Internal: writes a row of provider_token_input into provider_tokens, unless the token there is still in use.';
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns the number of ready jobs of an app: exact up to the argument most, an estimate above it. depth_is says which.';
@@ -8755,11 +8852,65 @@ COMMENT ON FUNCTION carillon.newest_activities IS
 COMMENT ON FUNCTION carillon.message_contents IS
     'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
     'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
-COMMENT ON FUNCTION carillon.ended_unsent IS
-    'Internal: returns whether a message has ended without any push that may have been delivered.';
-COMMENT ON FUNCTION carillon.take_dedupe_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
-COMMENT ON FUNCTION carillon.draft IS
-    'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
+COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
+COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: returns the apps that have scheduled jobs or unfinished messages.';
+COMMENT ON FUNCTION carillon.chosen_apps IS
+    'Internal: returns the apps that the argument app selects: the one with that name, or all apps that the caller may use; '
+    'null means every app.';
+COMMENT ON FUNCTION carillon.find_job IS 'Internal: finds a job by its id, in any state.';
+COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that ids belong to, with their apps.';
+COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
+COMMENT ON FUNCTION carillon.find_messages IS
+    'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
+COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
+COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';
+COMMENT ON FUNCTION carillon.most_outcomes IS 'Internal: returns how many tokens message_status lists.';
+COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
+COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a message that have ended.';
+COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
+COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
+COMMENT ON FUNCTION carillon.may_have_arrived IS
+    'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
+COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
+COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of message_status for a message.';
+COMMENT ON FUNCTION carillon.message_status IS
+    'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
+    'is no such message or its results were dropped after the retention.';
+COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: returns whether a failure can be requeued.';
+COMMENT ON FUNCTION carillon.kept_payloads IS
+    'Internal: returns the payloads kept for failed tokens of a message; the latest if a token has several.';
+COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: returns whether a message was cancelled, at least in part.';
+COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that have failures.';
+COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
+COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: requeues failures of an app, and returns the number of pushes.';
+COMMENT ON FUNCTION carillon.requeue_failures IS
+    'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
+    'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
+    '0 if none matches or all were requeued before. Recorded in audit.';
+COMMENT ON FUNCTION carillon.failure_step_end IS
+    'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
+COMMENT ON FUNCTION carillon.check_failure_step IS
+    'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
+COMMENT ON FUNCTION carillon.count_failures IS
+    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most depth '
+    'failures; is_all is true if there are no more.';
+COMMENT ON FUNCTION carillon.requeue_step IS
+    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most depth failures. Returns '
+    'their number and the time to continue from, which is null when done. Recorded in audit.';
+COMMENT ON FUNCTION carillon.dismiss_step IS
+    'Marks failures of an app between two times as needing no action. Reads at most depth failures. Dashboards hide them, and '
+    'bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';
+COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
+COMMENT ON FUNCTION carillon.unsearched_apps IS
+    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth. If with_history '
+    'is true, also those with more rows of failures or feedback.';
+COMMENT ON FUNCTION carillon.search_reference IS
+    'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
+    'app, a third of them for each lane. With many apps, fewer rows of each are read: 4,000 in all.';
+COMMENT ON FUNCTION carillon.search_token IS
+    'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
+    'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
+    'sent leaves no record of its token.';
 COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from named arguments: how pushes of one message ended.';
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';
 COMMENT ON FUNCTION carillon.keep_failed_content IS 'Internal: keeps the content of failed jobs for requeue_failures().';
@@ -8778,27 +8929,6 @@ COMMENT ON FUNCTION carillon.lock_unfinished IS
 COMMENT ON FUNCTION carillon.find_cancelled IS
     'Internal: returns which messages of an app were cancelled, and which are being cancelled, so that the outcome is not known '
     'yet.';
-COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
-COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: returns the apps that have scheduled jobs or unfinished messages.';
-COMMENT ON FUNCTION carillon.chosen_apps IS
-    'Internal: returns the apps that the argument app selects: the one with that name, or all apps that the caller may use; '
-    'null means every app.';
-COMMENT ON FUNCTION carillon.find_job IS 'Internal: finds a job by its id, in any state.';
-COMMENT ON FUNCTION carillon.messages_of IS 'Internal: returns the messages that ids belong to, with their apps.';
-COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
-COMMENT ON FUNCTION carillon.find_messages IS
-    'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
-COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
-COMMENT ON FUNCTION carillon.message_jobs IS 'Internal: the ids that a message has in failures, by any of its ids.';
-COMMENT ON FUNCTION carillon.guarded_tables IS
-    'Internal: returns the tables that row-level security guards while a role is isolated.';
-COMMENT ON FUNCTION carillon.enforce_isolation IS
-    'Internal: enables or disables row-level security, the check of enqueue''s caller and the schema for isolated roles.';
-COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
-COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
-COMMENT ON FUNCTION carillon.isolate_app IS
-    'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
-COMMENT ON FUNCTION carillon.unisolate_app IS 'Revokes a role''s access to an app, which isolate_app had given it.';
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of messages.';
 COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
@@ -8808,51 +8938,6 @@ COMMENT ON FUNCTION carillon.narrowed_job IS 'Internal: returns a job with only 
 COMMENT ON FUNCTION carillon.payloads_of IS
     'Internal: returns the payloads that a job has for these tokens; null if all its tokens share one payload.';
 COMMENT ON FUNCTION carillon.count_tokens IS 'Internal: returns the number of distinct tokens.';
-COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns text as JSON, or null if it is not JSON.';
-COMMENT ON FUNCTION carillon.jsonb_or_null IS
-    'Internal: returns text as jsonb, or null if it is not JSON or jsonb cannot store it.';
-COMMENT ON FUNCTION carillon.broken_json IS
-    'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
-COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';
-COMMENT ON FUNCTION carillon.is_loud IS 'Internal: returns whether a payload has anything that a device shows or plays.';
-COMMENT ON FUNCTION carillon.is_silent IS 'Internal: returns whether a payload is that of a background push.';
-COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
-COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of push_counts that are missing.';
-COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
-COMMENT ON PROCEDURE carillon.maintain IS
-    'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
-    'Meant for pg_cron.';
-COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
-COMMENT ON FUNCTION carillon.fits_argument IS 'Internal: returns whether a member has the JSON type that its argument takes.';
-COMMENT ON FUNCTION carillon.unfit_member IS
-    'Internal: returns the refusal of the first member whose value does not fit its argument; null if all fit.';
-COMMENT ON FUNCTION carillon.message_of_json IS
-    'Internal: returns the arguments of a message from an object with the members of enqueue.';
-COMMENT ON FUNCTION carillon.preview_message IS
-    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
-    'Enqueues nothing.';
-COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
-COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
-    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
-    'enqueues nothing. Recorded in audit.';
-COMMENT ON FUNCTION carillon.most_outcomes IS 'Internal: returns how many tokens message_status lists.';
-COMMENT ON FUNCTION carillon.open_jobs IS 'Internal: returns the jobs of a message that have not ended.';
-COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a message that have ended.';
-COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
-COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
-COMMENT ON FUNCTION carillon.may_have_arrived IS
-    'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
-COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
-COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of message_status for a message.';
-COMMENT ON FUNCTION carillon.message_status IS
-    'Returns the state of a message by its id or reference, with a row for each message that matches. Returns no row if there '
-    'is no such message or its results were dropped after the retention.';
-COMMENT ON FUNCTION carillon.most_are_bad IS
-    'Internal: returns whether more than half of an app''s pushes failed, so that its settings are probably wrong.';
-COMMENT ON FUNCTION carillon.open_breakers IS
-    'Internal: pauses those of the apps whose pushes fail because of their environment or topic.';
 COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that no older one is sent after it.';
 COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
 COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of scheduled in which background pushes wait.';
@@ -8861,36 +8946,49 @@ COMMENT ON FUNCTION carillon.pace_push IS
 COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() has decided about the pushes of a claim.';
 COMMENT ON FUNCTION carillon.pace_devices IS
     'Internal: paces the background pushes of a claim, limiting each token to a number of pushes within any hour.';
-COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
-COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
-COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
-COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
-COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
-COMMENT ON FUNCTION carillon.place_fault IS
-    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
-COMMENT ON FUNCTION carillon.place_now IS
-    'Internal: says why nothing may be sent from this database, and how long the write-ahead log of its cluster is.';
-COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
-COMMENT ON FUNCTION carillon.adopt IS
-    'Lets workers send from this copy of a database. Returns how many jobs expire because they are older than expire_before.';
 COMMENT ON FUNCTION carillon.delay_jobs IS 'Internal: delays jobs by a second; by then it is known whether they were cancelled.';
 COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 COMMENT ON FUNCTION carillon.promote IS 'Internal: moves jobs that are due from scheduled to messages.';
-COMMENT ON FUNCTION carillon.seconds_to_renewal IS
-    'Internal: returns how long a provider token is used; 0 if there is none, or if a new one is to be minted.';
-COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';
-COMMENT ON FUNCTION carillon.push_types IS
-    'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
-    'collapse id in bytes, and whether aps must have no alert, badge or sound. The row channel is for what publish sends.';
-COMMENT ON FUNCTION carillon.rules_of IS 'Internal: returns the row of push_types for one push type.';
-COMMENT ON FUNCTION carillon.topics_of IS
-    'Internal: returns the topics that messages of an app may name; null if its certificate decides.';
-COMMENT ON FUNCTION carillon.payload_limit IS 'Internal: returns the maximum size of a payload in bytes.';
-COMMENT ON FUNCTION carillon.payload_size IS 'Internal: returns the maximum size of a payload as text for a refusal.';
-COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of tokens that a push is for.';
-COMMENT ON FUNCTION carillon.check_kinds IS
-    'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims from which nothing was sent; returns the number of their jobs.';
+COMMENT ON FUNCTION carillon.unused_job_ids IS 'Internal: returns unused ids for jobs of an app.';
+COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
+COMMENT ON FUNCTION carillon.insert_jobs IS
+    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
+    'or failed.';
+COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
+COMMENT ON FUNCTION carillon.end_as_cancelled IS
+    'Internal: ends jobs that are not sent, because they were cancelled or superseded.';
+COMMENT ON FUNCTION carillon.return_uncancelled IS
+    'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
+COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
+COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
+COMMENT ON FUNCTION carillon.unique_ids_of IS
+    'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
+COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
+COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
+COMMENT ON FUNCTION carillon.most_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
+COMMENT ON FUNCTION carillon.oversized_payload IS
+    'Internal: returns the payload that replaces a larger one, and is refused as too large.';
+COMMENT ON FUNCTION carillon.shortened_token IS
+    'Internal: returns a string that is too long to be a token, shortened to its beginning and a hash.';
+COMMENT ON FUNCTION carillon.split_job IS
+    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns their number.';
+COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
+COMMENT ON FUNCTION carillon.quarantine_from IS
+    'Internal: returns the number of lost claims from which a job is in quarantine.';
+COMMENT ON FUNCTION carillon.quarantine_size IS
+    'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
+COMMENT ON FUNCTION carillon.lost_claims_after_death IS
+    'Internal: returns the number of lost claims of a job after another worker has died with it.';
+COMMENT ON FUNCTION carillon.return_lost_jobs IS
+    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
+COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';
+COMMENT ON FUNCTION carillon.take_rate_turn IS
+    'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';
+COMMENT ON FUNCTION carillon.withdraw IS
+    'Internal: withdraws pushes from a claim: those without a wait have ended as superseded, the others are sent later.';
 COMMENT ON FUNCTION carillon.bad_token_is_dead IS 'Internal: returns whether a BadDeviceToken at that time means a dead token.';
 COMMENT ON FUNCTION carillon.awaits_counts IS
     'Internal: returns whether a BadDeviceToken is so recent that workers may not have written their counts of that time yet.';
@@ -8927,97 +9025,6 @@ COMMENT ON FUNCTION carillon.run_watched_statement IS
     'Internal: runs the statement of watched_statement() as carillon_reaper and returns its count.';
 COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a batch of feedback from a watched table.';
 COMMENT ON FUNCTION carillon.catch_up_table IS 'Internal: applies some of the feedback that a watched table has missed.';
-COMMENT ON FUNCTION carillon.present_rights IS 'Internal: returns the rights that the roles of Carillon have in its schema.';
-COMMENT ON FUNCTION carillon.record_rights IS 'Internal: records the rights that rights.sql has granted.';
-COMMENT ON FUNCTION carillon.missing_rights IS
-    'Internal: returns the rights that rights.sql granted to of_role and that as_role, which is of_role by default, does not have.';
-COMMENT ON FUNCTION carillon.refusal IS 'Internal: builds the error for an argument: what it takes, and what it was given.';
-COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
-COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
-COMMENT ON FUNCTION carillon.app_id IS 'Internal: returns the id of an app, or raises an error.';
-COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims from which nothing was sent; returns the number of their jobs.';
-COMMENT ON FUNCTION carillon.can_requeue IS 'Internal: returns whether a failure can be requeued.';
-COMMENT ON FUNCTION carillon.kept_payloads IS
-    'Internal: returns the payloads kept for failed tokens of a message; the latest if a token has several.';
-COMMENT ON FUNCTION carillon.was_cancelled IS 'Internal: returns whether a message was cancelled, at least in part.';
-COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that have failures.';
-COMMENT ON FUNCTION carillon.requeueable IS 'Internal: returns the failures of an app between two times that can be requeued.';
-COMMENT ON FUNCTION carillon.requeue_some IS 'Internal: requeues failures of an app, and returns the number of pushes.';
-COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
-    'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
-    '0 if none matches or all were requeued before. Recorded in audit.';
-COMMENT ON FUNCTION carillon.failure_step_end IS
-    'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
-COMMENT ON FUNCTION carillon.check_failure_step IS
-    'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
-COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most depth '
-    'failures; is_all is true if there are no more.';
-COMMENT ON FUNCTION carillon.requeue_step IS
-    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most depth failures. Returns '
-    'their number and the time to continue from, which is null when done. Recorded in audit.';
-COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app between two times as needing no action. Reads at most depth failures. Dashboards hide them, and '
-    'bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';
-COMMENT ON FUNCTION carillon.unused_job_ids IS 'Internal: returns unused ids for jobs of an app.';
-COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids because rows with their ids were inserted.';
-COMMENT ON FUNCTION carillon.insert_jobs IS
-    'Internal: stores jobs in messages or, with waits in milliseconds, in scheduled; returns the ids of jobs that were stored '
-    'or failed.';
-COMMENT ON FUNCTION carillon.return_jobs IS 'Internal: returns jobs to messages or, with waits in milliseconds, to scheduled.';
-COMMENT ON FUNCTION carillon.end_as_cancelled IS
-    'Internal: ends jobs that are not sent, because they were cancelled or superseded.';
-COMMENT ON FUNCTION carillon.return_uncancelled IS
-    'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
-COMMENT ON FUNCTION carillon.search_depth IS 'Internal: returns how many of the newest rows of each app a search reads.';
-COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads at this depth. If with_history '
-    'is true, also those with more rows of failures or feedback.';
-COMMENT ON FUNCTION carillon.search_reference IS
-    'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest depth rows of each '
-    'app, a third of them for each lane. With many apps, fewer rows of each are read: 4,000 in all.';
-COMMENT ON FUNCTION carillon.search_token IS
-    'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest depth rows of '
-    'failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that was '
-    'sent leaves no record of its token.';
-COMMENT ON FUNCTION carillon.use_session_path IS
-    'Internal: restores the search_path of the session until the calling function returns.';
-COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
-COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
-COMMENT ON FUNCTION carillon.unique_ids_of IS
-    'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
-COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
-COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
-COMMENT ON FUNCTION carillon.most_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
-COMMENT ON FUNCTION carillon.oversized_payload IS
-    'Internal: returns the payload that replaces a larger one, and is refused as too large.';
-COMMENT ON FUNCTION carillon.shortened_token IS
-    'Internal: returns a string that is too long to be a token, shortened to its beginning and a hash.';
-COMMENT ON FUNCTION carillon.split_job IS
-    'Internal: divides a job that is in no table into jobs of size tokens, each token once; returns their number.';
-COMMENT ON FUNCTION carillon.split IS 'Internal: splits a job with more tokens than one job may have into jobs of size tokens.';
-COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
-COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
-COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
-COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
-COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
-COMMENT ON FUNCTION carillon.check_activity IS
-    'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
-COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';
-COMMENT ON FUNCTION carillon.submit_publication IS 'Internal: stores a message for publish.';
-COMMENT ON FUNCTION carillon.quarantine_from IS
-    'Internal: returns the number of lost claims from which a job is in quarantine.';
-COMMENT ON FUNCTION carillon.quarantine_size IS
-    'Internal: returns how many pushes of jobs with this many lost claims may be in flight together.';
-COMMENT ON FUNCTION carillon.lost_claims_after_death IS
-    'Internal: returns the number of lost claims of a job after another worker has died with it.';
-COMMENT ON FUNCTION carillon.return_lost_jobs IS
-    'Internal: returns the jobs of a dead worker to the queue, each with one more lost claim.';
-COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
-COMMENT ON FUNCTION carillon.take_over IS 'Internal: takes over from a dead worker, and from workers without a row of workers.';
-COMMENT ON FUNCTION carillon.take_rate_turn IS
-    'Internal: takes a turn for some pushes of an app, to be sent when it begins; returns the microseconds until then.';
 COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: says what is wrong with a string that is not a device token.';
 COMMENT ON FUNCTION carillon.clean_tokens IS
@@ -9039,8 +9046,6 @@ COMMENT ON FUNCTION carillon.set_badge IS
     'number of registered tokens that were set.';
 COMMENT ON FUNCTION carillon.token_text IS
     'Returns a token in readable form: the channel id if it stands for a channel, otherwise the token itself.';
-COMMENT ON FUNCTION carillon.validity IS
-    'Returns the status of a usable credential: expired, expiring (within 30 days) or ok. A signing key does not expire.';
 COMMENT ON FUNCTION carillon.unfit_to_watch IS
     'Internal: returns why the feedback pass cannot delete from a table, as a refusal of an argument of watch_tokens; null if '
     'it can.';
@@ -9050,8 +9055,6 @@ COMMENT ON FUNCTION carillon.watch_tokens IS
     'Makes feedback passes delete dead tokens from one of your tables too, by the same rule as in tokens. The table''s owner '
     'must grant carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
 COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting from one of your tables.';
-COMMENT ON FUNCTION carillon.withdraw IS
-    'Internal: withdraws pushes from a claim: those without a wait have ended as superseded, the others are sent later.';
 -- views/pending.sql
 -- Every job that has not ended: ready, scheduled or in flight. A retry also has the time when it is due and the outcome of the
 -- previous attempt; without a status, there was no answer.
@@ -9429,57 +9432,57 @@ END
 $$;
 DELETE FROM carillon.schema_routines;
 INSERT INTO carillon.schema_routines (file, release) VALUES
-    ('functions/api_tokens.sql', '0.1.0'),
-    ('functions/apps.sql', '0.1.0'),
-    ('functions/audit.sql', '0.1.0'),
-    ('functions/broadcast_progress.sql', '0.1.0'),
-    ('functions/cancel.sql', '0.1.0'),
-    ('functions/channels.sql', '0.1.0'),
-    ('functions/check_arguments.sql', '0.1.0'),
-    ('functions/credential_input.sql', '0.1.0'),
-    ('functions/dashboard.sql', '0.1.0'),
-    ('functions/dedupe.sql', '0.1.0'),
-    ('functions/draft.sql', '0.1.0'),
-    ('functions/end_messages.sql', '0.1.0'),
-    ('functions/enqueue.sql', '0.1.0'),
-    ('functions/fail_jobs.sql', '0.1.0'),
-    ('functions/find_cancelled.sql', '0.1.0'),
-    ('functions/find_messages.sql', '0.1.0'),
-    ('functions/isolation.sql', '0.1.0'),
-    ('functions/job.sql', '0.1.0'),
-    ('functions/json.sql', '0.1.0'),
-    ('functions/maintain.sql', '0.1.0'),
-    ('functions/message_of_json.sql', '0.1.0'),
-    ('functions/message_status.sql', '0.1.0'),
-    ('functions/open_breakers.sql', '0.1.0'),
-    ('functions/order_updates.sql', '0.1.0'),
-    ('functions/pace_devices.sql', '0.1.0'),
-    ('functions/partitions.sql', '0.1.0'),
-    ('functions/place.sql', '0.1.0'),
-    ('functions/promote.sql', '0.1.0'),
-    ('functions/provider_token.sql', '0.1.0'),
-    ('functions/push_types.sql', '0.1.0'),
-    ('functions/reap.sql', '0.1.0'),
-    ('functions/reap_watched.sql', '0.1.0'),
-    ('functions/recorded_rights.sql', '0.1.0'),
-    ('functions/refusal.sql', '0.1.0'),
-    ('functions/release.sql', '0.1.0'),
-    ('functions/requeue.sql', '0.1.0'),
-    ('functions/requeue_step.sql', '0.1.0'),
-    ('functions/return_jobs.sql', '0.1.0'),
-    ('functions/search.sql', '0.1.0'),
-    ('functions/session_path.sql', '0.1.0'),
-    ('functions/settle.sql', '0.1.0'),
-    ('functions/split.sql', '0.1.0'),
-    ('functions/submit.sql', '0.1.0'),
-    ('functions/submit_activity.sql', '0.1.0'),
-    ('functions/submit_publication.sql', '0.1.0'),
-    ('functions/take_over.sql', '0.1.0'),
-    ('functions/take_rate_turn.sql', '0.1.0'),
-    ('functions/tokens.sql', '0.1.0'),
-    ('functions/validity.sql', '0.1.0'),
-    ('functions/watch_tokens.sql', '0.1.0'),
-    ('functions/withdraw.sql', '0.1.0'),
+    ('functions/apps/api_tokens.sql', '0.1.0'),
+    ('functions/apps/apps.sql', '0.1.0'),
+    ('functions/apps/channels.sql', '0.1.0'),
+    ('functions/apps/credential_input.sql', '0.1.0'),
+    ('functions/apps/open_breakers.sql', '0.1.0'),
+    ('functions/apps/provider_token.sql', '0.1.0'),
+    ('functions/apps/validity.sql', '0.1.0'),
+    ('functions/database/audit.sql', '0.1.0'),
+    ('functions/database/isolation.sql', '0.1.0'),
+    ('functions/database/maintain.sql', '0.1.0'),
+    ('functions/database/partitions.sql', '0.1.0'),
+    ('functions/database/place.sql', '0.1.0'),
+    ('functions/database/recorded_rights.sql', '0.1.0'),
+    ('functions/database/refusal.sql', '0.1.0'),
+    ('functions/database/session_path.sql', '0.1.0'),
+    ('functions/enqueue/check_arguments.sql', '0.1.0'),
+    ('functions/enqueue/dedupe.sql', '0.1.0'),
+    ('functions/enqueue/draft.sql', '0.1.0'),
+    ('functions/enqueue/enqueue.sql', '0.1.0'),
+    ('functions/enqueue/json.sql', '0.1.0'),
+    ('functions/enqueue/message_of_json.sql', '0.1.0'),
+    ('functions/enqueue/push_types.sql', '0.1.0'),
+    ('functions/enqueue/submit.sql', '0.1.0'),
+    ('functions/enqueue/submit_activity.sql', '0.1.0'),
+    ('functions/enqueue/submit_publication.sql', '0.1.0'),
+    ('functions/messages/broadcast_progress.sql', '0.1.0'),
+    ('functions/messages/cancel.sql', '0.1.0'),
+    ('functions/messages/dashboard.sql', '0.1.0'),
+    ('functions/messages/find_messages.sql', '0.1.0'),
+    ('functions/messages/message_status.sql', '0.1.0'),
+    ('functions/messages/requeue.sql', '0.1.0'),
+    ('functions/messages/requeue_step.sql', '0.1.0'),
+    ('functions/messages/search.sql', '0.1.0'),
+    ('functions/queue/end_messages.sql', '0.1.0'),
+    ('functions/queue/fail_jobs.sql', '0.1.0'),
+    ('functions/queue/find_cancelled.sql', '0.1.0'),
+    ('functions/queue/job.sql', '0.1.0'),
+    ('functions/queue/order_updates.sql', '0.1.0'),
+    ('functions/queue/pace_devices.sql', '0.1.0'),
+    ('functions/queue/promote.sql', '0.1.0'),
+    ('functions/queue/release.sql', '0.1.0'),
+    ('functions/queue/return_jobs.sql', '0.1.0'),
+    ('functions/queue/settle.sql', '0.1.0'),
+    ('functions/queue/split.sql', '0.1.0'),
+    ('functions/queue/take_over.sql', '0.1.0'),
+    ('functions/queue/take_rate_turn.sql', '0.1.0'),
+    ('functions/queue/withdraw.sql', '0.1.0'),
+    ('functions/tokens/reap.sql', '0.1.0'),
+    ('functions/tokens/reap_watched.sql', '0.1.0'),
+    ('functions/tokens/tokens.sql', '0.1.0'),
+    ('functions/tokens/watch_tokens.sql', '0.1.0'),
     ('views/pending.sql', '0.1.0'),
     ('views/held_apps.sql', '0.1.0'),
     ('views/app_status.sql', '0.1.0'),
@@ -9488,65 +9491,65 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = '3d05074f9a7c727ff65f5fa7eb7ce11e74cc6794210d72d3eb7e2399fa021208' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = '36ddfd4c21153c6688539e89f918feb2d54ff105afd00d800896816e198618da' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'b724a64c5584eb658a8c6833ddee082ee4bb72ac982d8ece5806b5f83d9e7f13' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '9ef97bf80c17f3c601f21571eb702b3d04be221a2c3935984363c87874ccc6fd' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '528289d7e0efb8aad23a7a6d1332655b7de73cc589c2fd3eb294b1255da03fe2' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '5db4f620ec2eb64e64013b03535508bd2e9319b39c82fce3c2731ee91d1394f7' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'ff7d9e89ecf3cf73b262171b230eab3052c0e3b24c31c26710c7c8ddc54df512' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = '0717c97df9f425e27ac7125c4e843796702ea13b7f29bd67bbd51293408b78d3' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = '9824f86e91c719b69990eaedbbaeb566e052bfa3ee37a84bd862c3d195890288' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'cca726184c879c8fd179309b95cbb825b26337833929646327389b4da723215f' WHERE file = 'functions/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'd04634dd07bec92b93391fa4127c4bf1008751c2b957a77b3aed4342eabc7efa' WHERE file = 'functions/apps.sql';
-UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '5fbd077c808a109fde24226aa62906f6f52f32885be117f520d42b1256b094d4' WHERE file = 'functions/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = 'a71d68da2caaaf5d87b1b12a9f874696859a8bf393bc147b2eef3f255aba1fd6' WHERE file = 'functions/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '2bdfaa05eeae3bf7fc43c57d68ed8b61d1026da1dfd8b5e1b23b566040f1878f' WHERE file = 'functions/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'cf76a738796cef92da22778a5cc6b040c18fdf6e8af6bf4db1a5f299ea01c0db' WHERE file = 'functions/check_arguments.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/credential_input.sql';
-UPDATE carillon.schema_routines SET checksum = 'c671e07e7eb72e7414fbfcaa6cb05a7caeabf588a8613918912fd2ac1d5d6017' WHERE file = 'functions/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '5c141ba39eab4bc8c1f070d5c0899eb2c9faf1477a4ef0373b03146c5642c864' WHERE file = 'functions/draft.sql';
-UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '4258149b43a32167de86684af924dc5c703762d8712e79229272fe3aef7c45cd' WHERE file = 'functions/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '8e2f1df0e57ef06bff89242abdf0e493f365b4842f5d251db2bbdd7cbd5c6c34' WHERE file = 'functions/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92bbde85bbf3b122b194673149bef9866c' WHERE file = 'functions/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/job.sql';
-UPDATE carillon.schema_routines SET checksum = 'd50727b3d58c59b1f3da0f0c0bda5786577d95d07c413ec37ecd9f83a3926d7c' WHERE file = 'functions/json.sql';
-UPDATE carillon.schema_routines SET checksum = '5812867b8d7e23ae6d773ffd4b4f607642ccf61c14fe0d834cab33473d4f9d99' WHERE file = 'functions/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = 'ac34aee93a79146183a8ac08f4b86f216595e026176e49242e9d2f969af74810' WHERE file = 'functions/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '320b7ec088476ae9386d435990bcc3ee814dd28604dbc6e17792c574d7a9b555' WHERE file = 'functions/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = 'b05e2c55dc3b2c8fcdaa4d2303720f0f9c765143bbb23525988a35df85582204' WHERE file = 'functions/open_breakers.sql';
-UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = 'c51e1cf64c264f97ac4a0527f522e30f450e6351e34f9ceea78ed1acf2647e87' WHERE file = 'functions/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/partitions.sql';
-UPDATE carillon.schema_routines SET checksum = 'd623336cd56d772b02016a718949ace0ef3ac7abe9271fa0587e8e47bcb74a7c' WHERE file = 'functions/place.sql';
-UPDATE carillon.schema_routines SET checksum = 'a882a75c34d27fe7d5f4a45f76c79dbaf6b3c7b47de731ad57acd701abe42ba8' WHERE file = 'functions/promote.sql';
-UPDATE carillon.schema_routines SET checksum = '1c793b3e2ebd4435460c63f5edfd18197c21af7b8b4e4db29ed72ac5470baa29' WHERE file = 'functions/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = 'cfd193255272e4f7ca4cd4069336484f737bf76aebe9e418497890e639a5b234' WHERE file = 'functions/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '2620a9a1b1dc46594252548c76fc58f5d890629e76629356cf85ae68df00cc99' WHERE file = 'functions/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/recorded_rights.sql';
-UPDATE carillon.schema_routines SET checksum = '07f23459b1afee3bc517ec406d2d5312344ebfc7053e62dc87c97e2cc14008f2' WHERE file = 'functions/refusal.sql';
-UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/release.sql';
-UPDATE carillon.schema_routines SET checksum = '051e955adc7d7c475217d9f7649cbc9079a004ed3ada7bdaa7736e60251cf656' WHERE file = 'functions/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = 'd95796e11be471d96f469bee823bed3b4bcc37cf4f7a9dbc3c2e89dc4df94b18' WHERE file = 'functions/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'dd93399cb76eb83fc9df1006c3192a452f79a19d2e383d44fa6479785b654ea2' WHERE file = 'functions/search.sql';
-UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'a431905eaca5f6e9ddf33733d0c51724093fb12df72cb4cf622a6e1ccccfbba2' WHERE file = 'functions/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '42d3183c46b9fd8787823a5011b61a731b93223960d21343bea26266a6109fc6' WHERE file = 'functions/split.sql';
-UPDATE carillon.schema_routines SET checksum = '2c0d6807951f94d95fc0c34ede633ee0656594c83eea197eb2b712bde54a9787' WHERE file = 'functions/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '6bfb7d6f91d3bd0279844ece34f8256901f4058a1760cc66bc8ca68a1898c48a' WHERE file = 'functions/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = 'ce4269e5d9a43d7281b5e33dfd2b45405fbf42245e090afd991da5623434f0d7' WHERE file = 'functions/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = 'f3f8b1ce1e28eeab06bde59b34dbb2e850aa247ff339eba79d09020bee831987' WHERE file = 'functions/take_over.sql';
-UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/take_rate_turn.sql';
-UPDATE carillon.schema_routines SET checksum = '6e9495f99bbaacaf4ddf7ff8a7fd894d69d792e408acc9e0c16faa410ac0d015' WHERE file = 'functions/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'a3feec7ba9d08d12a3339dfe2bc91463f9039c6b7fcabb3511eb3fb4256be087' WHERE file = 'functions/validity.sql';
-UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = 'cca726184c879c8fd179309b95cbb825b26337833929646327389b4da723215f' WHERE file = 'functions/apps/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'd04634dd07bec92b93391fa4127c4bf1008751c2b957a77b3aed4342eabc7efa' WHERE file = 'functions/apps/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '2bdfaa05eeae3bf7fc43c57d68ed8b61d1026da1dfd8b5e1b23b566040f1878f' WHERE file = 'functions/apps/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
+UPDATE carillon.schema_routines SET checksum = 'b05e2c55dc3b2c8fcdaa4d2303720f0f9c765143bbb23525988a35df85582204' WHERE file = 'functions/apps/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '1c793b3e2ebd4435460c63f5edfd18197c21af7b8b4e4db29ed72ac5470baa29' WHERE file = 'functions/apps/provider_token.sql';
+UPDATE carillon.schema_routines SET checksum = 'a3feec7ba9d08d12a3339dfe2bc91463f9039c6b7fcabb3511eb3fb4256be087' WHERE file = 'functions/apps/validity.sql';
+UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
+UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92bbde85bbf3b122b194673149bef9866c' WHERE file = 'functions/database/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '5812867b8d7e23ae6d773ffd4b4f607642ccf61c14fe0d834cab33473d4f9d99' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/database/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = 'd623336cd56d772b02016a718949ace0ef3ac7abe9271fa0587e8e47bcb74a7c' WHERE file = 'functions/database/place.sql';
+UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
+UPDATE carillon.schema_routines SET checksum = '07f23459b1afee3bc517ec406d2d5312344ebfc7053e62dc87c97e2cc14008f2' WHERE file = 'functions/database/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
+UPDATE carillon.schema_routines SET checksum = 'cf76a738796cef92da22778a5cc6b040c18fdf6e8af6bf4db1a5f299ea01c0db' WHERE file = 'functions/enqueue/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
+UPDATE carillon.schema_routines SET checksum = '5c141ba39eab4bc8c1f070d5c0899eb2c9faf1477a4ef0373b03146c5642c864' WHERE file = 'functions/enqueue/draft.sql';
+UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = 'd50727b3d58c59b1f3da0f0c0bda5786577d95d07c413ec37ecd9f83a3926d7c' WHERE file = 'functions/enqueue/json.sql';
+UPDATE carillon.schema_routines SET checksum = 'ac34aee93a79146183a8ac08f4b86f216595e026176e49242e9d2f969af74810' WHERE file = 'functions/enqueue/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
+UPDATE carillon.schema_routines SET checksum = '2c0d6807951f94d95fc0c34ede633ee0656594c83eea197eb2b712bde54a9787' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '6bfb7d6f91d3bd0279844ece34f8256901f4058a1760cc66bc8ca68a1898c48a' WHERE file = 'functions/enqueue/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'ce4269e5d9a43d7281b5e33dfd2b45405fbf42245e090afd991da5623434f0d7' WHERE file = 'functions/enqueue/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '5fbd077c808a109fde24226aa62906f6f52f32885be117f520d42b1256b094d4' WHERE file = 'functions/messages/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = 'a71d68da2caaaf5d87b1b12a9f874696859a8bf393bc147b2eef3f255aba1fd6' WHERE file = 'functions/messages/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'c671e07e7eb72e7414fbfcaa6cb05a7caeabf588a8613918912fd2ac1d5d6017' WHERE file = 'functions/messages/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '2c0fd9bb0f8c6fa4da648d76d152f0bf8718f72aec6a2de6c0594e77e96be19e' WHERE file = 'functions/messages/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '320b7ec088476ae9386d435990bcc3ee814dd28604dbc6e17792c574d7a9b555' WHERE file = 'functions/messages/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '051e955adc7d7c475217d9f7649cbc9079a004ed3ada7bdaa7736e60251cf656' WHERE file = 'functions/messages/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = 'd95796e11be471d96f469bee823bed3b4bcc37cf4f7a9dbc3c2e89dc4df94b18' WHERE file = 'functions/messages/requeue_step.sql';
+UPDATE carillon.schema_routines SET checksum = 'dd93399cb76eb83fc9df1006c3192a452f79a19d2e383d44fa6479785b654ea2' WHERE file = 'functions/messages/search.sql';
+UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/queue/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '4258149b43a32167de86684af924dc5c703762d8712e79229272fe3aef7c45cd' WHERE file = 'functions/queue/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '8e2f1df0e57ef06bff89242abdf0e493f365b4842f5d251db2bbdd7cbd5c6c34' WHERE file = 'functions/queue/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
+UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/queue/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = 'c51e1cf64c264f97ac4a0527f522e30f450e6351e34f9ceea78ed1acf2647e87' WHERE file = 'functions/queue/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = 'a882a75c34d27fe7d5f4a45f76c79dbaf6b3c7b47de731ad57acd701abe42ba8' WHERE file = 'functions/queue/promote.sql';
+UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
+UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = 'a431905eaca5f6e9ddf33733d0c51724093fb12df72cb4cf622a6e1ccccfbba2' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '42d3183c46b9fd8787823a5011b61a731b93223960d21343bea26266a6109fc6' WHERE file = 'functions/queue/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'f3f8b1ce1e28eeab06bde59b34dbb2e850aa247ff339eba79d09020bee831987' WHERE file = 'functions/queue/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
+UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/queue/withdraw.sql';
+UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/tokens/reap.sql';
+UPDATE carillon.schema_routines SET checksum = '2620a9a1b1dc46594252548c76fc58f5d890629e76629356cf85ae68df00cc99' WHERE file = 'functions/tokens/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '313230263640ceddc9614d0a50ba048dd052af76a2e7ea94ae0932ed0149970a' WHERE file = 'functions/tokens/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '62101b2e0b3f4f005d2086cf769f9886923901500cd4a1ac724e21a0005b0a76' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'ea31255056eb40269d87bbd9db7031327fd28e464067809d685d4e44e34a280f' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '3ede4f835084ab2c56c3c3817bdf09d1e71c732eba22c5cf70343b2a34a56491' WHERE file = 'views/held_apps.sql';

@@ -33,7 +33,11 @@ struct CountedMetric: Sendable {
             "Duration of this worker's feedback passes, including pauses.",
             \.feedbackPasses
         ),
-        Self("carillon_feedback_pass_errors_total", "Errors in watched tables during feedback passes.", \.feedbackFaults),
+        Self(
+            "carillon_feedback_pass_errors_total",
+            "Errors in watched tables during feedback passes.",
+            \.feedbackFaults
+        ),
         Self(
             "carillon_breakers_opened_total",
             """

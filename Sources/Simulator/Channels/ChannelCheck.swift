@@ -130,7 +130,8 @@ struct ChannelCheck {
     }
 
     /// Carries out a good request to the channel service.
-    func carryOut(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>, payload: Span<UInt8>) -> Judgement {
+    func carryOut(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>, payload: Span<UInt8>) -> Judgement
+    {
         let app = bytes.extracting(route.app).text
         let id = bytes.extracting(head.channelID.range).text
         switch route.action {
