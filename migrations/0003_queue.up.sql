@@ -379,7 +379,7 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
--- that may only name the view can take that one, and make no cancel wait.
+-- that may only name the view can take only that mode, which makes no cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 -- Rows that are only locked: places 0 to 63 for cancels of messages, and 64 for requeueing. A trigger of apps inserts them.
 CREATE TABLE carillon.app_locks (

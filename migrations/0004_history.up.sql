@@ -92,7 +92,7 @@ CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message still wait.';
-COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
+COMMENT ON COLUMN carillon.failures.message_id IS 'the id of the job, as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
 COMMENT ON COLUMN carillon.failures.status IS
@@ -103,7 +103,7 @@ COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
 COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
-COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null if never';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when it was requeued; null if never';
 COMMENT ON COLUMN carillon.failures.broadcast_id IS 'the id of the split message, if results has no row of the job; otherwise null';
 COMMENT ON COLUMN carillon.failures.apns_unique_id IS
     'for an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';

@@ -38,7 +38,8 @@ COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS 'the number of pushes that had failed for this reason by then';
+COMMENT ON COLUMN carillon.breakers.bad IS
+    'the number of pushes that had failed as BadDeviceToken or because of their topic by then';
 COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS

@@ -33,7 +33,8 @@ COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
     'push_to_talk or mdm; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
-    'when its Live Activity ends; from then on broadcasts skip it and maintenance deletes it; null means never';
+    'when the token expires, for example because its Live Activity ends; from then on broadcasts skip it and maintenance '
+    'deletes it; null means never';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken answers for apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (

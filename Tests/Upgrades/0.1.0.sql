@@ -816,7 +816,7 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
--- that may only name the view can take that one, and make no cancel wait.
+-- that may only name the view can take only that mode, which makes no cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 -- Rows that are only locked: places 0 to 63 for cancels of messages, and 64 for requeueing. A trigger of apps inserts them.
 CREATE TABLE carillon.app_locks (
@@ -927,7 +927,7 @@ CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message still wait.';
-COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
+COMMENT ON COLUMN carillon.failures.message_id IS 'the id of the job, as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
 COMMENT ON COLUMN carillon.failures.status IS
@@ -938,7 +938,7 @@ COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
 COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
-COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null if never';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when it was requeued; null if never';
 COMMENT ON COLUMN carillon.failures.broadcast_id IS 'the id of the split message, if results has no row of the job; otherwise null';
 COMMENT ON COLUMN carillon.failures.apns_unique_id IS
     'for an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
@@ -1063,7 +1063,8 @@ COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS 'the number of pushes that had failed for this reason by then';
+COMMENT ON COLUMN carillon.breakers.bad IS
+    'the number of pushes that had failed as BadDeviceToken or because of their topic by then';
 COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS
@@ -1138,7 +1139,8 @@ COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
     'push_to_talk or mdm; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
-    'when its Live Activity ends; from then on broadcasts skip it and maintenance deletes it; null means never';
+    'when the token expires, for example because its Live Activity ends; from then on broadcasts skip it and maintenance '
+    'deletes it; null means never';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken answers for apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
@@ -6293,7 +6295,8 @@ $$;
 -- Finds the jobs that were cancelled while they were in flight or scheduled. A function that returns jobs to the queue first calls
 -- find_cancelled(): settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim stays in flight.
 --
--- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
+-- The order of its locks is that of cancel.sql. It never waits for a cancel, and waits for rows of unfinished only if `waits` is
+-- true.
 
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
@@ -6626,7 +6629,7 @@ END
 $$;
 
 -- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
--- waits, in the slot of an older push with the same meaning if one waits, which it replaces. If a newer one waits, the push is
+-- waits. If an older push with the same meaning waits, it replaces that push and takes its slot. If a newer one waits, the push is
 -- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
 CREATE OR REPLACE FUNCTION carillon.pace_push(
     app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
@@ -6804,8 +6807,8 @@ END
 $$;
 
 -- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
--- transaction is open. It returns rows of two kinds: one `lane` for each with new jobs, their number and the lowest id, and at the
--- end one `position`, where the next call may start.
+-- transaction is open. It returns rows of two kinds: a `lane` for each lane with new jobs, with their number and lowest id, and
+-- at the end one `position`, where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
@@ -7299,7 +7302,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- use_session_path(), the second form.
+    -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.
@@ -9493,10 +9496,10 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '36ddfd4c21153c6688539e89f918feb2d54ff105afd00d800896816e198618da' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'b724a64c5584eb658a8c6833ddee082ee4bb72ac982d8ece5806b5f83d9e7f13' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '9ef97bf80c17f3c601f21571eb702b3d04be221a2c3935984363c87874ccc6fd' WHERE version = '3';
-UPDATE carillon.schema_migrations SET checksum = '528289d7e0efb8aad23a7a6d1332655b7de73cc589c2fd3eb294b1255da03fe2' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = '5db4f620ec2eb64e64013b03535508bd2e9319b39c82fce3c2731ee91d1394f7' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = 'ff7d9e89ecf3cf73b262171b230eab3052c0e3b24c31c26710c7c8ddc54df512' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = '53b6f06814e738af7cd64a99ac6cbfe8f4470ff63d059e58464d7ea979ee9911' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '396c3a143ae5fda83c116d21d6767bb67e755f9c68535b4eed47d7943cbe0750' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = '10acbf09ae76e97a7e2e0575e0eceba481573a4ebb9589960cd6588ae14665b0' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = 'c58433562aa91686028fd335fc522e5b43d84176d35aea40aad16b4385879093' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = '9824f86e91c719b69990eaedbbaeb566e052bfa3ee37a84bd862c3d195890288' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'cca726184c879c8fd179309b95cbb825b26337833929646327389b4da723215f' WHERE file = 'functions/apps/api_tokens.sql';
@@ -9534,14 +9537,14 @@ UPDATE carillon.schema_routines SET checksum = 'd95796e11be471d96f469bee823bed3b
 UPDATE carillon.schema_routines SET checksum = 'dd93399cb76eb83fc9df1006c3192a452f79a19d2e383d44fa6479785b654ea2' WHERE file = 'functions/messages/search.sql';
 UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/queue/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '4258149b43a32167de86684af924dc5c703762d8712e79229272fe3aef7c45cd' WHERE file = 'functions/queue/fail_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '8e2f1df0e57ef06bff89242abdf0e493f365b4842f5d251db2bbdd7cbd5c6c34' WHERE file = 'functions/queue/find_cancelled.sql';
+UPDATE carillon.schema_routines SET checksum = '4ed3e7fab3bba4c6bc23266e68819db786e6bc713d34cbf8ebb1d4ed80c9ecc3' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'e8a231809725bbba8b08a4d3dbe028a091c9667e32cd2a26051fd0109882b5ea' WHERE file = 'functions/queue/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = 'c51e1cf64c264f97ac4a0527f522e30f450e6351e34f9ceea78ed1acf2647e87' WHERE file = 'functions/queue/pace_devices.sql';
-UPDATE carillon.schema_routines SET checksum = 'a882a75c34d27fe7d5f4a45f76c79dbaf6b3c7b47de731ad57acd701abe42ba8' WHERE file = 'functions/queue/promote.sql';
+UPDATE carillon.schema_routines SET checksum = '39278a15f46211aacbaab0af624a8ade55bad2b8cbeb710e2500a782e49d833c' WHERE file = 'functions/queue/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '73c88206f8ec33637e1c4d779e0f453e8c06a9c9a16840561c0bd99066044405' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'a431905eaca5f6e9ddf33733d0c51724093fb12df72cb4cf622a6e1ccccfbba2' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'eb99731458108d65a8c1182cf953a1093acec7bdc85bc9aaaf8d25683157d4e8' WHERE file = 'functions/queue/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '42d3183c46b9fd8787823a5011b61a731b93223960d21343bea26266a6109fc6' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3f8b1ce1e28eeab06bde59b34dbb2e850aa247ff339eba79d09020bee831987' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';

@@ -59,7 +59,7 @@ extension APNs.Message {
         set { payload.set(newValue.map { .number($0) }, as: .relevanceScore) }
     }
 
-    /// The window of the app that it brings to the front.
+    /// The window of the app that the notification brings to the front.
     public var targetContentID: String? {
         get { payload.aps[.targetContentID]?.text }
         set { payload.set(newValue.map { .string($0) }, as: .targetContentID) }

@@ -14,7 +14,7 @@ enum OutcomeRules {
 
     static func outcome(of ending: PushEnding) -> Outcome {
         switch ending {
-        // The header says all that a 200 can say: however its stream ends, the push must not be sent again.
+        // The header of a 200 is enough: however the stream ends, the push must not be sent again.
         case .streamEnded(status: 200, _): .accepted
         case .neverSubmitted, .streamEnded(_, isSurelyUnprocessed: true): Outcome(.safe)
         case .streamEnded(_, isSurelyUnprocessed: false): Outcome(.unknown)

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Asks the host of a session for a sign of life, over a new connection. Every answer counts, also a refusal.
+/// Asks the host of a session for a sign of life, over a new connection. Every answer counts, even a refusal.
 struct HostProbe: Sendable {
     /// As long as connecting to a host may take.
     private static let limit = Duration.seconds(10)

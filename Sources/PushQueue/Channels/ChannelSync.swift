@@ -19,7 +19,7 @@ package struct ChannelSync: Sendable {
 
     /// Which unknown channels are removed.
     package struct Removal: Sendable {
-        /// Also those of which nothing says that they are ours.
+        /// Also those that are not known to be ours.
         package let includesUnknown: Bool
         /// How long an unknown one has been known.
         package let grace: Duration

@@ -7,7 +7,7 @@ import CarillonPostgres
 package struct ClaimedJobs: Sendable {
     struct Job: Sendable {
         let id: Int64
-        /// The message that it was split from or retries.
+        /// The message that this job was split from, or whose pushes it retries.
         var origin: Int64?
         let broadcast: Int64?
         let reference: ByteRange?

@@ -77,7 +77,7 @@ struct ClaimHandler: Sendable {
         retries.wait(before: kind, &state, at: now).map { .wait($0) } ?? step
     }
 
-    /// Likewise a step that a worker takes only while it is working.
+    /// The same for a step that a worker takes only while it is working.
     private mutating func takeIfWorking(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step? {
         state.phase == .working ? take(step, kind, &state) : release(&state)
     }

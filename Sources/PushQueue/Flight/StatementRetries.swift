@@ -10,7 +10,7 @@ struct StatementRetries: Sendable {
     private(set) var timedOut = false
     /// PostgreSQL has refused the last try.
     private var wasRefused = false
-    /// It has refused it for its content, so the success of another statement says nothing of the next try.
+    /// It was refused for its content, so the success of another statement does not predict that of the next try.
     private var wasRejected = false
     private var backOff = BackOff.statements
     private var rejections = 0

@@ -18,7 +18,7 @@ struct UnsettledClaim: Sendable {
     let worker: Int64
     let answeredAt: MonotonicInstant
     var mostAttempts = Int16.max
-    /// The route that its pushes were sent by; nil if none was.
+    /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
     var progress = Progress.unsettled
     /// Pushes that are not settled.

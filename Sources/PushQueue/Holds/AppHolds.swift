@@ -6,7 +6,7 @@ struct AppHolds: Sendable {
     private struct Entry {
         var backOff = AppHolds.backOff
         var until = MonotonicInstant(nanoseconds: 0)
-        /// Nil if the route of the app has changed since, so that nobody knows whether it can send.
+        /// Nil if the app's route has changed since: whether it can send is not known.
         var hold: Hold?
     }
 
@@ -42,7 +42,7 @@ struct AppHolds: Sendable {
         return wait
     }
 
-    /// The route of the app has changed, so what is known of the earlier one no longer holds, and the app may be tried at once.
+    /// The app's route has changed: what was known of the old one no longer applies, and the app may be tried at once.
     /// Returns whether it was held.
     mutating func routeChanged(_ app: Int32) -> Bool {
         guard holds[app]?.hold != nil else { return false }

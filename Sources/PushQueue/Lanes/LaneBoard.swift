@@ -6,7 +6,7 @@ import CarillonIO
 /// are served likewise, each with its number of claims. A lane without rows leaves its ring until a look finds rows in it again.
 struct LaneBoard: Sendable {
     enum Allowance: Equatable {
-        /// Nothing may be claimed before that instant; if it is nil, before the app is freed.
+        /// Nothing may be claimed before that instant or, if it is nil, until the app is freed.
         case blocked(until: MonotonicInstant?)
         /// A claim takes up to `most` pushes, and a single row up to `room`.
         case pushes(room: Int, most: Int = .max)

@@ -51,7 +51,8 @@ struct HeartbeatState: Sendable {
     /// A worker may be dead. `worker --once` does not end before that is known.
     var hasSuspects: Bool { entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
 
-    /// If its row is locked, its heartbeat waits for the lock too. After each try it has a third of its lease to send one.
+    /// If its row is locked, its heartbeat waits for the lock too. After each attempt to take over its claims, it has a third of its
+    /// lease to send one.
     mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
         guard var entry = entries[worker] else { return }
         entry.since = max(entry.since, now + entry.sighting.lease * -2 / 3)

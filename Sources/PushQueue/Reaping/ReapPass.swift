@@ -3,7 +3,7 @@ package import CarillonPostgres
 
 /// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
 package struct ReapPass: Sendable {
-    /// The wait after a batch, as a multiple of its time, since other work goes first.
+    /// The wait after a batch, as a multiple of the batch's duration, so that other work goes first.
     static let restFactor = 4
     static let longestRest = Duration.seconds(1)
     /// How often to check whether another pass has ended.

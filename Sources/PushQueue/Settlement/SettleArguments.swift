@@ -24,7 +24,7 @@ struct SettleArguments {
     /// The pushes of jobs that stay in flight only in part.
     private let placedStaying: [PlacedPush]
 
-    /// A push, and which of the jobs that go back or stay it belongs to, from 1.
+    /// A push, and the position of its job, from 1, among the jobs that go back or stay.
     private struct PlacedPush {
         let job: Int32
         let push: Int32

@@ -5,7 +5,7 @@ import CarillonPostgres
 ///
 /// Most are written at the first try. A settlement that PostgreSQL rejects for its content is halved until the job at
 /// fault is alone and all others are settled. That job is tried a few times more, since the cause may be removed meanwhile.
-/// Then only its counts are written. After any other error, also one of schema or rights, the same is written again.
+/// Then only its counts are written. After any other error, including one of schema or rights, the same settlement is written again.
 struct SettlementWriting: Sendable {
     enum Step {
         /// Write the settlement, or a piece of it, while its other jobs stay in flight.

@@ -23,7 +23,7 @@ package struct Migrator: Sendable {
     /// How often a view that is being read, or a schema that another program creates, is tried.
     private static let attempts = 50
 
-    /// A role without the right reads what is to be done, and is refused when it does it.
+    /// A role without the rights can read what is to be done, and is refused when it tries to do it.
     private static let table = Statement(
         "migrate_table",
         """
@@ -40,8 +40,8 @@ package struct Migrator: Sendable {
         "UPDATE carillon.schema_migrations SET checksum = $2 WHERE version = $1"
     )
 
-    /// Applies and returns the missing migrations up to that version, by default all. With the last migration of this program go
-    /// the functions, views and rights, whenever one of them has changed.
+    /// Applies and returns the missing migrations up to that version, by default all. The last migration of this program also applies
+    /// the functions, views and rights, if any of them has changed.
     /// - Parameter onEach: called after each change is committed.
     package func up(
         to target: Int? = nil,
@@ -69,8 +69,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents. No version has functions and
-    /// views afterwards: the program that goes on from there applies its own by `up`.
+    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents. All functions and
+    /// views are dropped: the program that continues from there applies its own with `up`.
     package func down(
         to target: Int = 0,
         _ onEach: (SchemaChange) -> Void = { _ in }
@@ -101,7 +101,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// The migrations above one version and up to another as one script for `psql`. With the last one go the functions, views
+    /// The migrations above one version and up to another as one script for `psql`. The last one is followed by the functions, views
     /// and rights.
     package static func sql(after version: Int = 0, to target: Int? = nil) throws(SchemaError) -> String {
         for version in [version, target ?? 0] where version != 0 {

@@ -89,8 +89,7 @@ import Testing
     }
 
     @Test func `the table in the documentation is the program's`() throws {
-        let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
-        let lines = try String(contentsOfFile: root + "/docs/rights.md", encoding: .utf8).split(separator: "\n")
+        let lines = try GeneratedPage("docs/rights.md").text.split(separator: "\n")
         for role in Self.all {
             let line = try #require(lines.first { $0.hasPrefix("| `\(role)`") })
             let listed = line.matches(of: /`([a-z ]+)`/).map { String($0.output.1) }

@@ -5,7 +5,7 @@ import Testing
 
 /// What operators install: the unit, the image.
 @Suite struct PackagingTests {
-    private static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+    private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
     private static let analyzer = "/usr/bin/systemd-analyze"
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyzer), "systemd is not installed"))

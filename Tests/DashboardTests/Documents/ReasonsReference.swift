@@ -38,9 +38,9 @@ struct ReasonsReference {
             |---|---|---|---|---|
             \(rows.joined(separator: "\n"))
 
-            A reason that is not in this table is from a gateway, and Carillon records it unchanged. Two names are not reasons of
-            failures: `Superseded` means that a newer push replaced this one before it was sent, and in metrics, `OtherReasons`
-            counts the reasons of an app beyond 64.
+            A reason that is not in this table is from a gateway, and Carillon records it unchanged. Three names are not reasons of
+            failures: `Superseded` means that a newer push replaced this one before it was sent. In metrics, `Expired` means that the
+            push was not sent before `expires_at`, and `OtherReasons` counts the reasons of an app beyond 64.
 
             `make docs` generates this page from the program.
 

@@ -90,7 +90,7 @@ import Testing
         let key = try Self.signingKey()
         let refusals: [(CredentialText, String)] = [
             (CredentialText(), "a certificate with its key"),
-            (CredentialText(privateKey: whole.privateKey), "A key alone is no credential"),
+            (CredentialText(privateKey: whole.privateKey), "A key alone is not a credential"),
             (CredentialText(certificate: whole.certificate), "key"),
             (CredentialText(certificate: whole.certificate, privateKey: other.privateKey), "key"),
             (CredentialText(certificate: "garbage", privateKey: whole.privateKey), "certificate"),

@@ -64,7 +64,7 @@ enum SQLResultColumns {
         ],
         "push_types": [
             "push_type": "apns-push-type, or channel",
-            "topic_suffix": "what its topics append to the bundle identifier",
+            "topic_suffix": "what its topics append to the bundle ID",
             "priorities": "the priorities that it may have",
             "default_priority": "the priority that is sent if a message has none; null if none is sent",
             "payload_limit": "the largest payload, in bytes",
@@ -72,6 +72,7 @@ enum SQLResultColumns {
             "is_silent": "whether aps must have no alert, badge or sound",
             "needs_expiration": "whether APNs requires apns-expiration",
             "needs_provider_token": "whether a signing key is required",
+            "token_kind": "the kind of its tokens",
         ],
         "requeue_step": [
             "pushes": "the number of pushes requeued", "next": "the after of the next call; null when done",

@@ -1,7 +1,8 @@
 -- Finds the jobs that were cancelled while they were in flight or scheduled. A function that returns jobs to the queue first calls
 -- find_cancelled(): settle(), release(), take_over(), split() and promote(). withdraw() need not: its claim stays in flight.
 --
--- The order of its locks is that of cancel.sql. It never waits for a cancel, and for rows of unfinished only with `waits`.
+-- The order of its locks is that of cancel.sql. It never waits for a cancel, and waits for rows of unfinished only if `waits` is
+-- true.
 
 -- lock_unfinished() locks in order of id, and never waits.
 CREATE OR REPLACE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]

@@ -24,7 +24,7 @@ $$;
 COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of scheduled in which background pushes wait.';
 
 -- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
--- waits, in the slot of an older push with the same meaning if one waits, which it replaces. If a newer one waits, the push is
+-- waits. If an older push with the same meaning waits, it replaces that push and takes its slot. If a newer one waits, the push is
 -- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
 CREATE OR REPLACE FUNCTION carillon.pace_push(
     app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],

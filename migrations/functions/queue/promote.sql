@@ -50,8 +50,8 @@ COMMENT ON FUNCTION carillon.promote_rows IS
     'Internal: moves due rows of scheduled to messages, except those in cancelled; returns a row for each lane with new jobs.';
 
 -- promote() starts after a position in the order of time and id, because dead index entries before it remain as long as any
--- transaction is open. It returns rows of two kinds: one `lane` for each with new jobs, their number and the lowest id, and at the
--- end one `position`, where the next call may start.
+-- transaction is open. It returns rows of two kinds: a `lane` for each lane with new jobs, with their number and lowest id, and
+-- at the end one `position`, where the next call may start.
 --
 -- One scan finds the due jobs of all apps; an index for each app would need a scan for each. It never waits long for a lock. A job
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction

@@ -196,7 +196,7 @@ BEGIN
         INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
-    -- use_session_path(), the second form.
+    -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         -- What end_messages() does for whole messages, without a composite value for each.

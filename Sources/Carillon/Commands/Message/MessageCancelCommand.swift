@@ -19,7 +19,7 @@ extension Command {
                 try await cancel(id, of: invocation.settings.text(.app), connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
-            // The given id may be that of a part of a message.
+            // The given id may be that of a job of a split message.
             let whole = messages.count == 1 ? messages[0].id : id
             if invocation.settings.isOn(.json) {
                 invocation.console.print(json: [

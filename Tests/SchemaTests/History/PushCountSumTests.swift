@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The sums of activity that maintenance makes for charts.
-@Suite struct ActivitySumTests {
+/// The sums of counts of pushes that maintenance makes for charts.
+@Suite struct PushCountSumTests {
     /// When the 20 minutes began that ended at least 20 minutes ago.
     private static let complete = "date_bin('20 minutes', now() - interval '40 minutes', 'epoch')"
     private static let sums = """

@@ -4,7 +4,7 @@ import CarillonPostgres
 /// The connections of a worker to PostgreSQL.
 ///
 /// All work shares one pipelined connection. Heartbeats have their own, the lifeline, so they wait behind no other statement.
-/// So has work that may take long or wait for a lock, since claims and settlements must not wait behind it: each piece opens
+/// So does work that may take long or wait for a lock, because claims and settlements must not wait behind it: each piece opens
 /// a connection for itself. Statements that write for an app use the shared connection or, once they have timed out on a
 /// lock, the detour: a connection where only such statements wait for each other.
 final class WorkerDatabase {
