@@ -123,7 +123,7 @@ final class AppWatch {
             guard let connection = database.shared else {
                 throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
             }
-            guard context.event({ $0.schedule.refusals.mayTry(.token, at: .now) }) else {
+            guard context.event({ $0.refusals.mayTry(.token, at: .now) }) else {
                 throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
             }
             do throws(PostgresError) {
@@ -134,7 +134,7 @@ final class AppWatch {
                     keeping: minted,
                     on: connection
                 )
-                context.event { $0.schedule.refusals.succeeded(.token) }
+                context.event { $0.refusals.succeeded(.token) }
                 guard let token else {
                     minted = key.mint(at: now)
                     continue
@@ -143,7 +143,7 @@ final class AppWatch {
                 return token
             } catch {
                 database.failed(error, on: connection)
-                if error.code == .server { context.event { $0.schedule.refusals.refused(.token) } }
+                if error.code == .server { context.event { $0.refusals.refused(.token) } }
                 throw error
             }
         }

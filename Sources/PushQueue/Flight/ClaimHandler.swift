@@ -84,7 +84,7 @@ struct ClaimHandler: Sendable {
 
     private mutating func succeeded(_ kind: RefusalPace.Kind, _ state: inout WorkerState) {
         retries.succeeded()
-        state.schedule.refusals.succeeded(kind)
+        state.refusals.succeeded(kind)
     }
 
     private mutating func log(_ event: WorkerEvent) { reports.append(.happened(event)) }

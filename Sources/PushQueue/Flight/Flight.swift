@@ -72,7 +72,7 @@ struct Flight: Sendable {
             stage = .over
             return .end
         }
-        large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now)
+        large = state.claimAnswered(rows, to: plan, at: now)
         guard let jobs = rows.jobs else { return splitLarge() }
         reports.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))

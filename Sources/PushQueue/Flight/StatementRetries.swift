@@ -20,7 +20,7 @@ struct StatementRetries: Sendable {
         timedOut = error.isTimeout
         // Locks are waited for one after the other, which is a pace too.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
-        if wasRefused { state.schedule.refusals.refused(kind) }
+        if wasRefused { state.refusals.refused(kind) }
         wasRejected = wasRefused && error.isRefusal
         if error.isRefusal { rejections += 1 }
     }
@@ -37,8 +37,8 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        guard wasRejected || state.schedule.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
-        return state.schedule.refusals.take(at: now) ? nil : wait(&state)
+        guard wasRejected || state.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
+        return state.refusals.take(at: now) ? nil : wait(&state)
     }
 
     mutating func succeeded() {

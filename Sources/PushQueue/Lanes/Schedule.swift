@@ -9,8 +9,6 @@ struct Schedule: Sendable {
     private var admission: Admission
     private(set) var slots = ClaimSlots()
     private var rests = ClaimRests()
-    /// Of claims, and of what flights need.
-    var refusals = RefusalPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
@@ -39,7 +37,8 @@ struct Schedule: Sendable {
         at now: MonotonicInstant,
         within ceiling: Int,
         of apps: AppDirectory,
-        _ holds: AppHolds
+        _ holds: AppHolds,
+        _ refusals: inout RefusalPace
     ) -> ClaimPlan? {
         guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
         let mustTry = refusals.limits(.claim)
@@ -65,6 +64,7 @@ struct Schedule: Sendable {
         _ plan: ClaimPlan,
         _ fault: ClaimFault,
         at now: MonotonicInstant,
+        _ refusals: inout RefusalPace,
         using generator: inout some RandomNumberGenerator
     ) {
         slots.free(plan.depth)
@@ -96,7 +96,8 @@ struct Schedule: Sendable {
         _ answer: ClaimRows,
         to plan: ClaimPlan,
         of apps: AppDirectory,
-        at now: MonotonicInstant
+        at now: MonotonicInstant,
+        _ refusals: inout RefusalPace
     ) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let most = admission.mostPushes(at: apps.maxRate(of: plan.lane.app))

@@ -26,6 +26,8 @@ struct WorkerState: Sendable {
     private(set) var phase = Phase.working
     var lease: LeaseState
     var schedule: Schedule
+    /// Of claims, of the statements of flights, and of those about provider tokens.
+    var refusals = RefusalPace()
     var apps: AppDirectory
     var holds = AppHolds()
     var expiry = ExpiryState()
@@ -113,7 +115,7 @@ struct WorkerState: Sendable {
 
     /// One claim whose release is rejected or locked does not stop the others, but for many of them.
     mutating func mayReleaseNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
-        (error.isRefusal || error.isTimeout) && schedule.refusals.take(at: now)
+        (error.isRefusal || error.isTimeout) && refusals.take(at: now)
     }
 
     // MARK: Maintenance
@@ -203,11 +205,16 @@ struct WorkerState: Sendable {
     /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
-        return schedule.nextClaim(at: now, within: ceiling, of: apps, holds)
+        return schedule.nextClaim(at: now, within: ceiling, of: apps, holds, &refusals)
     }
 
     mutating func claimFailed(_ plan: ClaimPlan, _ fault: ClaimFault, at now: MonotonicInstant) {
-        schedule.claimFailed(plan, fault, at: now, using: &random)
+        schedule.claimFailed(plan, fault, at: now, &refusals, using: &random)
+    }
+
+    /// Returns the row that has to be split, if any.
+    mutating func claimAnswered(_ answer: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
+        schedule.claimAnswered(answer, to: plan, of: apps, at: now, &refusals)
     }
 
     mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) {

@@ -32,7 +32,7 @@ import Testing
         answer.jobs = jobs
         answer.rows = jobs.count
         answer.first = jobs.lowest
-        _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
+        _ = state.claimAnswered(answer, to: plan, at: now)
         return UnsettledClaim(jobs, claimedAs: 1, answeredAt: now)
     }
 

@@ -44,7 +44,7 @@ import Testing
         var answer = ClaimRows()
         answer.rows = Int(plan.rows)
         answer.first = 1
-        let tooLarge = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: start)
+        let tooLarge = state.claimAnswered(answer, to: plan, at: start)
         #expect(tooLarge == nil)
     }
 }

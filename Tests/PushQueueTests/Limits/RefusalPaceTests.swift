@@ -46,7 +46,7 @@ import Testing
                     flights[index].retries.failed(.settlement, with: denied, &state)
                     flights[index].due = now + (flights[index].retries.wait(&state) ?? .zero)
                 } else {
-                    state.schedule.refusals.succeeded(.settlement)
+                    state.refusals.succeeded(.settlement)
                     flights[index].due = .distantFuture
                     ended += 1
                 }

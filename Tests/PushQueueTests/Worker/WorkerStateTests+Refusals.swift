@@ -28,7 +28,7 @@ extension WorkerStateTests {
                     continue
                 }
                 let answer = self.answer(to: plan, rows: plan.rows > 1 ? 1 : 0, claim: Int64(claims.count))
-                _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
+                _ = state.claimAnswered(answer, to: plan, at: now)
                 guard let jobs = answer.jobs else { continue }
                 state.schedule.stoppedWaiting(plan.lane.app)
                 state.schedule.ended(UnsettledClaim(jobs, claimedAs: 7, answeredAt: now))
@@ -90,7 +90,7 @@ extension WorkerStateTests {
             while let plan = state.nextClaim(at: now) {
                 claims += 1
                 let answer = self.answer(to: plan, rows: 0, more: 2000)
-                let large = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now)
+                let large = state.claimAnswered(answer, to: plan, at: now)
                 #expect(large == 1000)
                 state.splitFailed(in: first, at: now)
             }

@@ -13,7 +13,7 @@ extension WorkerStateTests {
         _ = state.understood([first], at: now)
         let plan = try plan(&state, at: now + .seconds(2))
         let answer = answer(to: plan, claim: 2)
-        _ = state.schedule.claimAnswered(answer, to: plan, of: state.apps, at: now + .seconds(2))
+        _ = state.claimAnswered(answer, to: plan, at: now + .seconds(2))
         let late = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
         #expect(state.settlingWait(at: now + .seconds(10)) == .seconds(20))
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(-10))
