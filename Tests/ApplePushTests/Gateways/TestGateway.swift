@@ -120,7 +120,7 @@ final class TestGateway: Sendable {
             _ = socket.descriptor
             return
         }
-        var stream = try await TLSStream.accept(socket, context: context, timeout: .seconds(5), on: loop)
+        var stream = try await TLSStream.accept(socket, context: context, timeout: .seconds(60), on: loop)
         try await serve(&stream, connection)
     }
 

@@ -157,7 +157,7 @@ package actor Proxy {
         connections += 1
         let server: CInt
         do {
-            server = try await TCP.connect(host: "127.0.0.1", port: target, timeout: .seconds(10), on: loop)
+            server = try await TCP.connect(host: "127.0.0.1", port: target, timeout: .seconds(60), on: loop)
                 .release()
         } catch {
             return client.resetWhenClosed()

@@ -14,7 +14,7 @@ package struct RefusingGateway: Sendable {
         let certificate = try ServerCertificate()
         let context = try certificate.context(clients: .required(authority: certificate.rootPEM))
         try await Reception.with(on: loop) { _, descriptor in
-            let limit = Duration.seconds(10)
+            let limit = Duration.seconds(60)
             _ = try await TLSStream.accept(Socket(owning: descriptor), context: context, timeout: limit, on: loop)
         } test: { reception, port in
             try await body(RefusingGateway(rootPEM: certificate.rootPEM, reception: reception), port)
