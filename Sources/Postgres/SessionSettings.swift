@@ -14,6 +14,8 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         "search_path": "pg_catalog, carillon, pg_temp",
         // If it were off, each statement on a table with policies would fail.
         "row_security": "on",
+        // What a backslash in a string means.
+        "standard_conforming_strings": "on",
     ]
 
     /// Overrides the settings of the role and the database, whose timeouts could end a command half-way.

@@ -3,6 +3,7 @@
 
 -- 0001_schema.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- The schema itself, the roles that may use it, and the record of what has been applied to it.
 --
@@ -192,6 +193,7 @@ COMMIT;
 
 -- 0002_apps.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- Credentials and apps: operators write them, workers read them.
 
@@ -434,6 +436,7 @@ COMMIT;
 
 -- 0003_queue.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither table.
 --
@@ -832,6 +835,7 @@ COMMIT;
 
 -- 0004_history.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- What became of messages. Partitioned by day (UTC): maintenance creates partitions ahead of time and drops them after the
 -- retention.
@@ -1022,6 +1026,7 @@ COMMIT;
 
 -- 0005_fleet.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- State that all workers share: the pace of each app, provider tokens, breakers, and maintenance.
 
@@ -1103,6 +1108,7 @@ COMMIT;
 
 -- 0006_tokens.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- Tokens are in lower case, so that a device has only one row and feedback finds it.
 CREATE TABLE carillon.tokens (
@@ -1267,6 +1273,7 @@ COMMIT;
 
 -- 0007_arguments.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- Types for the arguments of messages and for what is built from them.
 
@@ -1505,6 +1512,7 @@ COMMIT;
 
 -- 0008_isolation.up.sql
 BEGIN;
+SET LOCAL standard_conforming_strings = on;
 
 -- Isolates apps from each other by giving each its own role. The policies take effect with the first isolated role.
 
@@ -1627,11 +1635,13 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
 EXECUTE FUNCTION carillon.certificate_changed();
 
 -- app_changed() records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker
--- again.
+-- again. What a feedback pass notes is no change of the app.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    NEW.updated_at := now();
+    IF NEW.feedback_error IS NOT DISTINCT FROM OLD.feedback_error THEN
+        NEW.updated_at := now();
+    END IF;
     IF OLD.paused AND NOT NEW.paused THEN
         NEW.paused_reason := NULL;
         UPDATE carillon.breakers b SET closed_at = now(), (closed_bad, closed_pushes) = (
@@ -2165,7 +2175,7 @@ BEGIN
                     target.environment) END,
             -- As a word of a command.
             CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
-                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
+                ELSE format('''%s''', replace(target.name, '''', E'''\\''''')) END);
         PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
@@ -2650,9 +2660,9 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
 RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
-    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM [(]''([^'']+)''[)]')::timestamptz,
             CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
-        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+        substring(b.text FROM 'TO [(]''([^'']+)''[)]')::timestamptz
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
@@ -2972,10 +2982,10 @@ CREATE OR REPLACE FUNCTION carillon.refusal(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
             SELECT pg_catalog.string_agg(CASE
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
-                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN E'\\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN E'\\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN E'\\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN E'\\u' OPERATOR(pg_catalog.||)
                     pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
                 ELSE c.letter END, '' ORDER BY c.place)
             FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
@@ -3085,7 +3095,7 @@ CREATE OR REPLACE FUNCTION carillon.names_topic(certificate text, topic text) RE
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     pem CONSTANT text := regexp_replace(
-        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '\s', '', 'g');
+        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '[[:space:]]', '', 'g');
     der bytea;
 BEGIN
     IF pem !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(pem) % 4 <> 0 THEN
@@ -3093,8 +3103,8 @@ BEGIN
     END IF;
     der := decode(pem, 'base64');
     -- The user ID of the subject, and the present and the former extension of Apple: 1.2.840.113635.100.6.3.6 and .4.
-    IF position('\x0992268993f22c640101'::bytea IN der) + position('\x2a864886f76364060306'::bytea IN der)
-        + position('\x2a864886f76364060304'::bytea IN der) > 0
+    IF position(decode('0992268993f22c640101', 'hex') IN der) + position(decode('2a864886f76364060306', 'hex') IN der)
+        + position(decode('2a864886f76364060304', 'hex') IN der) > 0
     THEN
         RETURN position(convert_to(topic, 'UTF8') IN der) > 0;
     END IF;
@@ -3110,7 +3120,7 @@ DECLARE
     credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
-        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
+        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', ([0-9]+)$', E' or \\1')
                 || CASE WHEN cardinality(rules.priorities) < 3 AND push_type <> 'channel'
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
@@ -3121,7 +3131,8 @@ BEGIN
             quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
-    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
+    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit
+        OR m.collapse_id ~ '[[:cntrl:]]|^[[:space:]]|[[:space:]]$' THEN
         RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters '
                 'and without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
@@ -3268,11 +3279,11 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
-    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
+    IF m.alert ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
+    sound := CASE WHEN m.sound ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
         THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
@@ -3300,12 +3311,14 @@ BEGIN
 END
 $$;
 
--- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own.
-CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
+-- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own. Most
+-- payloads have an alert, and are not parsed.
+CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, payload text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
-        AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
-            whole #>> '{aps,content-available}') = 0
+    SELECT push_type IN ('alert', 'background') AND payload !~ '"alert":[[:space:]]*["{]'
+        AND NOT EXISTS (SELECT FROM json_object_keys(payload::json) AS k WHERE k <> 'aps')
+        AND (SELECT num_nonnulls(aps ->> 'alert', aps ->> 'badge', aps ->> 'sound', aps ->> 'content-available') = 0
+            FROM (VALUES (payload::json -> 'aps')) AS g(aps))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
@@ -3322,7 +3335,8 @@ $$;
 
 -- One push type applies to all payloads: background if all of them are silent.
 CREATE OR REPLACE FUNCTION carillon.check_payloads(
-    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT ignored text,
+    OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -3387,6 +3401,8 @@ BEGIN
     END IF;
     is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL
         AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
+    ignored := (SELECT p.payload::text FROM unnest(payloads) AS p(payload)
+        WHERE carillon.is_ignored(push_type, p.payload::text) LIMIT 1);
 END
 $$;
 
@@ -3451,6 +3467,7 @@ DECLARE
     front text;
     whole json;
     silent boolean;
+    ignored text;
     protocol text;
 BEGIN
     SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
@@ -3470,6 +3487,7 @@ BEGIN
         made.refusal := checked.refusal;
         made.payloads := checked.payloads;
         silent := checked.is_silent;
+        ignored := checked.ignored;
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
@@ -3557,13 +3575,15 @@ BEGIN
             RETURN made;
         END IF;
     END IF;
-    -- Most messages have an alert.
     IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
-        AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
+        AND carillon.is_ignored(made.push_type, made.payload)
     THEN
+        ignored := made.payload;
+    END IF;
+    IF ignored IS NOT NULL THEN
         RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
                 'badge, sound, content-available or key of your own',
-            DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
+            DETAIL = left(ignored, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';
@@ -3732,7 +3752,7 @@ CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETUR
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
         || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
-    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
+    WHERE value ~ '^[[:space:]]*[{][[:space:]]*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
 $$;
 
 -- The pattern of compact_json() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it
@@ -3741,7 +3761,7 @@ CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
-        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, E'("(?:[^"\\\\]|\\\\.)*")|([:,]) ', E'\\1\\2', 'g') END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.is_loud(payload json) RETURNS boolean
@@ -4254,7 +4274,7 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
         alert := a.alert::jsonb;
-    ELSIF a.alert ~ '^\s*\{' THEN
+    ELSIF a.alert ~ '^[[:space:]]*[{]' THEN
         -- JSON that a driver sent as text.
         alert := carillon.jsonb_or_null(a.alert);
         refusal := carillon.broken_json('alert', a.alert);
@@ -8071,7 +8091,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             SELECT substr(v.setting, length('search_path=') + 1)
             FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
             WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
-                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE E'search\\_path=%'
             ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
         ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
@@ -8113,7 +8133,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             format('REVOKE %s FROM carillon_reaper', m.roleid::regrole),
             format('a role with ADMIN OPTION on %s (before PostgreSQL 16 with CREATEROLE)', m.roleid::regrole)
         FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
-            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE E'pg\\_%'
                 OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
     ) d ORDER BY d.place LIMIT 1
 $$;
@@ -8766,7 +8786,7 @@ COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ign
 COMMENT ON FUNCTION carillon.check_silence IS
     'Internal: returns the refusal of an argument that a push of a silent type must not have; null if there is none.';
 COMMENT ON FUNCTION carillon.check_payloads IS
-    'Internal: checks the payload of each token, and returns whether all of them are silent.';
+    'Internal: checks the payload of each token, and returns whether all are silent, and one that a device would ignore.';
 COMMENT ON FUNCTION carillon.ended_unsent IS
     'Internal: returns whether a message has ended without any push that may have been delivered.';
 COMMENT ON FUNCTION carillon.take_dedupe_key IS 'Internal: takes a dedupe key, or returns the message that holds it.';
@@ -9102,10 +9122,12 @@ COMMENT ON COLUMN carillon.pending.last_reason IS 'for a retry: the reason of th
 
 -- views/held_apps.sql
 -- Apps that cannot send. A worker removes a hold when pushes of the app are answered, or when the app or its credential changes.
--- Until then, a hold stops counting once pushes of the app were sent in a later minute.
+-- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
+-- unable to remove it.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
-WHERE NOT EXISTS (
+JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+WHERE h.seen_at >= greatest(a.updated_at, c.updated_at) AND NOT EXISTS (
     SELECT FROM carillon.push_counts t
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, with the reasons.';
@@ -9371,7 +9393,7 @@ BEGIN
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
-        ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '\s+') AS n(name)
+        ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP
         EXECUTE command;
@@ -9503,29 +9525,29 @@ UPDATE carillon.schema_migrations SET checksum = 'c58433562aa91686028fd335fc522e
 UPDATE carillon.schema_migrations SET checksum = '9824f86e91c719b69990eaedbbaeb566e052bfa3ee37a84bd862c3d195890288' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'cca726184c879c8fd179309b95cbb825b26337833929646327389b4da723215f' WHERE file = 'functions/apps/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'd04634dd07bec92b93391fa4127c4bf1008751c2b957a77b3aed4342eabc7efa' WHERE file = 'functions/apps/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '110f008f332392ee422ef8b452a1339bd8309d16f5a5d77c4479cd672aa22a4e' WHERE file = 'functions/apps/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '2bdfaa05eeae3bf7fc43c57d68ed8b61d1026da1dfd8b5e1b23b566040f1878f' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
-UPDATE carillon.schema_routines SET checksum = 'b05e2c55dc3b2c8fcdaa4d2303720f0f9c765143bbb23525988a35df85582204' WHERE file = 'functions/apps/open_breakers.sql';
+UPDATE carillon.schema_routines SET checksum = '03076ae0a54eafb568f75f35d7542bff7b97e3ce101a7bffdffa250d90d70630' WHERE file = 'functions/apps/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '1c793b3e2ebd4435460c63f5edfd18197c21af7b8b4e4db29ed72ac5470baa29' WHERE file = 'functions/apps/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3feec7ba9d08d12a3339dfe2bc91463f9039c6b7fcabb3511eb3fb4256be087' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92bbde85bbf3b122b194673149bef9866c' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = '5812867b8d7e23ae6d773ffd4b4f607642ccf61c14fe0d834cab33473d4f9d99' WHERE file = 'functions/database/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '050b9fe22d76101aaeb3d81f0600ddc5172fff5c316c6d464d2d1bc4ea11b5fe' WHERE file = 'functions/database/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '2a203252597ac7ba7738fa15f86e3cc8908a73b55716e20b3b4eb9b40c237fc0' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = 'd623336cd56d772b02016a718949ace0ef3ac7abe9271fa0587e8e47bcb74a7c' WHERE file = 'functions/database/place.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
-UPDATE carillon.schema_routines SET checksum = '07f23459b1afee3bc517ec406d2d5312344ebfc7053e62dc87c97e2cc14008f2' WHERE file = 'functions/database/refusal.sql';
+UPDATE carillon.schema_routines SET checksum = 'd5ea4844c49ba741dbab468ccbfc37da0702ba1f1b0fc2411f2c094833f6e02e' WHERE file = 'functions/database/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'cf76a738796cef92da22778a5cc6b040c18fdf6e8af6bf4db1a5f299ea01c0db' WHERE file = 'functions/enqueue/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = 'f1178c71fbd2fb26d0c991beb8bdbd737c8b9882fd5903751f8112d13d84e9d7' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '5c141ba39eab4bc8c1f070d5c0899eb2c9faf1477a4ef0373b03146c5642c864' WHERE file = 'functions/enqueue/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '09a850ca2c9ec3213301c2c647654e6d750d3200c15789c8fbf7a1c9059cc7ff' WHERE file = 'functions/enqueue/draft.sql';
 UPDATE carillon.schema_routines SET checksum = 'e9bd0ce36483fc7e7d4960abd408eb436c4359622f36a05be354c46e8fc80ae3' WHERE file = 'functions/enqueue/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = 'd50727b3d58c59b1f3da0f0c0bda5786577d95d07c413ec37ecd9f83a3926d7c' WHERE file = 'functions/enqueue/json.sql';
+UPDATE carillon.schema_routines SET checksum = '547ccf79e7c7c047e2ed9c1c93edabaf94712f627ce95cbed9ea1da4e0a2dfc8' WHERE file = 'functions/enqueue/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'ac34aee93a79146183a8ac08f4b86f216595e026176e49242e9d2f969af74810' WHERE file = 'functions/enqueue/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = '2c0d6807951f94d95fc0c34ede633ee0656594c83eea197eb2b712bde54a9787' WHERE file = 'functions/enqueue/submit.sql';
-UPDATE carillon.schema_routines SET checksum = '6bfb7d6f91d3bd0279844ece34f8256901f4058a1760cc66bc8ca68a1898c48a' WHERE file = 'functions/enqueue/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = '051a2548fa530ba387155763433d801ef719be92c7092f0b43669dd476780432' WHERE file = 'functions/enqueue/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = 'ce4269e5d9a43d7281b5e33dfd2b45405fbf42245e090afd991da5623434f0d7' WHERE file = 'functions/enqueue/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '5fbd077c808a109fde24226aa62906f6f52f32885be117f520d42b1256b094d4' WHERE file = 'functions/messages/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = 'a71d68da2caaaf5d87b1b12a9f874696859a8bf393bc147b2eef3f255aba1fd6' WHERE file = 'functions/messages/cancel.sql';
@@ -9550,12 +9572,12 @@ UPDATE carillon.schema_routines SET checksum = 'f3f8b1ce1e28eeab06bde59b34dbb2e8
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'bdeee11bf289c0a715727c00cd6da1f73b061d0df5c33210ceed2dc433790d5c' WHERE file = 'functions/queue/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = '55dc1c51a0a514c1880c4ca90273946e77729e5fec4bf7002c1fba3c5ff07548' WHERE file = 'functions/tokens/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '2620a9a1b1dc46594252548c76fc58f5d890629e76629356cf85ae68df00cc99' WHERE file = 'functions/tokens/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '8494d1a6bfb66b22a733e52a7d97c55e100775011e31b0d4a375f57cd6288de1' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '313230263640ceddc9614d0a50ba048dd052af76a2e7ea94ae0932ed0149970a' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '62101b2e0b3f4f005d2086cf769f9886923901500cd4a1ac724e21a0005b0a76' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '2688bf6a5c14ee214f9eab827727b3a22e5af07e447411a612c37d92d25a9b43' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'ea31255056eb40269d87bbd9db7031327fd28e464067809d685d4e44e34a280f' WHERE file = 'views/app_status.sql';
-UPDATE carillon.schema_routines SET checksum = '3ede4f835084ab2c56c3c3817bdf09d1e71c732eba22c5cf70343b2a34a56491' WHERE file = 'views/held_apps.sql';
+UPDATE carillon.schema_routines SET checksum = '361feb1d32fe60141a58adfa262f89138e5e008cafabd937f86229f49282207e' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = 'e1d76a52907382e69c1476caf475457cd54f3cb73d7be570e006756874935c78' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = '475a47a5c474251763ed2bf20d3c6a04886e1a24829c614f8e830917223b8308' WHERE file = 'views/worker_status.sql';
 

@@ -1,8 +1,10 @@
 -- Apps that cannot send. A worker removes a hold when pushes of the app are answered, or when the app or its credential changes.
--- Until then, a hold stops counting once pushes of the app were sent in a later minute.
+-- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
+-- unable to remove it.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
-WHERE NOT EXISTS (
+JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+WHERE h.seen_at >= greatest(a.updated_at, c.updated_at) AND NOT EXISTS (
     SELECT FROM carillon.push_counts t
     WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, with the reasons.';

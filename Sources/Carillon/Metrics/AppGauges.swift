@@ -11,7 +11,7 @@ actor AppGauges {
         var maintenance: MaintenanceStatus?
     }
 
-    private static let lifetime = Duration.seconds(5)
+    private static let lifetime = Duration.seconds(1)
     /// Prometheus gives up after ten seconds.
     private static let statementTimeout = Duration.seconds(5)
     /// If a table is locked, metrics are served without these gauges.

@@ -70,13 +70,13 @@ struct WorkerMetrics {
         case .ready, .leaseUnproven: metrics.add(1)
         case .disconnected, .silent: metrics.add(0)
         }
-        metrics.begin("carillon_app_held", "1 for each app that cannot send now, by the kind of hold.")
-        for (app, hold) in counters.holds.sorted(by: { $0.key < $1.key }) {
-            metrics.add(1, ["app": name(of: app), "kind": hold.kind.rawValue])
-        }
     }
 
     private func addQueues(to metrics: inout MetricsText) {
+        metrics.begin("carillon_app_held", "1 for each app that cannot send now, by the kind of hold.")
+        for app in apps {
+            if let kind = app.holdKind { metrics.add(1, ["app": app.name, "kind": kind]) }
+        }
         metrics.begin("carillon_queue_jobs", "Jobs waiting to be claimed, by app; an estimate when there are many.")
         for app in apps { metrics.add(app.ready.value, ["app": app.name]) }
         metrics.begin(

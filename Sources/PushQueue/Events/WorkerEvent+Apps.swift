@@ -1,19 +1,18 @@
 import CarillonText
 
 extension WorkerEvent {
-    static func held(app: Int32, name: String, _ hold: Hold, for wait: Duration) -> Self {
+    static func held(app: String, _ hold: Hold, for wait: Duration) -> Self {
         Self(.held, .error, hold.message)
-            .with(["app": name, "kind": hold.kind.rawValue, "next_try_in": DurationText.write(wait)])
-            .counted { $0.holds[app] = hold }
+            .with(["app": app, "kind": hold.kind.rawValue, "next_try_in": DurationText.write(wait)])
     }
 
-    static func holdEnded(app: Int32, name: String) -> Self {
-        Self(.holdEnded, .info, "The app can send again.").with(["app": name]).counted { $0.holds[app] = nil }
+    static func holdEnded(app: String) -> Self {
+        Self(.holdEnded, .info, "The app can send again.").with(["app": app])
     }
 
-    static func holdOutdated(app: Int32, name: String) -> Self {
+    static func holdOutdated(app: String) -> Self {
         Self(.holdEnded, .info, "The app, its gateway or its credential has changed, so it is no longer held.")
-            .with(["app": name]).counted { $0.holds[app] = nil }
+            .with(["app": app])
     }
 
     static func breakerOpened(app: String, reason: String) -> Self {

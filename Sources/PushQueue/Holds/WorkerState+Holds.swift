@@ -11,10 +11,10 @@ extension WorkerState {
         for finding in changes.findings { tallies.add(.finding(finding)) }
         var events: [WorkerEvent] = []
         for app in changes.rerouted where holds.routeChanged(app) {
-            events.append(.holdOutdated(app: app, name: apps.name(of: app)))
+            events.append(.holdOutdated(app: apps.name(of: app)))
         }
         for app in changes.removed where holds.isOnProbation(app.id) {
-            if holds.isHeld(app.id) { events.append(.holdOutdated(app: app.id, name: app.name)) }
+            if holds.isHeld(app.id) { events.append(.holdOutdated(app: app.name)) }
             holds.end(app.id)
         }
         for app in changes.rerouted + changes.removed.map(\.id) { tallies.add(.holdOutdated(app: app)) }
@@ -45,7 +45,7 @@ extension WorkerState {
             let stopsMinting = hold.kind == .tokenUpdates
             tallies.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
         }
-        return .held(app: id, name: app.name, hold, for: wait)
+        return .held(app: app.name, hold, for: wait)
     }
 
     /// PostgreSQL rejects a question about the app's pushes.
@@ -66,6 +66,6 @@ extension WorkerState {
         schedule.board.freed(id)
         tallies.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
-        return .holdEnded(app: id, name: app.name)
+        return .holdEnded(app: app.name)
     }
 }

@@ -46,7 +46,6 @@ package struct WorkerCounters: Sendable {
     package internal(set) var isConnected = false
     var answeredAt: MonotonicInstant?
     var leaseEnd: MonotonicInstant?
-    package internal(set) var holds: [Int32: Hold] = [:]
 
     package init() {}
 

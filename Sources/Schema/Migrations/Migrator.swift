@@ -111,7 +111,7 @@ package struct Migrator: Sendable {
         }
         let target = target ?? Migration.latest
         var scripts = Migration.all.filter { $0.version > version && $0.version <= target }.map { migration in
-            "-- \(migration.title).up.sql\nBEGIN;\n\n\(migration.up)\nCOMMIT;\n"
+            "-- \(migration.title).up.sql\nBEGIN;\nSET LOCAL standard_conforming_strings = on;\n\n\(migration.up)\nCOMMIT;\n"
         }
         if target == Migration.latest { scripts.append(Routines.current.script) }
         return scripts.joined(separator: "\n")

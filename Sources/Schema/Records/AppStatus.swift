@@ -70,6 +70,7 @@ package struct AppStatus: Record {
     package let `protocol`: String
     package let topic: String?
     /// Why the app cannot send at the moment.
+    package let holdKind: String?
     package let holdReason: String?
     package let heldSince: Moment?
     /// Jobs that are ready.
@@ -98,8 +99,8 @@ package struct AppStatus: Record {
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case isPaused, environment, `protocol`, topic, holdReason, heldSince, depth, depthIs, inFlight, sentLastMinute,
-            failedLastMinute
+        case isPaused, environment, `protocol`, topic, holdKind, holdReason, heldSince, depth, depthIs, inFlight,
+            sentLastMinute, failedLastMinute
         case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled,
             scheduledIs, json
         case name = "app"

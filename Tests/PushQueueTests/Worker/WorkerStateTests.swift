@@ -234,8 +234,7 @@ import Testing
         #expect(state.holds.isHeld(1))
     }
 
-    @Test func `a change of its route and its removal end the hold of an app, in the counters and in the table`() throws
-    {
+    @Test func `a change of its route and its removal end the hold of an app, in the worker and in the table`() throws {
         for change in [[SimulatedApp.row(1, gateway: "localhost:1")], []] {
             var state = try begin(with: [first])
             _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
@@ -243,10 +242,6 @@ import Testing
             _ = state.tallies.takeNotes()
             let events = state.read(change, of: [1]).events
             #expect(events.map(\.kind) == [.holdEnded] && state.holds.all.isEmpty)
-            var counters = WorkerCounters()
-            counters.holds[1] = Hold(.connection, "Nobody answers.")
-            for event in events { event.count(&counters) }
-            #expect(counters.holds.isEmpty)
             let notes = state.tallies.takeNotes()
             #expect(notes.contains { if case .holdOutdated(app: 1) = $0 { true } else { false } })
         }

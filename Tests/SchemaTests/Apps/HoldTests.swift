@@ -1,8 +1,38 @@
 import TestSupport
 import Testing
 
-/// The holds of workers that have died.
+/// Holds, and those of workers that have died or cannot say more.
 @Suite struct HoldTests {
+    private static let changes = [
+        ("UPDATE carillon.apps SET gateway = 'localhost:9' WHERE id = 1", isChange: true),
+        ("UPDATE carillon.certificates SET passphrase = 'new' WHERE id = 1", isChange: true),
+        ("UPDATE carillon.certificates SET status = 'rejected' WHERE id = 1", isChange: false),
+        ("UPDATE carillon.apps SET feedback_error = 'Nobody answers' WHERE id = 1", isChange: false),
+    ]
+
+    /// The worker that wrote the hold may be frozen, or cut off from the database.
+    @Test(arguments: Self.changes)
+    func `a hold ends with a change of its app or credential, whoever wrote it`(change: String, isChange: Bool)
+        async throws
+    {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.certificates (id, name, certificate) OVERRIDING SYSTEM VALUE VALUES (1, 'key', 'x')
+                    ON CONFLICT DO NOTHING;
+                UPDATE carillon.apps SET certificate_id = 1 WHERE id = 1;
+                """ + Self.setUp
+            )
+            let held = "SELECT a.app, h.kind FROM carillon.held_apps h JOIN carillon.app_status a USING (app_id)"
+            #expect(try await database.rows(held) == ["(demo,connection)"])
+            try await database.run(change)
+            #expect(try await database.rows(held) == (isChange ? [] : ["(demo,connection)"]))
+            // It was tried again, and cannot send with what is new either.
+            try await database.run("UPDATE carillon.holds SET seen_at = now() WHERE app_id = 1")
+            #expect(try await database.rows(held) == ["(demo,connection)"])
+        }
+    }
+
     private static let setUp = """
         INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'a', now()), (2, 'b', now());
         INSERT INTO carillon.holds (app_id, kind, reason, worker_id)

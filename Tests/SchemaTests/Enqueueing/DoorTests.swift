@@ -91,12 +91,14 @@ import Testing
             let ignored = [
                 "payload => '{}'", "payload => '{\"aps\":{}}'::jsonb",
                 "payload => '{\"aps\":{\"category\":\"alert\"}}'",
+                "payload => '{\"aps\":{\"alert\" : null}}'", "payload => '{\"aps\":{\"alert\":null}}'",
+                "payloads => ARRAY['{\"aps\":{}}']::json[]",
                 "category => 'x'", "mutable_content => true", "thread_id => 't', push_type => 'alert'",
             ]
             let shown = [
                 "alert => 'x'", "badge => 0", "sound => 's'", "content_available => true", "extra => '{\"a\": 1}'",
                 "payload => '{\"a\":1}'", "payload => '{\"aps\":{\"alert\" : \"x\"}}'", "badge_add => 1",
-                "title => 'x'",
+                "title => 'x'", "payloads => ARRAY['{\"aps\":{\"alert\":\"x\"}}']::json[]",
                 "payload => '{\"aps\":{}}', push_type => 'widgets'", "aps => '{\"content-available\": 1}'",
             ]
             for (calls, isNoticed) in [(ignored, true), (shown, false)] {

@@ -22,11 +22,13 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
 EXECUTE FUNCTION carillon.certificate_changed();
 
 -- app_changed() records the counts of the current minute, so that pushes counted before the app was resumed do not open the breaker
--- again.
+-- again. What a feedback pass notes is no change of the app.
 CREATE OR REPLACE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    NEW.updated_at := now();
+    IF NEW.feedback_error IS NOT DISTINCT FROM OLD.feedback_error THEN
+        NEW.updated_at := now();
+    END IF;
     IF OLD.paused AND NOT NEW.paused THEN
         NEW.paused_reason := NULL;
         UPDATE carillon.breakers b SET closed_at = now(), (closed_bad, closed_pushes) = (

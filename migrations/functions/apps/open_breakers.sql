@@ -57,7 +57,7 @@ BEGIN
                     target.environment) END,
             -- As a word of a command.
             CASE WHEN target.name ~ '^[A-Za-z0-9._-]+$' THEN target.name
-                ELSE format('''%s''', replace(target.name, '''', '''\''''')) END);
+                ELSE format('''%s''', replace(target.name, '''', E'''\\''''')) END);
         PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)

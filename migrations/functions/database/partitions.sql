@@ -5,9 +5,9 @@
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
 RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
-    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM [(]''([^'']+)''[)]')::timestamptz,
             CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
-        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+        substring(b.text FROM 'TO [(]''([^'']+)''[)]')::timestamptz
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;

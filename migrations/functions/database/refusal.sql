@@ -11,10 +11,10 @@ CREATE OR REPLACE FUNCTION carillon.refusal(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
             SELECT pg_catalog.string_agg(CASE
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
-                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
-                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN E'\\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN E'\\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN E'\\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN E'\\u' OPERATOR(pg_catalog.||)
                     pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
                 ELSE c.letter END, '' ORDER BY c.place)
             FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80

@@ -36,7 +36,7 @@ CREATE OR REPLACE FUNCTION carillon.names_topic(certificate text, topic text) RE
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     pem CONSTANT text := regexp_replace(
-        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '\s', '', 'g');
+        substring(certificate from '-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----'), '[[:space:]]', '', 'g');
     der bytea;
 BEGIN
     IF pem !~ '^[A-Za-z0-9+/]+={0,2}$' OR length(pem) % 4 <> 0 THEN
@@ -44,8 +44,8 @@ BEGIN
     END IF;
     der := decode(pem, 'base64');
     -- The user ID of the subject, and the present and the former extension of Apple: 1.2.840.113635.100.6.3.6 and .4.
-    IF position('\x0992268993f22c640101'::bytea IN der) + position('\x2a864886f76364060306'::bytea IN der)
-        + position('\x2a864886f76364060304'::bytea IN der) > 0
+    IF position(decode('0992268993f22c640101', 'hex') IN der) + position(decode('2a864886f76364060306', 'hex') IN der)
+        + position(decode('2a864886f76364060304', 'hex') IN der) > 0
     THEN
         RETURN position(convert_to(topic, 'UTF8') IN der) > 0;
     END IF;
@@ -63,7 +63,7 @@ DECLARE
     credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
-        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', (\d+)$', ' or \1')
+        RETURN carillon.refusal('priority', regexp_replace(array_to_string(rules.priorities, ', '), ', ([0-9]+)$', E' or \\1')
                 || CASE WHEN cardinality(rules.priorities) < 3 AND push_type <> 'channel'
                     THEN ' for push type ' || push_type ELSE '' END,
             m.priority::text, CASE WHEN rules.default_priority IS NOT NULL THEN 'Leave it out: Apple refuses any other.' END);
@@ -74,7 +74,8 @@ BEGIN
             quote_literal(m.expires_at),
             CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
-    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
+    IF m.collapse_id = '' OR octet_length(m.collapse_id) > rules.collapse_id_limit
+        OR m.collapse_id ~ '[[:cntrl:]]|^[[:space:]]|[[:space:]]$' THEN
         RETURN carillon.refusal('collapse_id', 'text of 1 to ' || rules.collapse_id_limit || ' bytes without control characters '
                 'and without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
@@ -227,11 +228,11 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
-    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
+    IF m.alert ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
     -- A critical alert has a dictionary. A sound file never has such a name.
-    sound := CASE WHEN m.sound ~ '^\s*\{' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
+    sound := CASE WHEN m.sound ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
         THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
     IF refusal.message IS NULL THEN
@@ -260,12 +261,14 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
 
--- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own.
-CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, whole json) RETURNS boolean
+-- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own. Most
+-- payloads have an alert, and are not parsed.
+CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, payload text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT push_type IN ('alert', 'background') AND NOT EXISTS (SELECT FROM json_object_keys(whole) AS k WHERE k <> 'aps')
-        AND num_nonnulls(whole #>> '{aps,alert}', whole #>> '{aps,badge}', whole #>> '{aps,sound}',
-            whole #>> '{aps,content-available}') = 0
+    SELECT push_type IN ('alert', 'background') AND payload !~ '"alert":[[:space:]]*["{]'
+        AND NOT EXISTS (SELECT FROM json_object_keys(payload::json) AS k WHERE k <> 'aps')
+        AND (SELECT num_nonnulls(aps ->> 'alert', aps ->> 'badge', aps ->> 'sound', aps ->> 'content-available') = 0
+            FROM (VALUES (payload::json -> 'aps')) AS g(aps))
 $$;
 COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ignore a payload.';
 
@@ -285,7 +288,8 @@ COMMENT ON FUNCTION carillon.check_silence IS
 
 -- One push type applies to all payloads: background if all of them are silent.
 CREATE OR REPLACE FUNCTION carillon.check_payloads(
-    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT refusal carillon.refusal
+    m carillon.message_arguments, protocol text, OUT payloads json[], OUT is_silent boolean, OUT ignored text,
+    OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -350,7 +354,9 @@ BEGIN
     END IF;
     is_silent := cardinality(payloads) > 0 AND m.push_type IS NULL
         AND NOT EXISTS (SELECT FROM unnest(payloads) AS p(payload) WHERE NOT carillon.is_silent(p.payload));
+    ignored := (SELECT p.payload::text FROM unnest(payloads) AS p(payload)
+        WHERE carillon.is_ignored(push_type, p.payload::text) LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION carillon.check_payloads IS
-    'Internal: checks the payload of each token, and returns whether all of them are silent.';
+    'Internal: checks the payload of each token, and returns whether all are silent, and one that a device would ignore.';

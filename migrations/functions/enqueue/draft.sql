@@ -14,6 +14,7 @@ DECLARE
     front text;
     whole json;
     silent boolean;
+    ignored text;
     protocol text;
 BEGIN
     SELECT a.id, a.protocol INTO made.app_id, protocol FROM carillon.apps a
@@ -33,6 +34,7 @@ BEGIN
         made.refusal := checked.refusal;
         made.payloads := checked.payloads;
         silent := checked.is_silent;
+        ignored := checked.ignored;
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
         END IF;
@@ -120,13 +122,15 @@ BEGIN
             RETURN made;
         END IF;
     END IF;
-    -- Most messages have an alert.
     IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
-        AND position('"alert":' IN made.payload) = 0 AND carillon.is_ignored(made.push_type, made.payload::json)
+        AND carillon.is_ignored(made.push_type, made.payload)
     THEN
+        ignored := made.payload;
+    END IF;
+    IF ignored IS NOT NULL THEN
         RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
                 'badge, sound, content-available or key of your own',
-            DETAIL = left(made.payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
+            DETAIL = left(ignored, 200), HINT = 'Apple accepts it, and it counts as sent.';
     END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';

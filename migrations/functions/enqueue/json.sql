@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION carillon.broken_json(argument text, value text) RETUR
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(argument, 'text, or a JSON object', value, 'It begins like a JSON object but is not one. '
         || CASE argument WHEN 'alert' THEN 'To show such text unchanged, pass it as body.' ELSE 'Correct it.' END, '22P02')
-    WHERE value ~ '^\s*\{\s*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
+    WHERE value ~ '^[[:space:]]*[{][[:space:]]*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
 $$;
 COMMENT ON FUNCTION carillon.broken_json IS
     'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
@@ -39,7 +39,7 @@ CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
-        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, E'("(?:[^"\\\\]|\\\\.)*")|([:,]) ', E'\\1\\2', 'g') END
 $$;
 COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';
 

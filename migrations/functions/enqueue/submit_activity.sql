@@ -8,7 +8,7 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
         alert := a.alert::jsonb;
-    ELSIF a.alert ~ '^\s*\{' THEN
+    ELSIF a.alert ~ '^[[:space:]]*[{]' THEN
         -- JSON that a driver sent as text.
         alert := carillon.jsonb_or_null(a.alert);
         refusal := carillon.broken_json('alert', a.alert);

@@ -9,7 +9,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             SELECT substr(v.setting, length('search_path=') + 1)
             FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
             WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
-                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE E'search\\_path=%'
             ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
         ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
         || ', ' || quote_ident(c.relnamespace::regnamespace::text)
@@ -53,7 +53,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             format('REVOKE %s FROM carillon_reaper', m.roleid::regrole),
             format('a role with ADMIN OPTION on %s (before PostgreSQL 16 with CREATEROLE)', m.roleid::regrole)
         FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
-            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE E'pg\\_%'
                 OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
     ) d ORDER BY d.place LIMIT 1
 $$;

@@ -105,6 +105,51 @@ import Testing
         }
     }
 
+    @Test func `an app is held or not wherever one looks, and no longer once it has changed`() async throws {
+        try await Shop.with { shop in
+            let gauges = AppGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
+            try await shop.database.run(
+                "INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'Nobody answers.')"
+            )
+            let before = try await holds(of: shop, gauges)
+            #expect(before.values.allSatisfy { $0 }, "\(before)")
+            try await shop.database.run("UPDATE carillon.apps SET gateway = 'localhost:9'")
+            try await TestLoop.shared.eventually("the metrics are read again") {
+                await !isHeld(gauges)
+            }
+            let after = try await holds(of: shop, gauges)
+            #expect(!after.values.contains(true), "\(after)")
+            await gauges.close()
+        }
+    }
+
+    /// Whether the app of the shop is held, as each place says.
+    private func holds(of shop: Shop, _ gauges: AppGauges) async throws -> [String: Bool] {
+        let sentence = "Nobody answers"
+        var holds = [
+            "view": try await shop.database.number("SELECT count(*) FROM carillon.held_apps") == 1,
+            "status": try await shop.run("status").output.contains(sentence),
+            "status --json": try await shop.run("status", "--json").output.contains(#""hold_kind":"connection""#),
+            "app show": try await shop.run("app", "show", "shop").output.contains(sentence),
+            "check": try await shop.run("check").output.contains(sentence),
+            "metrics": await isHeld(gauges),
+        ]
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            for path in ["/", "/apps/shop"] {
+                holds[path] = await client.get(path).body.contains(sentence)
+                holds["\(path), JSON"] = await client.get(path, json: true).body.contains(sentence)
+            }
+        }
+        return holds
+    }
+
+    private func isHeld(_ gauges: AppGauges) async -> Bool {
+        var metrics = MetricsText()
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: await gauges.read().apps).measurements)
+        #expect(metrics.text.contains(#"carillon_queue_jobs{app="shop"}"#))
+        return metrics.text.contains(#"carillon_app_held{app="shop",kind="connection"} 1"#)
+    }
+
     @Test func `a number that was not counted to its end says so, wherever it stands`() async throws {
         try await Shop.with { shop in
             let rows =
