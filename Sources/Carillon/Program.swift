@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText
@@ -21,7 +22,7 @@ struct Program {
             TextStream(descriptor: 2, environment: program.environment).complain(complaint)
             exit(ExitStatus.exhausted.code)
         }
-        exit(await program.run(Array(CommandLine.arguments.dropFirst())).code)
+        Thread.exitProcess(await program.run(Array(CommandLine.arguments.dropFirst())).code)
     }
 
     func run(_ words: [String]) async -> ExitStatus {

@@ -73,6 +73,7 @@ import Testing
             try await fill(queue, app: 2)
             var slow = HTTP2Configuration()
             slow.requestTimeout = .seconds(600)
+            slow.totalTimeout = .seconds(600)
             let lost = HTTP2Backend(slow)
             let dying = queue.worker(lost) { $0.settleAfter = .milliseconds(200) }
             let run = Task { try await dying.run() }

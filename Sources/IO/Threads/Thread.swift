@@ -1,5 +1,6 @@
 import CarillonCLinux
 import Glibc
+import Synchronization
 
 /// A thread that has to be joined.
 ///
@@ -62,7 +63,30 @@ package final class Thread: Sendable {
 
     /// Starts a thread that is not joined, because it may be stuck in a call that cannot be interrupted.
     package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-        _ = try start(Start(name: name, body: body), detached: true)
+        let counted = Start(name: name) {
+            body()
+            detached.wrappingSubtract(1, ordering: .releasing)
+        }
+        detached.wrappingAdd(1, ordering: .relaxed)
+        do {
+            _ = try start(counted, detached: true)
+        } catch {
+            detached.wrappingSubtract(1, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// How many detached threads run.
+    private static let detached = Atomic<Int>(0)
+
+    /// Ends the process. Exit handlers free what libraries use, such as the algorithms of OpenSSL, and a detached thread that is still
+    /// inside one would crash. They are left out while there is such a thread.
+    package static func exitProcess(_ status: CInt) -> Never {
+        if detached.load(ordering: .acquiring) > 0 {
+            fflush(nil)
+            _exit(status)
+        }
+        exit(status)
     }
 
     private static func start(_ start: Start, detached: Bool) throws(IOError) -> pthread_t? {
