@@ -76,7 +76,8 @@ extension Option {
     /// The same option for `feedback`.
     static let passInterval = Option("feedback-interval", .duration(.zero ... .seconds(604_800)), default: "10m")
         .help("Time between the feedback passes of the fleet; this command runs those that are due.")
-    static let http = Option("http", .address).help("Address to serve HTTP on, such as 127.0.0.1:9464.")
+    static let http = Option("http", .address)
+        .help("Address to serve metrics and health on, such as 127.0.0.1:9464.")
 
     // credential import
     static let file = Option("file", .file("FILE"))

@@ -21,6 +21,30 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyzer), "systemd is not installed"))
+    func `systemd understands the units and the settings of the page about installing`() async throws {
+        let page = try String(contentsOfFile: "\(Self.root)/docs/install.md", encoding: .utf8)
+        let boxes = page.matches(of: #/```ini\n([^`]*)```/#).map { String($0.output.1) }
+        #expect(boxes.count == 2)
+        let worker = try String(contentsOfFile: "\(Self.root)/docker/carillon-worker.service", encoding: .utf8)
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                for (number, box) in boxes.enumerated() {
+                    // Settings without a unit are added to that of the worker. The program is not installed here.
+                    let unit = (box.contains("[Unit]") ? box : worker + "\n" + box)
+                        .replacing("/usr/local/bin/carillon", with: "/bin/true")
+                    let file = try folder.write("carillon-\(number).service", unit)
+                    var command = ChildProcess.Command(Self.analyzer, ["verify", "--man=no", file])
+                    command.error = .file(folder.file("said"))
+                    let verification = try ChildProcess(command)
+                    #expect(try await verification.wait(on: loop, until: .now + .seconds(60)) == .status(0), "\(box)")
+                    // What it does not know, it only mentions.
+                    #expect(try folder.read("said") == "", "\(box)")
+                }
+            }
+        }
+    }
+
     @Test func `an image is built from the sources alone`() throws {
         let ignored = try String(contentsOfFile: "\(Self.root)/.dockerignore", encoding: .utf8)
         let copied = try String(contentsOfFile: "\(Self.root)/docker/Dockerfile", encoding: .utf8)

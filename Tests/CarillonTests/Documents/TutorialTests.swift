@@ -13,6 +13,8 @@ import Testing
     private struct Box {
         let language: Substring
         var text: String
+        /// What the page says that it prints.
+        let shown: Substring
 
         /// It runs until it is stopped, in a terminal of its own.
         var isService: Bool {
@@ -22,9 +24,14 @@ import Testing
     }
 
     private static func boxes(of page: Substring) -> [Box] {
-        page.matches(of: #/```(sh|sql)\n((?:[^`]|`(?!``))*)```/#).map { match in
-            Box(language: match.output.1, text: String(match.output.2))
+        page.matches(of: #/```(sh|sql)\n((?:[^`]|`(?!``))*)```(?:\n\n```\n((?:[^`]|`(?!``))*)```)?/#).map { match in
+            Box(language: match.output.1, text: String(match.output.2), shown: match.output.3 ?? "")
         }
+    }
+
+    /// Text without what differs between two runs: the numbers, and the width of columns.
+    private static func lasting(_ text: Substring) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ").replacing(#/[0-9]+/#, with: "0")
     }
 
     @Test func `every command of the tutorial does what it says`() async throws {
@@ -37,7 +44,7 @@ import Testing
                         try await Self.follow(page[..<production.lowerBound], database, folder, loop)
                         // The simulator and the worker have been stopped. The key from Apple is another one.
                         _ = try await Self.run(
-                            Box(language: "sh", text: "cp local.p8 AuthKey_ABC123DEFG.p8"),
+                            Box(language: "sh", text: "cp local.p8 AuthKey_ABC123DEFG.p8", shown: ""),
                             database,
                             folder
                         )
@@ -90,7 +97,9 @@ import Testing
         _ database: TestDatabase,
         _ loop: EventLoop
     ) async throws {
-        if box.text.contains("carillon send") { #expect(said.contains("sent"), "\(said)") }
+        for part in box.shown.split(whereSeparator: { $0 == "…" || $0 == "\n" }) {
+            #expect(lasting(said[...]).contains(lasting(part)), "\(part)\n\(said)")
+        }
         if box.text.contains("'order 7');\nCOMMIT") {
             try await eventually(
                 "SELECT state = 'sent' FROM carillon.message_status(reference => 'order 7')",
@@ -104,12 +113,6 @@ import Testing
                 database,
                 loop
             )
-        }
-        if box.text.contains("FROM carillon.failures") {
-            #expect(said.contains("410") && said.contains("Unregistered"))
-        }
-        if box.text.contains("FROM carillon.tokens") {
-            #expect(said.contains("9f1c2ab7") && !said.contains("dead2ab7"))
         }
     }
 

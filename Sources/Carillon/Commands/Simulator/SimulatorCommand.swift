@@ -20,7 +20,7 @@ extension Command {
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,
             .pedantic, .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams,
-            .http,
+            .http.help("Address to serve the counts of GET /stats on, such as 127.0.0.1:9000."),
             .environment.help("The Apple environment that it simulates."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
