@@ -133,7 +133,11 @@ let package = Package(
         ),
         .testTarget(name: "TextTests", dependencies: ["CarillonIO", "CarillonText"], swiftSettings: settings),
         .testTarget(name: "IOTests", dependencies: ["CarillonIO", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "TLSTests", dependencies: ["CarillonIO", "CarillonTLS", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "TLSTests",
+            dependencies: ["CarillonIO", "CarillonTLS", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTP2Tests",
             dependencies: ["CarillonHTTP2", "CarillonIO", "TestSupport"],

@@ -216,7 +216,7 @@ public final class APNsSimulator: Sendable {
                 gateway: try await server.listen(on: ports.gateway),
                 channels: try await open(ports.channels, ChannelServer.init),
                 binary: try await open(ports.binary, BinaryServer.init),
-                feedback: try await open(ports.feedback, FeedbackServer.init)
+                feedback: try await open(ports.feedback, LegacyFeedbackServer.init)
             )
             return (Running(server: server, services: services, context: context), opened)
         } catch {

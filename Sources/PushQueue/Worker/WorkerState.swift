@@ -54,7 +54,7 @@ struct WorkerState: Sendable {
     var isDone: Bool {
         switch phase {
         case .working: false
-        case .draining, .givingUp: schedule.isIdle && !maintenance.isReadingFeedback
+        case .draining, .givingUp: schedule.isIdle && !maintenance.isReadingLegacyFeedback
         case .drained, .over: true
         }
     }

@@ -21,7 +21,7 @@ struct LateBackend: Backend {
         return await real.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
-    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> LegacyFeedbackList {
         try await real.feedback(from: gateway, with: credential)
     }
 

@@ -6,7 +6,7 @@ protocol RecordingBackend: Backend {
 }
 
 extension RecordingBackend {
-    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> LegacyFeedbackList {
         try await recorded.feedback(from: gateway, with: credential)
     }
 

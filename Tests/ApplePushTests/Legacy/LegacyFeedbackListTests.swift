@@ -7,7 +7,7 @@ import Testing
 @testable import ApplePush
 
 /// Lists of the simulator's legacy feedback service.
-@Suite struct FeedbackListTests {
+@Suite struct LegacyFeedbackListTests {
     private func with(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ test: (APNsSimulator, Gateway, Credential) async throws -> Void
@@ -28,7 +28,7 @@ import Testing
         APNs(Session().newConnection(to: gateway, credential: credential))
     }
 
-    private func tokens(of list: FeedbackList) async -> [String] {
+    private func tokens(of list: LegacyFeedbackList) async -> [String] {
         var tokens: [String] = []
         for await entry in list { tokens.append(entry.token) }
         return tokens
@@ -107,14 +107,14 @@ import Testing
     @Test(arguments: [32, 0]) func `an endless list is cut off by the reader, which keeps what came before`(
         tokenBytes: Int
     ) async throws {
-        let tuple = FeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: tokenBytes))
+        let tuple = LegacyFeedbackTuplesTests.tuple(1_300_000_000, Array(repeating: 0xab, count: tokenBytes))
         let piece = [[UInt8]](repeating: tuple, count: 1000).flatMap { $0 }
         try await RawGateway.with(alpn: []) { line in
             // Ends when the reader closes.
             while true { try await line.send(piece) }
         } test: { server, port in
             try await TestLoop.with { loop in
-                let source = try await FeedbackConnection.open(
+                let source = try await LegacyFeedbackConnection.open(
                     to: Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM)),
                     with: try TestCredential.certificate(),
                     BinaryConfiguration().pool,
@@ -123,7 +123,7 @@ import Testing
                     on: loop,
                     of: loop
                 )
-                let list = FeedbackList(source)
+                let list = LegacyFeedbackList(source)
                 let count = await tokens(of: list).count
                 // Up to one read more than the limit.
                 let most = (200_000 + 16_384) / tuple.count

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct FeedbackFuzzTests {
+@Suite struct LegacyFeedbackFuzzTests {
     @Test func `any bytes give the same entries in one piece and in many`() async {
         await Fuzzing.seeds(2_000) { seed in
             var random = SeededGenerator(seed: seed)
@@ -14,7 +14,7 @@ import Testing
                 let token = (0..<Int.random(in: 0..<most, using: &random)).map { _ in
                     UInt8.random(in: 0...255, using: &random)
                 }
-                bytes += FeedbackTuplesTests.tuple(.random(in: 0...(.max), using: &random), token)
+                bytes += LegacyFeedbackTuplesTests.tuple(.random(in: 0...(.max), using: &random), token)
             }
             // Half of them are not tuples.
             if seed & 1 == 0 {
@@ -22,9 +22,9 @@ import Testing
                     bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0...255, using: &random)
                 }
             }
-            var whole = FeedbackTuples()
+            var whole = LegacyFeedbackTuples()
             let expected = whole.append(bytes[...])
-            var cut = FeedbackTuples()
+            var cut = LegacyFeedbackTuples()
             var entries: [Feedback] = []
             var left = bytes[...]
             while !left.isEmpty {

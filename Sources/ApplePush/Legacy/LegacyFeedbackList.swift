@@ -10,10 +10,10 @@ import FoundationEssentials
 ///
 /// A gateway forgets the entries that it has sent. Therefore nothing is read in advance; save each entry before you read the next.
 /// A list can be read only once, by one reader.
-public struct FeedbackList: AsyncSequence, Sendable {
-    private let source: any FeedbackSource
+public struct LegacyFeedbackList: AsyncSequence, Sendable {
+    private let source: any LegacyFeedbackSource
 
-    package init(_ source: any FeedbackSource) { self.source = source }
+    package init(_ source: any LegacyFeedbackSource) { self.source = source }
 
     /// A list of these entries, for your own backends. `failure` says why others are missing.
     public init(_ entries: [Feedback], failure: PushError? = nil) {
@@ -31,10 +31,10 @@ public struct FeedbackList: AsyncSequence, Sendable {
 
     /// Reads a list from its beginning to its end.
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: any FeedbackSource
+        private let source: any LegacyFeedbackSource
         private var piece: ArraySlice<Feedback> = []
 
-        init(_ source: any FeedbackSource) { self.source = source }
+        init(_ source: any LegacyFeedbackSource) { self.source = source }
 
         /// The next entry; nil at the end.
         public mutating func next() async -> Feedback? {
@@ -45,7 +45,7 @@ public struct FeedbackList: AsyncSequence, Sendable {
 }
 
 /// A source that returns a given list all at once.
-private actor GivenFeedback: FeedbackSource {
+private actor GivenFeedback: LegacyFeedbackSource {
     private var entries: [Feedback]?
     let failure: PushError?
 

@@ -3,7 +3,7 @@ import CarillonPostgres
 
 /// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a
 /// list, since the gateway sends it only once.
-struct FeedbackOrigin: Sendable {
+struct LegacyFeedbackOrigin: Sendable {
     private(set) var apps: [Int32]
     private(set) var names: [String]
     let route: Result<App.Route, Hold>
@@ -24,7 +24,7 @@ struct FeedbackOrigin: Sendable {
         if ids.isEmpty { return [] }
         let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
         let origins = try await connection.ask(AppWithSecret.statement, parameters) { rows in
-            (try rows.records() as [AppWithSecret]).map { FeedbackOrigin($0) }
+            (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
         }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }

@@ -3,16 +3,16 @@ import CarillonPostgres
 
 /// One list of the legacy feedback service on its way into the table. The gateway forgets what it has sent, so each piece is
 /// written before the next one is read. After a lost connection, the piece is written again, which changes nothing.
-struct FeedbackReading: Sendable {
-    let origin: FeedbackOrigin
-    private let list: FeedbackList
+struct LegacyFeedbackTransfer: Sendable {
+    let origin: LegacyFeedbackOrigin
+    private let list: LegacyFeedbackList
     private var inHand: [Feedback] = []
     /// Entries that are in the table.
     private(set) var kept = 0
 
     private static let keep = Statement("keep_feedback", "SELECT carillon.keep_feedback($1, $2, $3)")
 
-    init(of origin: FeedbackOrigin, _ list: FeedbackList) {
+    init(of origin: LegacyFeedbackOrigin, _ list: LegacyFeedbackList) {
         self.origin = origin
         self.list = list
     }
@@ -34,13 +34,13 @@ struct FeedbackReading: Sendable {
     }
 
     /// Throws if the table cannot be written, before entries are read that would be lost.
-    static func check(_ origin: FeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
+    static func check(_ origin: LegacyFeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
         try await keep([], of: origin, on: connection)
     }
 
     private static func keep(
         _ entries: [Feedback],
-        of origin: FeedbackOrigin,
+        of origin: LegacyFeedbackOrigin,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
         let parameters = Parameters(

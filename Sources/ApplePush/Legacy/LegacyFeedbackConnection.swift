@@ -3,7 +3,7 @@ import CarillonTLS
 
 /// A connection to a gateway of the legacy feedback service, for one list. The gateway sends the list without a request, and then
 /// closes.
-actor FeedbackConnection: FeedbackSource {
+actor LegacyFeedbackConnection: LegacyFeedbackSource {
     /// How many bytes of a list are read: some 1.7 million device tokens. A gateway could send for ever.
     static let mostBytes = 64 << 20
 
@@ -15,7 +15,7 @@ actor FeedbackConnection: FeedbackSource {
     private let mostBytes: Int
     private var received = 0
     private var stream: TLSStream?
-    private var tuples = FeedbackTuples()
+    private var tuples = LegacyFeedbackTuples()
     private(set) var failure: PushError?
 
     private init(
@@ -43,7 +43,7 @@ actor FeedbackConnection: FeedbackSource {
         mostBytes: Int = mostBytes,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
-    ) async throws(PushError) -> FeedbackConnection {
+    ) async throws(PushError) -> LegacyFeedbackConnection {
         guard let identity = credential.identity else {
             throw PushError(
                 .unsupported,
@@ -69,7 +69,7 @@ actor FeedbackConnection: FeedbackSource {
                 stream.closeNotify()
                 throw LegacyProtocols.hasNoList(gateway)
             }
-            return FeedbackConnection(
+            return LegacyFeedbackConnection(
                 stream,
                 to: gateway,
                 longestSilence: longestSilence,

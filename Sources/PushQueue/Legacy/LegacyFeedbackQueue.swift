@@ -3,7 +3,7 @@ package import CarillonPostgres
 
 /// The lists of the legacy feedback service that are to be read, one after the other. Reading resumes when a lost connection
 /// to the database is back.
-package struct FeedbackLists: Sendable {
+package struct LegacyFeedbackQueue: Sendable {
     /// How reading the list of an app ended.
     package struct Summary: Equatable, Sendable {
         package let app: String
@@ -15,8 +15,8 @@ package struct FeedbackLists: Sendable {
         package let failure: String?
     }
 
-    private var waiting: ArraySlice<FeedbackOrigin>
-    private var reading: FeedbackReading?
+    private var waiting: ArraySlice<LegacyFeedbackOrigin>
+    private var reading: LegacyFeedbackTransfer?
     private var summaries: [Summary] = []
 
     private static let tell = Statement(
@@ -29,7 +29,7 @@ package struct FeedbackLists: Sendable {
 
     /// - Parameter app: An app, or nil for all apps.
     package init(of app: String?, on connection: PostgresConnection) async throws(PostgresError) {
-        waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
+        waiting = try await LegacyFeedbackOrigin.read(of: app, on: connection)[...]
     }
 
     /// A list has been begun.
@@ -56,7 +56,7 @@ package struct FeedbackLists: Sendable {
                 continue
             }
             guard let origin = waiting.first else { return }
-            try await FeedbackReading.check(origin, on: connection)
+            try await LegacyFeedbackTransfer.check(origin, on: connection)
             do throws(Hold) {
                 reading = try await Self.open(origin, by: backend)
             } catch {
@@ -66,10 +66,15 @@ package struct FeedbackLists: Sendable {
         }
     }
 
-    private static func open(_ origin: FeedbackOrigin, by backend: any Backend) async throws(Hold) -> FeedbackReading {
+    private static func open(_ origin: LegacyFeedbackOrigin, by backend: any Backend) async throws(Hold)
+        -> LegacyFeedbackTransfer
+    {
         let route = try origin.route.get()
         do {
-            return FeedbackReading(of: origin, try await backend.feedback(from: route.gateway, with: route.credential))
+            return LegacyFeedbackTransfer(
+                of: origin,
+                try await backend.feedback(from: route.gateway, with: route.credential)
+            )
         } catch {
             throw Hold(error)
         }
@@ -88,7 +93,7 @@ package struct FeedbackLists: Sendable {
     }
 
     private mutating func conclude(
-        _ origin: FeedbackOrigin,
+        _ origin: LegacyFeedbackOrigin,
         entries tokens: Int,
         _ failure: String?,
         on connection: PostgresConnection

@@ -2,7 +2,7 @@ import CarillonText
 
 /// Parses the tuples of the feedback service: four bytes of seconds since 1970, two of the token's length, the token. Bytes
 /// may arrive in any pieces; it keeps at most one tuple.
-struct FeedbackTuples {
+struct LegacyFeedbackTuples {
     private static let headCount = 6
 
     /// The beginning of an incomplete tuple.

@@ -1,5 +1,5 @@
 /// The source of a list.
-package protocol FeedbackSource: Sendable {
+package protocol LegacyFeedbackSource: Sendable {
     /// The next entries, at least one; nil at the end. Must not be called again before it has returned.
     func nextPiece() async -> [Feedback]?
 

@@ -2,7 +2,7 @@ import CarillonIO
 import CarillonTLS
 
 /// The legacy feedback service. It sends a client the dead device tokens of its certificate's topics, once, and closes.
-actor FeedbackServer: SimulatorService {
+actor LegacyFeedbackServer: SimulatorService {
     /// How long one write to a client may take.
     private static let writeTimeout = Duration.seconds(30)
 

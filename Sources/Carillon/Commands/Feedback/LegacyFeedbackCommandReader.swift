@@ -4,7 +4,7 @@ import CarillonPostgres
 import CarillonPushQueue
 
 /// Reads legacy feedback lists for a command, and writes their entries into the table.
-struct FeedbackListReader: Sendable {
+struct LegacyFeedbackCommandReader: Sendable {
     private static let pause = Duration.seconds(1)
     private static let waitForDatabase = Duration.seconds(60)
 
@@ -17,9 +17,9 @@ struct FeedbackListReader: Sendable {
         of app: String?,
         on connection: PostgresConnection,
         _ loop: EventLoop
-    ) async throws -> [FeedbackLists.Summary] {
+    ) async throws -> [LegacyFeedbackQueue.Summary] {
         let backend = HTTP2Backend()
-        var lists = try await FeedbackLists(of: app, on: connection)
+        var lists = try await LegacyFeedbackQueue(of: app, on: connection)
         do {
             try await lists.goOn(by: backend, on: connection, whileTrue: { !Task.isCancelled })
         } catch {
@@ -49,7 +49,9 @@ struct FeedbackListReader: Sendable {
         return reports
     }
 
-    private func finish(_ begun: FeedbackLists, by backend: HTTP2Backend, _ loop: EventLoop) async -> FeedbackLists {
+    private func finish(_ begun: LegacyFeedbackQueue, by backend: HTTP2Backend, _ loop: EventLoop) async
+        -> LegacyFeedbackQueue
+    {
         var lists = begun
         let deadline = MonotonicInstant.now + Self.waitForDatabase
         while lists.isUnderWay, .now < deadline {
