@@ -50,7 +50,7 @@ public final class APNsSimulator: Sendable {
 
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
-    private let deadTokens: DeadTokens?
+    private let deadTokens: SharedDeadTokenList?
     let channelTable = ChannelTable()
     private let clock: any LimitClock
     private let state: Guarded<State>
@@ -69,7 +69,7 @@ public final class APNsSimulator: Sendable {
         }
         self.configuration = configuration
         self.clock = clock
-        deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
+        deadTokens = configuration.feedbackPort == nil ? nil : SharedDeadTokenList()
         let ports = Ports(
             gateway: configuration.port,
             channels: configuration.channelPort,

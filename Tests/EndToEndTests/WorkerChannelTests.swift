@@ -6,7 +6,7 @@ import Testing
 
 /// Channels and what is published to them, on their way from SQL to the gateway.
 @Suite struct WorkerChannelTests {
-    private struct ChannelBackend: RecordingBackend {
+    private struct ChannelBackend: DelayingBackend {
         static let channel = ChannelID("QUJDREVGR0hJSktMTU5PUA==")
 
         let recorded = RecordedBackend()

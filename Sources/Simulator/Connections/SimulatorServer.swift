@@ -92,7 +92,7 @@ actor SimulatorServer: SimulatorService {
         let connection = try SimulatorConnection(
             number: number,
             stream: stream,
-            ConnectionState(credential: credential, service: service),
+            AuthenticationState(credential: credential, service: service),
             server: state
         )
         opened += 1

@@ -35,11 +35,11 @@ import Testing
             }
             guard frame.isAnswer, frame.connection <= 5 else { return [.pass] }
             switch frame.answers {
-            case 20: return [.pass, .say(Frames.goAway(last: (1 << 31) - 1))]
+            case 20: return [.pass, .say(FrameBytes.goAway(last: (1 << 31) - 1))]
             case 40:
                 let last = highest.withLock { $0[frame.connection] ?? 0 }
                 lasts.withLock { $0[frame.connection] = last }
-                return [.pass, .say(Frames.goAway(last: last))]
+                return [.pass, .say(FrameBytes.goAway(last: last))]
             default: return [.pass]
             }
         } then: { _, worker, relay in
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `H3: a second GOAWAY with a higher stream ends the connection`() async throws {
         try await Scene.survive(
-            Array(repeating: { Frames.goAway(last: $0 + 2) + Frames.goAway(last: $0 + 100) }, count: 3)
+            Array(repeating: { FrameBytes.goAway(last: $0 + 2) + FrameBytes.goAway(last: $0 + 100) }, count: 3)
         )
     }
 
@@ -78,7 +78,7 @@ import Testing
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 guard frame.isAnswer, frame.answers == 5, isBlamed.withLock({ $0 }) else { return [.pass] }
-                return [.pass, .say(Frames.goAway(last: frame.frame.stream, 0, #"{"reason":"BadCertificate"}"#))]
+                return [.pass, .say(FrameBytes.goAway(last: frame.frame.stream, 0, #"{"reason":"BadCertificate"}"#))]
             }
             try await scene.withRelay(judge) { _ in
                 try await scene.enqueue(500)
@@ -106,7 +106,7 @@ import Testing
             if stream < 41 || stream & 2 == 0 { return [.pass] }
             guard frame.frame.isHeaders else { return [] }
             refused.withLock { _ = $0.insert(stream) }
-            return [.say(Frames.reset(stream, 7))]
+            return [.say(FrameBytes.reset(stream, 7))]
         } then: { scene, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
@@ -122,7 +122,7 @@ import Testing
         try await Scene.send(duplicates: 2000, localReasons: ["OutcomeUnknown"]) { frame in
             guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
             resets.wrappingAdd(1, ordering: .relaxed)
-            return [.say(Frames.reset(frame.frame.stream, frame.answers.isMultiple(of: 20) ? 2 : 8))]
+            return [.say(FrameBytes.reset(frame.frame.stream, frame.answers.isMultiple(of: 20) ? 2 : 8))]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == Double(resets.load(ordering: .relaxed)))
@@ -133,7 +133,7 @@ import Testing
         let open = Guarded((now: 0, most: 0, mostBefore: 0))
         try await Scene.send(2000, Fleet.patient + ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
-                return [.say(Frames.settings([(3, 1)]))]
+                return [.say(FrameBytes.settings([(3, 1)]))]
             }
             if frame.direction == .up, frame.frame.isHeaders {
                 open.withLock { open in
@@ -146,7 +146,7 @@ import Testing
                 open.now -= 1
                 if frame.answers == 50 { open.mostBefore = open.most }
             }
-            return frame.answers == 50 ? [.pass, .say(Frames.settings([(3, 1_000)]))] : [.pass]
+            return frame.answers == 50 ? [.pass, .say(FrameBytes.settings([(3, 1_000)]))] : [.pass]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
@@ -159,13 +159,13 @@ import Testing
         try await Scene.send(3000, Fleet.patient + ["--connections", "1"]) { frame in
             // Once it answers a ping, the client has seen that there is none.
             if frame.direction == .up, frame.frame.type == 6, frame.connection == 1 {
-                return [.say(Frames.settings([(3, 1_000)]))]
+                return [.say(FrameBytes.settings([(3, 1_000)]))]
             }
             guard frame.isAnswer, frame.connection == 1 else { return [.pass] }
             switch frame.answers {
-            case 200: return [.pass, .say(Frames.settings([(3, 1)]))]
-            case 400: return [.pass, .say(Frames.settings([(3, 0)]) + Frames.ping(1))]
-            case 1_200: return [.pass, .say(Frames.settings([(3, 0)]))]
+            case 200: return [.pass, .say(FrameBytes.settings([(3, 1)]))]
+            case 400: return [.pass, .say(FrameBytes.settings([(3, 0)]) + FrameBytes.ping(1))]
+            case 1_200: return [.pass, .say(FrameBytes.settings([(3, 0)]))]
             default: return [.pass]
             }
         } then: { _, worker, relay in
@@ -180,11 +180,11 @@ import Testing
     @Test func `H10: windows of nothing, opened later, and below nothing`() async throws {
         try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
-                return [.pass, .say(Frames.settings([(4, 0)]) + Frames.ping(1))]
+                return [.pass, .say(FrameBytes.settings([(4, 0)]) + FrameBytes.ping(1))]
             }
-            if frame.direction == .up, frame.frame.type == 6 { return [.say(Frames.settings([(4, 65_535)]))] }
+            if frame.direction == .up, frame.frame.type == 6 { return [.say(FrameBytes.settings([(4, 65_535)]))] }
             if frame.isAnswer, frame.answers == 100 {
-                return [.pass, .say(Frames.settings([(4, 5)]) + Frames.ping(1))]
+                return [.pass, .say(FrameBytes.settings([(4, 5)]) + FrameBytes.ping(1))]
             }
             return [.pass]
         } then: { _, worker, _ in
@@ -197,10 +197,11 @@ import Testing
 
     @Test func `H16: whatever rule of HTTP/2 is broken, the connection ends and each push ends once`() async throws {
         try await Scene.survive([
-            { _ in Frames.windowUpdate(0, 0) }, { _ in Frames.windowUpdate(0, (1 << 31) - 1) },
-            { _ in Frames.data(9_999, [1], end: true) }, { Frames.data($0, [UInt8](repeating: 0, count: 16_385)) },
-            { Frames.frame(5, flags: 4, stream: $0, [0, 0, 0, 2] + Frames.block([(":method", "GET")])) },
-            { _ in Frames.settings([(5, 1)]) }, { _ in Frames.headers(2, [(":status", "200")], end: true) },
+            { _ in FrameBytes.windowUpdate(0, 0) }, { _ in FrameBytes.windowUpdate(0, (1 << 31) - 1) },
+            { _ in FrameBytes.data(9_999, [1], end: true) },
+            { FrameBytes.data($0, [UInt8](repeating: 0, count: 16_385)) },
+            { FrameBytes.frame(5, flags: 4, stream: $0, [0, 0, 0, 2] + FrameBytes.block([(":method", "GET")])) },
+            { _ in FrameBytes.settings([(5, 1)]) }, { _ in FrameBytes.headers(2, [(":status", "200")], end: true) },
         ])
     }
 
@@ -213,7 +214,7 @@ import Testing
             guard frame.isAnswer, frame.connection == 1, frame.answers > 20, frame.answers <= 20 + answers.count else {
                 return [.pass]
             }
-            return [.say(Frames.headers(frame.frame.stream, answers[frame.answers - 21], end: true))]
+            return [.say(FrameBytes.headers(frame.frame.stream, answers[frame.answers - 21], end: true))]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == Double(answers.count))

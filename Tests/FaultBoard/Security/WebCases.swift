@@ -112,7 +112,7 @@ import Testing
             guard frame.isAnswer, frame.answers == 21, frame.connection == 1 else { return [.pass] }
             let body = Array(#"{"reason":"\#(reason)"}"#.utf8)
             let stream = frame.frame.stream
-            return [.say(Frames.headers(stream, [(":status", "500")]) + Frames.data(stream, body, end: true))]
+            return [.say(FrameBytes.headers(stream, [(":status", "500")]) + FrameBytes.data(stream, body, end: true))]
         } then: { scene, worker, _ in
             for name in hostile {
                 // Held, and with a job that waits.

@@ -174,7 +174,7 @@ import Testing
 
     @Test func `draining stops after the frame that reaches the limit`() throws {
         let client = try TestClient()
-        try client.feed(Frames.settings())
+        try client.feed(FrameBytes.settings())
         _ = try client.drain()
         for tag in 0..<10 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 1_000)) }
         var pieces: [[UInt8]] = []

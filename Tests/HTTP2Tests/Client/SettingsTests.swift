@@ -8,7 +8,7 @@ import Testing
         let client = try TestClient()
         #expect(client.session.freeStreams == 0 && client.session.peerMaxStreams == 0)
         #expect(throws: HTTP2Error.self) { try client.push(1) }
-        try client.feed(Frames.settings([(3, 1)]))
+        try client.feed(FrameBytes.settings([(3, 1)]))
         #expect(client.session.freeStreams == 1)
     }
 
@@ -16,7 +16,7 @@ import Testing
         var settings = ClientSettings()
         settings.maxOpenStreams = 3
         let client = try TestClient(settings)
-        try client.feed(Frames.settings())
+        try client.feed(FrameBytes.settings())
         #expect(client.session.peerMaxStreams == Int(UInt32.max))
         for tag: UInt32 in 0..<3 { try client.push(tag) }
         let error = #expect(throws: HTTP2Error.self) { try client.push(3) }
@@ -56,45 +56,45 @@ import Testing
 
     @Test func `requests that wait behind a lowered limit can be cancelled`() throws {
         let client = try TestClient()
-        try client.feed(Frames.settings([(3, 100)]))
+        try client.feed(FrameBytes.settings([(3, 100)]))
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
-        try client.feed(Frames.settings([(3, 0)]))
+        try client.feed(FrameBytes.settings([(3, 0)]))
         let bytes = try client.drain()
-        #expect(bytes == Frames.settingsAcknowledgement, "nothing goes out")
+        #expect(bytes == FrameBytes.settingsAcknowledgement, "nothing goes out")
         for tag: UInt32 in 0..<3 { client.session.reset(try #require(client.submissions[tag])) }
         client.readEvents()
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: true, 1: true, 2: true])
-        try client.feed(Frames.settings([(3, 100)]))
+        try client.feed(FrameBytes.settings([(3, 100)]))
         _ = try client.drain()
         #expect(client.session.openStreams == 0 && client.session.freeStreams == 100)
     }
 
     @Test func `a window of zero bytes stalls the body until it is enlarged`() throws {
         let client = try TestClient()
-        try client.feed(Frames.settings([(4, 0)]))
+        try client.feed(FrameBytes.settings([(4, 0)]))
         try client.push(1)
         let header = try client.drain()
         #expect(!contains(header, "payload 1"))
         #expect(!client.session.wantsToWrite)
-        try client.feed(Frames.windowUpdate(1, 4))
+        try client.feed(FrameBytes.windowUpdate(1, 4))
         #expect(contains(try client.drain(), "payl"))
-        try client.feed(Frames.settings([(4, 65_535)]))
+        try client.feed(FrameBytes.settings([(4, 65_535)]))
         #expect(contains(try client.drain(), "oad 1"))
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
         #expect(client.answers[1]?.status == 200)
     }
 
     @Test func `a window that shrinks below zero recovers`() throws {
         let client = try TestClient()
-        try client.feed(Frames.settings([(4, 10)]))
+        try client.feed(FrameBytes.settings([(4, 10)]))
         try client.push(1, payload: String(repeating: "x", count: 15))
         _ = try client.drain()
-        try client.feed(Frames.settings([(4, 0)]))
-        try client.feed(Frames.windowUpdate(1, 10))
-        #expect(try client.drain() == Frames.settingsAcknowledgement)
-        try client.feed(Frames.windowUpdate(1, 5))
+        try client.feed(FrameBytes.settings([(4, 0)]))
+        try client.feed(FrameBytes.windowUpdate(1, 10))
+        #expect(try client.drain() == FrameBytes.settingsAcknowledgement)
+        try client.feed(FrameBytes.windowUpdate(1, 5))
         #expect(contains(try client.drain(), "xxxxx"))
     }
 

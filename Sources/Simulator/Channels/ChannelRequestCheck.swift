@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// Checks the form of requests about channels, and carries out the good ones. Such requests are rare, so it may allocate strings
 /// and parse JSON freely.
-struct ChannelCheck {
+struct ChannelRequestCheck {
     private static let rules = PushTypeRules.channel
 
     /// A member that may have any type.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is made of the table of push types.
-@Suite struct PushTypePagesTests {
+@Suite struct PushTypeTableTests {
     @Test func `the page about enqueueing shows the table`() throws {
         let rows = PushTypeRules.all.map { rules in
             let suffix = "\(rules.topicSuffix)".isEmpty ? "" : "`\(rules.topicSuffix)` "

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Locks of others, as a worker's log and `check` tell of them.
-@Suite struct LockTests {
+@Suite struct LockReportTests {
     private static let nightly = "(nightly, user postgres, idle in transaction)"
 
     /// What somebody runs who works on the database and leaves it open.

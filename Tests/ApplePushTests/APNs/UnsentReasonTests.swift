@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Pushes that were not sent, and why.
-@Suite struct UnsentTests {
+@Suite struct UnsentReasonTests {
     private func message(_ tokens: [String] = ["a1", "b2"]) throws -> Message {
         try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
     }

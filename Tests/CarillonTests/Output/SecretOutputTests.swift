@@ -10,7 +10,7 @@ import Testing
 
 /// Secrets that can be recognised, given in every way there is, and errors provoked with them: none of them is printed,
 /// logged or served.
-@Suite struct SecretTests {
+@Suite struct SecretOutputTests {
     /// Everything that was said, each with what said it.
     private struct Hearing {
         var said: [(by: String, text: String)] = []

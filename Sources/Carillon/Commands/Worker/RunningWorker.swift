@@ -6,8 +6,8 @@ import CarillonSchema
 import CarillonText
 import Synchronization
 
-/// One of the databases that the program serves: its worker, and the worker's state.
-final class ServedDatabase: Sendable {
+/// The worker of one of the databases that the program serves, and its state.
+final class RunningWorker: Sendable {
     enum WorkerEnding: Sendable {
         case worked(Worker.Summary)
         /// It never started.

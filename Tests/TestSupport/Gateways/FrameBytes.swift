@@ -1,5 +1,5 @@
 /// Frames, right or wrong, as bytes.
-package enum Frames {
+package enum FrameBytes {
     package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     package static func frame(_ type: UInt8, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8] = []) -> [UInt8] {

@@ -2,7 +2,7 @@ import ApplePush
 import TestSupport
 
 /// Sends over HTTP/2, but lets its batches wait until a credential has been replaced.
-struct LateBackend: Backend {
+struct GatedHTTP2Backend: Backend {
     private let real = HTTP2Backend()
     private let replacement = Gate()
     private let stream = AsyncStream.makeStream(of: Void.self)

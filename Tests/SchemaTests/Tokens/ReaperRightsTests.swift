@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Triggers of watched tables run with the rights of `carillon_reaper`. Where they would run with more, nothing runs.
-@Suite struct ReaperTests {
+@Suite struct ReaperRightsTests {
     private static let watched = """
         CREATE SCHEMA team;
         GRANT USAGE ON SCHEMA team TO PUBLIC;

@@ -1,7 +1,7 @@
 @testable import Carillon
 
 /// All that a reader makes of a text.
-struct TokenReading: Equatable {
+struct TokenReaderOutput: Equatable {
     /// 2025-07-01.
     static let now: Int64 = 1_751_328_000_000_000
 

@@ -1,5 +1,5 @@
 /// The state of one connection: its credential and its provider tokens so far. Requests and the time are passed to it.
-struct ConnectionState {
+struct AuthenticationState {
     private struct Accepted {
         let token: PresentedToken
         var changedAt: Double?

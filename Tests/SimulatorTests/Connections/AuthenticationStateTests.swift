@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct ConnectionStateTests {
+struct AuthenticationStateTests {
     private static let now = 1_700_000_000.0
     private static let then: Int64 = 1_700_000_000
 
@@ -14,7 +14,7 @@ struct ConnectionStateTests {
         environment: SimulatorConfiguration.Environment = .production,
         isPedantic: Bool = false
     ) -> [APNsRefusal?] {
-        var connection = ConnectionState(credential: .providerToken)
+        var connection = AuthenticationState(credential: .providerToken)
         var known = ProviderKeys(keys, environment: environment, isPedantic: isPedantic)
         return requests.map { text, after in
             let bytes = Array((text ?? "").utf8)
@@ -35,7 +35,7 @@ struct ConnectionStateTests {
         let good = provider.authorization(issuedAt: Self.then)
         let keys = ProviderKeys([try provider.registered()], environment: .production)
         func refusal(_ text: String, keys: ProviderKeys = keys, after earlier: String? = nil) -> APNsRefusal? {
-            var connection = ConnectionState(credential: .providerToken)
+            var connection = AuthenticationState(credential: .providerToken)
             var keys = keys
             var last: APNsRefusal?
             for text in [earlier, text].compactMap(\.self) {
@@ -320,7 +320,7 @@ struct ConnectionStateTests {
 
     @Test func `one stream until the first good token`() throws {
         let provider = try TestProvider()
-        var connection = ConnectionState(credential: .providerToken)
+        var connection = AuthenticationState(credential: .providerToken)
         var keys = ProviderKeys([], environment: .production)
         #expect(!connection.isTrusted)
         for (text, isTrusted) in [("bearer x", false), (provider.authorization(issuedAt: Self.then), true)] {
@@ -328,11 +328,11 @@ struct ConnectionStateTests {
             _ = connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys)
             #expect(connection.isTrusted == isTrusted)
         }
-        #expect(ConnectionState(credential: .certificate(.init(topics: []))).isTrusted)
+        #expect(AuthenticationState(credential: .certificate(.init(topics: []))).isTrusted)
     }
 
     @Test func `with a client certificate the provider token is ignored`() {
-        var connection = ConnectionState(credential: .certificate(.init(topics: [])))
+        var connection = AuthenticationState(credential: .certificate(.init(topics: [])))
         var keys = ProviderKeys([], environment: .production)
         let bytes = Array("bearer nonsense".utf8)
         #expect(connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys) == nil)

@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
 /// The state of maintenance: each step in `carillon.maintenance`, and the rows in default partitions.
-package struct MaintenanceStatus: Sendable {
+package struct MaintenanceReport: Sendable {
     /// How many rows lie outside the partitions of their days.
     package struct DefaultPartition: Decodable, Sendable {
         static let statement = Statement(
