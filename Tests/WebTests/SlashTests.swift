@@ -24,7 +24,7 @@ import Testing
         let server = WebServer(host: "127.0.0.1", port: 0, routes: Self.routes)
         try server.start()
         defer { server.stop() }
-        let answer = await TestClient.ask(server.port, line, headers: "Content-Length: 0\r\n")
+        let answer = await RawHTTP.ask(server.port, line, headers: "Content-Length: 0\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 \(address == nil ? 404 : 308) "), "\(answer)")
         #expect(answer.firstMatch(of: /Location: (.*)\r\n/).map { String($0.output.1) } == address, "\(answer)")
     }

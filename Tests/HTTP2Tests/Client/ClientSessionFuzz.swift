@@ -16,7 +16,7 @@ struct ClientSessionFuzz {
 func fuzzClientSession(_ bytes: [UInt8]) throws -> ClientSessionFuzz {
     var reader = FuzzReader(bytes: bytes)
     var outcome = ClientSessionFuzz()
-    let client = try TestClient()
+    let client = try ClientEnd()
     while !reader.isAtEnd {
         // Errors are part of the game; what counts is how the tags end.
         try? reader.step(client, &outcome)
@@ -51,7 +51,7 @@ private struct FuzzReader {
         return bytes(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    mutating func step(_ client: TestClient, _ outcome: inout ClientSessionFuzz) throws {
+    mutating func step(_ client: ClientEnd, _ outcome: inout ClientSessionFuzz) throws {
         let streams = UInt32(outcome.submitted.count)
         switch byte() & 31 {
         case 0...7:

@@ -25,7 +25,7 @@ import Testing
     @Test func `whatever a header block is made of, what is kept of it stays small`() async throws {
         try await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)
-            let client = try TestClient()
+            let client = try ClientEnd()
             try client.feed(FrameBytes.settings())
             try client.push(0)
             try client.push(1)
@@ -51,7 +51,7 @@ import Testing
     @Test func `a server survives any bytes`() async throws {
         try await Fuzzing.seeds(160) { seed in
             var random = SeededGenerator(seed: seed)
-            let server = try TestServer()
+            let server = try ServerEnd()
             try server.feed(FrameBytes.preface + FrameBytes.settings())
             for _ in 0..<20 {
                 let stream = UInt32.random(in: 0..<12, using: &random)

@@ -5,8 +5,8 @@ import Testing
 /// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.
 @Suite struct GoAwayTests {
     /// A client with `count` pushes written and none answered; stream 1 has tag 0, stream 3 tag 1, and so on.
-    private func clientInFlight(_ count: UInt32) throws -> TestClient {
-        let client = try TestClient()
+    private func clientInFlight(_ count: UInt32) throws -> ClientEnd {
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         for tag in 0..<count { try client.push(tag) }
         _ = try client.drain()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `requests that were not written when a GOAWAY came end at once`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         _ = try client.drain()
         try client.push(1)
@@ -118,14 +118,14 @@ import Testing
     }
 
     @Test func `a request that is cancelled before it is written is never sent`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
         #expect(client.session.reset(try #require(client.submissions[1]), .cancel))
         client.readEvents()
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
-        let server = try TestServer()
+        let server = try ServerEnd()
         try server.feed(FrameBytes.preface + FrameBytes.settings() + client.drain())
         #expect(server.received.map(\.body) == ["payload 0", "payload 2"])
         #expect(client.session.openStreams == 2 && client.sharedBlocks == 1)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func `the end of a session distinguishes requests that never reached the socket`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `an answer that comes before the whole request is sent counts`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings([(4, 0)]))  // no window: the body has to wait
         try client.push(1)
         _ = try client.drain()
@@ -171,8 +171,8 @@ import Testing
     }
 
     @Test func `a server sends a GOAWAY and ignores later streams`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         for tag: UInt32 in 0..<4 { try client.push(tag) }
@@ -189,8 +189,8 @@ import Testing
     }
 
     @Test func `a server sends a GOAWAY with a reason and still answers`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         try client.push(0)
@@ -206,8 +206,8 @@ import Testing
     }
 
     @Test func `a server announces a GOAWAY and still accepts requests in transit`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         try client.push(0)
         let request = try client.drain()
@@ -220,8 +220,8 @@ import Testing
     }
 
     @Test func `a server refuses and resets`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         try client.push(0)

@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: HostilePeerTests.connectionErrors.map(\.name))
     func `a broken protocol ends the session, and with it every push`(name: String) throws {
         let bytes = try #require(Self.connectionErrors.first { $0.name == name }?.bytes)
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         try client.push(0)
         try client.push(1)
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a peer that does not begin with SETTINGS has a code of its own`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try? client.feed(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         _ = try? client.drain()
         #expect(client.session.isFinished)
@@ -98,7 +98,7 @@ import Testing
     @Test(arguments: HostilePeerTests.streamErrors.map(\.name))
     func `a broken answer is unknown for its stream only`(name: String) throws {
         let bytes = try #require(Self.streamErrors.first { $0.name == name }?.bytes)
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         try client.push(1)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `trailers and a second end change nothing`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `a promise of a push is refused until the peer knows better`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -146,7 +146,7 @@ import Testing
 
     @Test func `a few interim answers are passed over, many end the session`() throws {
         let interim = FrameBytes.headers(1, [(":status", "103"), ("apns-id", "early"), ("retry-after", "9")])
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func `too many header fields end the session, and the peer is told`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         try client.push(0)
         _ = try client.drain()
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `header fields that grow from nothing are stopped at the limit`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test func `a header block without end is stopped`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func `floods of meaningless frames are counted`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test func `pings that we cannot answer end the session`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         let flood = (0..<2_000).flatMap { _ in FrameBytes.ping(7) }
         let error = #expect(throws: HTTP2Error.self) { try client.feed(flood) }
@@ -230,7 +230,7 @@ import Testing
     }
 
     @Test func `an endless answer takes one page`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()

@@ -5,7 +5,7 @@ import Testing
 /// What the peer allows, while it changes its mind.
 @Suite struct SettingsTests {
     @Test func `nothing may be submitted before the peer's settings came`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         #expect(client.session.freeStreams == 0 && client.session.peerMaxStreams == 0)
         #expect(throws: HTTP2Error.self) { try client.push(1) }
         try client.feed(FrameBytes.settings([(3, 1)]))
@@ -15,7 +15,7 @@ import Testing
     @Test func `our own limit holds where the peer has none`() throws {
         var settings = ClientSettings()
         settings.maxOpenStreams = 3
-        let client = try TestClient(settings)
+        let client = try ClientEnd(settings)
         try client.feed(FrameBytes.settings())
         #expect(client.session.peerMaxStreams == Int(UInt32.max))
         for tag: UInt32 in 0..<3 { try client.push(tag) }
@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func `the limit of streams goes from a thousand to one to none and back`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         for tag: UInt32 in 0..<5 { try client.push(tag) }
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `requests that wait behind a lowered limit can be cancelled`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings([(3, 100)]))
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `a window of zero bytes stalls the body until it is enlarged`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings([(4, 0)]))
         try client.push(1)
         let header = try client.drain()
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `a window that shrinks below zero recovers`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings([(4, 10)]))
         try client.push(1, payload: String(repeating: "x", count: 15))
         _ = try client.drain()
@@ -102,8 +102,8 @@ import Testing
     func `a peer may have any compression table`(size: UInt32) throws {
         var settings = ServerSettings()
         settings.headerTableSize = size
-        let client = try TestClient()
-        let server = try TestServer(settings)
+        let client = try ClientEnd()
+        let server = try ServerEnd(settings)
         try exchange(client, server)
         for tag: UInt32 in 0..<50 { try client.push(tag) }
         try exchange(client, server)
@@ -112,8 +112,8 @@ import Testing
     }
 
     @Test func `varying values do not displace others from the compression table`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         var sizes: [Int] = []
         for tag: UInt32 in 0..<1_000 {

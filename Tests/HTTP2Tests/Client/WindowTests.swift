@@ -8,8 +8,8 @@ import Testing
     private let kilobytes = String(repeating: "x", count: 4_096)
 
     /// A client that has seen settings with so large a window for each stream.
-    private func client(streamWindow: UInt32 = 65_535) throws -> TestClient {
-        let client = try TestClient()
+    private func client(streamWindow: UInt32 = 65_535) throws -> ClientEnd {
+        let client = try ClientEnd()
         try client.feed(FrameBytes.settings([(3, 1_000), (4, streamWindow)]))
         _ = try client.drain()
         return client
@@ -107,10 +107,10 @@ import Testing
     }
 
     @Test func `a server opens the whole window, however much it has read between two drains`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         var settings = ServerSettings()
         settings.connectionWindow = 65_535
-        let server = try TestServer(settings)
+        let server = try ServerEnd(settings)
         try exchange(client, server)
         for tag: UInt32 in 0..<20 { try client.push(tag, payload: kilobytes) }
         let sent = try client.drain()

@@ -9,8 +9,8 @@ import Testing
         (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
     ]
 
-    private func server() throws -> TestServer {
-        let server = try TestServer()
+    private func server() throws -> ServerEnd {
+        let server = try ServerEnd()
         try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         _ = try server.drain()
         return server
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `an incomplete frame has a number of its own until it is complete`() throws {
-        let server = try TestServer()
+        let server = try ServerEnd()
         let block = FrameBytes.block(Self.good)
         func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }
         let pieces = [

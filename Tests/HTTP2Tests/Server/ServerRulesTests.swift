@@ -4,8 +4,8 @@ import Testing
 
 /// The server is as strict as Apple's.
 @Suite struct ServerRulesTests {
-    private func server() throws -> TestServer {
-        let server = try TestServer()
+    private func server() throws -> ServerEnd {
+        let server = try ServerEnd()
         try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         _ = try server.drain()
         return server
@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test func `a peer that does not speak HTTP/2 has a code of its own`() throws {
-        let server = try TestServer()
+        let server = try ServerEnd()
         let error = #expect(throws: HTTP2Error.self) { try server.feed(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
         #expect(error?.code == .protocolViolation && server.session.isFinished)
     }
 
     @Test func `more streams than allowed are a broken protocol once the peer knows`() throws {
-        let server = try TestServer(
+        let server = try ServerEnd(
             {
                 var settings = ServerSettings()
                 settings.maxConcurrentStreams = 1

@@ -1,10 +1,7 @@
-import CarillonIO
-import Testing
-
 @testable import CarillonHTTP2
 
 /// A client session, with what a test wants to know of it gathered: how every tag ended.
-final class TestClient {
+final class ClientEnd {
     let session: ClientSession
     var fields: ClientSession.FieldsID
     var submissions: [UInt32: ClientSession.Submission] = [:]
@@ -90,93 +87,5 @@ final class TestClient {
             case .pong(let value): pongs.append(value)
             }
         }
-    }
-}
-
-/// A server session that answers as it is told.
-final class TestServer {
-    struct Received: Equatable {
-        var stream: Int32
-        var fields: [String]
-        var body: String
-    }
-
-    let session: ServerSession
-    var received: [Received] = []
-    var closed: [Int32: ErrorCode] = [:]
-    var acknowledgements = 0
-    var goAways: [ErrorCode] = []
-    /// What comes back for a request, or nothing.
-    var answer: (Received) -> (status: UInt16, body: String)? = { _ in (200, "") }
-
-    init(_ settings: ServerSettings = ServerSettings()) throws {
-        session = try ServerSession(settings)
-    }
-
-    func feed(_ bytes: [UInt8]) throws {
-        defer { readEvents() }
-        try session.feed(bytes.span.bytes)
-    }
-
-    func drain(limit: Int = .max) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        try session.drain(into: &bytes, limit: limit)
-        readEvents()
-        return bytes
-    }
-
-    func readEvents() {
-        while let event = session.nextEvent() {
-            switch event {
-            case .request(let request): handle(request)
-            case .closed(let stream, let code): closed[stream] = code
-            case .settingsAcknowledged: acknowledgements += 1
-            case .goAway(let code): goAways.append(code)
-            case .pong, .refused, .abandoned: break
-            }
-        }
-    }
-
-    private func handle(_ request: HTTP2Request) {
-        let received = session.withRequest(request) { bytes, fields in
-            Received(
-                stream: request.stream,
-                fields: fields.indices.map {
-                    text(bytes.extracting(fields[$0].name.range)) + "="
-                        + text(bytes.extracting(fields[$0].value.range))
-                },
-                body: text(bytes.extracting(request.body.range))
-            )
-        }
-        self.received.append(received)
-        guard let (status, body) = answer(received) else { return }
-        respond(to: received, status, body)
-    }
-
-    func respond(to request: Received, _ status: UInt16, _ body: String) {
-        var block = HeaderBlock(status: status)
-        if let id = request.fields.first(where: { $0.hasPrefix("apns-id=") }) {
-            block.append("apns-id", String(id.dropFirst(8)), indexing: .never)
-        }
-        if status == 429 { block.append("retry-after", "17") }
-        let bytes = Array(body.utf8)
-        #expect(throws: Never.self) {
-            try session.respond(to: request.stream, block, body: bytes.span.bytes)
-        }
-    }
-}
-
-func text(_ bytes: RawSpan) -> String {
-    bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-}
-
-/// Hands bytes across until neither side has more, whole or byte by byte.
-func exchange(_ client: TestClient, _ server: TestServer, byteByByte: Bool = false) throws {
-    while true {
-        let there = try client.drain()
-        for piece in byteByByte ? there.map({ [$0] }) : [there] { try server.feed(piece) }
-        let back = try server.drain()
-        for piece in byteByByte ? back.map({ [$0] }) : [back] { try client.feed(piece) }
-        if there.isEmpty, back.isEmpty { return }
     }
 }

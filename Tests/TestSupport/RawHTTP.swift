@@ -2,7 +2,7 @@ import CarillonIO
 import Glibc
 
 /// A plain socket to a server on this machine: HTTP as the bytes that are written here.
-package enum TestClient {
+package enum RawHTTP {
     /// Writes all, and gives all that comes until the server closes the connection; or until what has come is whole. Blocks only a
     /// thread of its own: the handlers need those of the tasks.
     package static func exchange(
