@@ -17,7 +17,7 @@ import CarillonTLS
 /// can be restarted after a stop: it then has the same root and port, and its counts start at 0.
 public final class APNsSimulator: Sendable {
     private struct Running {
-        let server: SimulatorServer
+        let server: PushServer
         /// The services beside the gateway.
         let services: [any SimulatorService]
         let context: ServiceContext
@@ -199,13 +199,13 @@ public final class APNsSimulator: Sendable {
         }
         let context = try ServiceContext(configuration, identity, deadTokens, channelTable, clock: clock)
         do throws(SimulatorError) {
-            let server = try SimulatorServer(context)
+            let server = try PushServer(context)
             for topic in state.withLock({ $0.topics }) { await server.allow(topic) }
             await server.scheduleTopics()
             var services: [any SimulatorService] = []
             func open(
                 _ port: UInt16?,
-                _ make: (ServiceContext, SimulatorServer) throws(SimulatorError) -> any SimulatorService
+                _ make: (ServiceContext, PushServer) throws(SimulatorError) -> any SimulatorService
             ) async throws(SimulatorError) -> UInt16? {
                 guard let port else { return nil }
                 let service = try make(context, server)

@@ -13,7 +13,7 @@ import Testing
     {
         let simulator = try APNsSimulator(SimulatorConfiguration())
         try await simulator.start()
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let old = try simulator.issueCertificate(topics: [Self.topic])
             try await queue.addApp(
                 "change",

@@ -6,7 +6,9 @@ import Testing
 
 /// Responses that come in pieces while the server goes on with others.
 @Suite struct ResponseStreamTests {
-    private static func server(_ limits: Limits = Limits(), _ feed: @escaping ResponseStream.Feed) -> WebServer {
+    private static func server(_ limits: ClientLimits = ClientLimits(), _ feed: @escaping ResponseStream.Feed)
+        -> WebServer
+    {
         WebServer(
             host: "127.0.0.1",
             port: 0,

@@ -7,7 +7,7 @@ import Testing
 @Suite struct WebServerTests {
     private static func with<R>(
         _ routes: [Route],
-        limits: Limits = Limits(),
+        limits: ClientLimits = ClientLimits(),
         _ body: (UInt16) async throws -> R
     ) async throws -> R {
         let server = WebServer(host: "127.0.0.1", port: 0, limits: limits, routes: routes)
@@ -140,7 +140,7 @@ import Testing
 
     @Test(arguments: [1_001, 8_000])
     func `reads a body that is too large to its end, and then refuses it`(count: Int) async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
             let announced = await RawHTTP.ask(
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test func `does not read a body that is far too large, or whose client waits for leave to send it`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
             for headers in ["Content-Length: 8001\r\n", "Content-Length: 1001\r\nExpect: 100-continue\r\n"] {
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test func `closes a connection that sends nothing`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.idleSeconds = 1
         try await Self.with([Self.hello], limits: limits) { port in
             let answer = await RawHTTP.exchange(port, "GET /hel")
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test func `serves a new client although others keep their connections, or send half a request`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         (limits.connections, limits.connectionsPerAddress, limits.idleSeconds) = (32, 32, 600)
         let closed = Atomic(0)
         let server = WebServer(

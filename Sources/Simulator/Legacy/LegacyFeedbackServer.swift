@@ -7,22 +7,22 @@ actor LegacyFeedbackServer: SimulatorService {
     private static let writeTimeout = Duration.seconds(30)
 
     nonisolated let context: ServiceContext
-    var entrance: Entrance
+    var listening: ListeningSide
     /// Records the connections that fail.
-    private let gateway: SimulatorServer
+    private let gateway: PushServer
     /// The number of bytes after which the first list breaks off.
     private var cutAfter: Int?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
-    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+    init(_ context: ServiceContext, gateway: PushServer) throws(SimulatorError) {
         self.context = context
         self.gateway = gateway
         cutAfter = context.configuration.feedbackCutAfter
         let tls = try SimulatorError.unavailable {
             try TLSContext.server(identity: context.identity, clients: .required())
         }
-        entrance = Entrance(tls)
+        listening = ListeningSide(tls)
     }
 
     func failed(_ failure: ConnectionFailure) {

@@ -9,7 +9,7 @@ import Testing
     /// Advances the clock until the simulator has sent GOAWAY and closed.
     private func end(
         of client: consuming RawClient,
-        _ failures: Failures,
+        _ failures: FailedConnections,
         _ clock: ManualClock,
         on loop: EventLoop
     ) async throws {
