@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `of a message in parts, those that expired say how their last attempt failed`() async throws {
+    @Test func `of a split message, the jobs that expired say how their last attempt failed`() async throws {
         try await TestQueue.with { queue in
             try await queue.database.run(
                 "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"

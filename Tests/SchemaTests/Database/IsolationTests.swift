@@ -68,10 +68,10 @@ import Testing
                 SET ROLE \(role)
                 """
             )
-            // Its own message 300 has no failure, and it does not see which messages 305 and 103 are parts of.
+            // Its own message 300 has no failure, and it does not see which messages 305 and 103 are jobs of.
             for id in ["300", "305", "103"] {
-                let parts = try await database.rows("SELECT * FROM carillon.message_jobs(\(id))")
-                #expect(parts == (id == "300" ? ["(1,300)"] : []), "\(id)")
+                let jobs = try await database.rows("SELECT * FROM carillon.message_jobs(\(id))")
+                #expect(jobs == (id == "300" ? ["(1,300)"] : []), "\(id)")
             }
             for arguments in ["300", "reference => 'r'", "300, app => 'demo'", "reference => 'r', app => 'demo'"] {
                 #expect(

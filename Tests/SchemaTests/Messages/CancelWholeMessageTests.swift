@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The id that `enqueue` or `broadcast` returned, or the id of any part, cancels the whole message.
+/// The id that `enqueue` or `broadcast` returned, or the id of any of its jobs, cancels the whole message.
 @Suite struct CancelWholeMessageTests {
     private static let tokens = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2500) i)"
     private static let register = """
@@ -13,7 +13,7 @@ import Testing
         ("carillon.cancel_messages(ARRAY[ID, ID - 1, 12345])", 1), ("carillon.cancel_broadcast(ID)", 2),
         ("carillon.cancel(ID, app => 'demo')", 1),
     ])
-    func `a message of several jobs is cancelled whole by the id of any of them`(call: String, part: Int) async throws {
+    func `a message of several jobs is cancelled whole by the id of any of them`(call: String, job: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.register)
             let other = try #require(try await database.value("carillon.enqueue('demo', '{ee}', 'x', lane => 2)"))
@@ -22,7 +22,7 @@ import Testing
                 "carillon.enqueue('demo', \(Self.tokens), 'x', run_at => '2100-01-01Z')",
             ] {
                 let id = try #require(try await database.value(send).flatMap { Int64($0) })
-                let asked = call.replacing("ID", with: "\(id + Int64(part))")
+                let asked = call.replacing("ID", with: "\(id + Int64(job))")
                 #expect(try await database.value(asked) == "3", "\(send)")
                 #expect(try await database.rows("SELECT id FROM carillon.pending") == ["(\(other))"])
                 let status = "SELECT state, cancelled, waiting FROM carillon.message_status"
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `parts that have ended or are in flight are left, and no part is retried`() async throws {
+    @Test func `jobs that have ended or are in flight are left, and none is retried`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let id = try #require(
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `the id of a part that has ended cancels the rest of its message`() async throws {
+    @Test func `the id of a job that has ended cancels the rest of its message`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', \(Self.tokens), 'x')").flatMap { Int64($0) }

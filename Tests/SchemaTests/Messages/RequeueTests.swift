@@ -154,9 +154,9 @@ import Testing
     }
 
     @Test(arguments: [100, 101, 102, 103, 500])
-    func `the id of any part or retry selects the whole message`(id: Int) async throws {
+    func `the id of any job or retry selects the whole message`(id: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
-            // The result of 103 was refused, so failures are its only record. The id of another part is in between.
+            // The result of 103 was refused, so failures are its only record. The id of another job is in between.
             try await database.run(
                 """
                 INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 104, 1, 2, 4, 8);

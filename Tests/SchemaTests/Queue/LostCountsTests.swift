@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct LostCountsTests {
-    @Test func `the log has the counts of a message whose end no history takes, also those of its parts before`()
+    @Test func `the log has the counts of a message whose end no history takes, also those of its jobs before`()
         async throws
     {
         // All tests share the server and its log.

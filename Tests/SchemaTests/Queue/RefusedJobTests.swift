@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: Bar.allCases)
-    func `parts of a large message that cannot be stored fail, and the others are sent`(bar: Bar) async throws {
+    func `jobs of a split message that cannot be stored fail, and the others are sent`(bar: Bar) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

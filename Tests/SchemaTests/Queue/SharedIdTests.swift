@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `messages and parts of a dead worker return to their own apps`() async throws {
+    @Test func `messages and jobs of a dead worker return to their own apps`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

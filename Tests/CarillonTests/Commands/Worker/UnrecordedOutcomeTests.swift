@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a part of a large message that only its failures tell of is found by every id of that message`()
+    @Test func `a job of a split message that only its failures tell of is found by every id of that message`()
         async throws
     {
         try await Shop.with { shop in

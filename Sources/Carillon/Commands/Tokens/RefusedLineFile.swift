@@ -2,7 +2,7 @@ import CarillonText
 import Glibc
 
 /// The file that refused lines are written to, so that they can be corrected and imported.
-struct RejectFile: Sendable {
+struct RefusedLineFile: Sendable {
     private let path: String
     private let descriptor: CInt
 
