@@ -115,8 +115,7 @@ let package = Package(
             name: "CarillonBenchmarks",
             dependencies: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema",
-                "ApplePushSimulator",
-                "CarillonTLS",
+                "ApplePushSimulator", "CarillonTLS",
             ],
             path: "Sources/Benchmarks",
             swiftSettings: settings
@@ -134,7 +133,11 @@ let package = Package(
         ),
         .testTarget(name: "TextTests", dependencies: ["CarillonIO", "CarillonText"], swiftSettings: settings),
         .testTarget(name: "IOTests", dependencies: ["CarillonIO", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "TLSTests", dependencies: ["CarillonTLS", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "TLSTests",
+            dependencies: ["CarillonIO", "CarillonTLS", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTP2Tests",
             dependencies: ["CarillonHTTP2", "CarillonIO", "TestSupport"],
@@ -142,7 +145,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["CarillonPostgres", "CarillonText", "TestSupport"],
+            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonText", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -162,16 +165,15 @@ let package = Package(
             name: "SchemaTests",
             dependencies: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules",
-                "CarillonSchema", "CarillonTLS",
-                "TestSupport",
+                "CarillonSchema", "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PushQueueTests",
             dependencies: [
-                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "CarillonSchema",
-                "ApplePushSimulator", "CarillonText", "CarillonTLS", "TestSupport",
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema", "CarillonText",
+                "CarillonTLS", "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -196,9 +198,7 @@ let package = Package(
             dependencies: [
                 "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres",
                 "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
-                "CarillonTLS",
-                "CarillonWeb",
-                "TestSupport",
+                "CarillonTLS", "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),
@@ -210,14 +210,17 @@ let package = Package(
         .testTarget(
             name: "FaultBoard",
             dependencies: [
-                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema",
-                "ApplePushSimulator", "CarillonTLS", "CarillonWeb", "TestSupport",
+                "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
+                "CarillonText", "CarillonTLS", "CarillonWeb", "TestSupport",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["CarillonPushQueue", "CarillonSchema", "ApplePushSimulator", "TestSupport"],
+            dependencies: [
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
+                "TestSupport",
+            ],
             swiftSettings: settings
         ),
     ],

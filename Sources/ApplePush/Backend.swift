@@ -13,7 +13,7 @@ public protocol Backend: Sendable {
     func prepare(for gateway: Gateway, with credential: Credential) async
 
     /// Reads the list of dead tokens of a gateway of the legacy feedback service. Reading clears the gateway's list.
-    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> LegacyFeedbackList
 
     /// Asks a channel service to create, read, remove or list channels.
     func manage(

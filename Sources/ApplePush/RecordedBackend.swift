@@ -138,9 +138,11 @@ public struct RecordedBackend: Backend {
     }
 
     /// Returns the given list, and clears it, as a gateway does.
-    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError)
+        -> LegacyFeedbackList
+    {
         if life.isShutDown.withLock({ $0 }) { throw .shutDown }
-        return FeedbackList(
+        return LegacyFeedbackList(
             tape.deadTokens.withLock { list in
                 defer { list = [] }
                 return list

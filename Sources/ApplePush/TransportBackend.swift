@@ -32,7 +32,9 @@ public struct TransportBackend: Backend {
     }
 
     /// Reads the list of a gateway of the legacy feedback service, which is the same for both transports.
-    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError)
+        -> LegacyFeedbackList
+    {
         try await http2.feedback(from: gateway, with: credential)
     }
 

@@ -22,7 +22,7 @@ package struct DashboardServer: Sendable {
     }
 
     package func server(at address: Address) -> WebServer {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = MessagePost.bodyBytes
         // All viewers may be behind one proxy.
         limits.connectionsPerAddress = limits.connections

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Why the session rejected a call, or why it can no longer be used.
+/// Why the session refused a call, or why it can no longer be used.
 package struct HTTP2Error: CodedError {
     package enum Code: Sendable {
         /// The peer broke the protocol, or does not use HTTP/2.

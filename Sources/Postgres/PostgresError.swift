@@ -10,7 +10,7 @@ package struct PostgresError: CodedError {
         case unreachable
         /// Like `unreachable`, and neither the connection string nor libpq's variables name a server.
         case unnamed
-        /// The server answered but rejects this user, password or database.
+        /// The server answered but refuses this user, password or database.
         case authentication
         /// The server's own error about a statement: see `sqlState`.
         case server
@@ -29,7 +29,7 @@ package struct PostgresError: CodedError {
 
     /// What became of the statement.
     package enum Effect: Sendable {
-        /// It has changed nothing and will change nothing: the server rejected it, or it was never sent.
+        /// It has changed nothing and will change nothing: the server refused it, or it was never sent.
         case nothingDone
         /// It was sent but not answered: it may or may not have been committed.
         case unknown

@@ -37,7 +37,7 @@ package enum SQLState {
     /// The schema, or the rights in it, are not as they should be. That says nothing about a row.
     package static let wrongSchemaOrRights = wrongSchema.union([insufficientPrivilege])
 
-    /// A function of the schema rejected a value and named it.
+    /// A function of the schema refused a value and named it.
     package static let badValue = "22023"
     package static let tooLarge = "54000"
     /// JSON that is nested more deeply than PostgreSQL's stack allows.
@@ -47,7 +47,7 @@ package enum SQLState {
     /// Nothing may be sent from this database: it is a copy, or the connection has the wrong name.
     package static let wrongPlace = "55000"
 
-    /// A function of the schema rejected a value, or the value has the wrong type: the caller can fix it.
+    /// A function of the schema refused a value, or the value has the wrong type: the caller can fix it.
     package static let badArgument: Set<String> = [badValue, "22P02", "22003", tooLarge, tooDeep]
 
     /// The server is starting, shutting down or has been stopped.

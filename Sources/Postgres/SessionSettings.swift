@@ -30,7 +30,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     private init(_ pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
-    /// The versions of PostgreSQL that introduced settings; older servers reject them.
+    /// The versions of PostgreSQL that introduced settings; older servers refuse them.
     private static let introductions = ["transaction_timeout": 170_000]
 
     /// The settings that a server of that version supports.

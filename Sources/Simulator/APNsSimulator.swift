@@ -17,7 +17,7 @@ import CarillonTLS
 /// can be restarted after a stop: it then has the same root and port, and its counts start at 0.
 public final class APNsSimulator: Sendable {
     private struct Running {
-        let server: SimulatorServer
+        let server: PushServer
         /// The services beside the gateway.
         let services: [any SimulatorService]
         let context: ServiceContext
@@ -50,7 +50,7 @@ public final class APNsSimulator: Sendable {
 
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
-    private let deadTokens: DeadTokens?
+    private let deadTokens: SharedDeadTokenList?
     let channelTable = ChannelTable()
     private let clock: any LimitClock
     private let state: Guarded<State>
@@ -69,7 +69,7 @@ public final class APNsSimulator: Sendable {
         }
         self.configuration = configuration
         self.clock = clock
-        deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
+        deadTokens = configuration.feedbackPort == nil ? nil : SharedDeadTokenList()
         let ports = Ports(
             gateway: configuration.port,
             channels: configuration.channelPort,
@@ -199,13 +199,13 @@ public final class APNsSimulator: Sendable {
         }
         let context = try ServiceContext(configuration, identity, deadTokens, channelTable, clock: clock)
         do throws(SimulatorError) {
-            let server = try SimulatorServer(context)
+            let server = try PushServer(context)
             for topic in state.withLock({ $0.topics }) { await server.allow(topic) }
             await server.scheduleTopics()
             var services: [any SimulatorService] = []
             func open(
                 _ port: UInt16?,
-                _ make: (ServiceContext, SimulatorServer) throws(SimulatorError) -> any SimulatorService
+                _ make: (ServiceContext, PushServer) throws(SimulatorError) -> any SimulatorService
             ) async throws(SimulatorError) -> UInt16? {
                 guard let port else { return nil }
                 let service = try make(context, server)
@@ -216,7 +216,7 @@ public final class APNsSimulator: Sendable {
                 gateway: try await server.listen(on: ports.gateway),
                 channels: try await open(ports.channels, ChannelServer.init),
                 binary: try await open(ports.binary, BinaryServer.init),
-                feedback: try await open(ports.feedback, FeedbackServer.init)
+                feedback: try await open(ports.feedback, LegacyFeedbackServer.init)
             )
             return (Running(server: server, services: services, context: context), opened)
         } catch {

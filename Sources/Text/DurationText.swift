@@ -4,7 +4,7 @@ package enum DurationText {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
     ]
 
-    /// The duration that a text denotes. A number without a unit is rejected, because users would expect different units.
+    /// The duration that a text denotes. A number without a unit is refused, because users would expect different units.
     package static func read(_ text: String) -> Duration? {
         var rest = Substring(text)
         var total = Duration.zero

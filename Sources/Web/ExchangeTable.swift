@@ -13,7 +13,7 @@ final class ExchangeTable: Sendable {
         var streams: [ResponseStream] = []
     }
 
-    let limits: Limits
+    let limits: ClientLimits
     private let routes: RouteTable
     private let admission: WebServer.Admission?
     private let refusing: HTTPRefusal.Writing
@@ -23,7 +23,7 @@ final class ExchangeTable: Sendable {
 
     init(
         _ routes: RouteTable,
-        _ limits: Limits,
+        _ limits: ClientLimits,
         _ admission: WebServer.Admission?,
         _ refusing: @escaping HTTPRefusal.Writing,
         _ observer: (@Sendable (WebServer.Event) -> Void)?

@@ -37,7 +37,7 @@ package final class WebServer: Sendable {
     package init(
         host: String,
         port: UInt16,
-        limits: Limits = Limits(),
+        limits: ClientLimits = ClientLimits(),
         admission: Admission? = nil,
         refusing: @escaping HTTPRefusal.Writing = { refusal, _ in refusal.response },
         observer: (@Sendable (Event) -> Void)? = nil,

@@ -293,16 +293,16 @@ import Testing
                     await client.post("/login", "password=x", headers: "Content-Type: text/plain\r\n").status == "404"
                 )
                 #expect(await client.post("/", "").status == "405")
-                let huge = await TestClient.exchange(
+                let huge = await RawHTTP.exchange(
                     client.port,
                     "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\nConnection: close\r\n\r\n"
                 )
                 #expect(huge.hasPrefix("HTTP/1.1 413 "), "\(huge)")
                 let foreign = "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
-                #expect(await TestClient.exchange(client.port, foreign).hasPrefix("HTTP/1.1 403 "))
+                #expect(await RawHTTP.exchange(client.port, foreign).hasPrefix("HTTP/1.1 403 "))
                 // An unfinished request holds nothing up.
                 let port = client.port
-                async let slow = TestClient.exchange(port, "GET / HTTP/1.1\r\nHost: loc")
+                async let slow = RawHTTP.exchange(port, "GET / HTTP/1.1\r\nHost: loc")
                 let style = await client.get("/assets/dashboard.css")
                 #expect(style.status == "200" && style.header("Content-Type") == "text/css; charset=utf-8")
                 #expect(await !slow.contains("200 OK"))

@@ -13,7 +13,7 @@ import Testing
     {
         let simulator = try APNsSimulator(SimulatorConfiguration())
         try await simulator.start()
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let old = try simulator.issueCertificate(topics: [Self.topic])
             try await queue.addApp(
                 "change",
@@ -27,7 +27,7 @@ import Testing
                 SELECT carillon.enqueue('change', ARRAY[repeat('ab', 32)], '{"aps":{"alert":"Hi"}}')
                 """
             )
-            let backend = LateBackend()
+            let backend = GatedHTTP2Backend()
             let worker = queue.worker(backend)
             let report = try await queue.running(worker) {
                 for await _ in backend.arrivals { break }

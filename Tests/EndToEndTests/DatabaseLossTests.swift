@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct DatabaseLossTests {
-    private func fill(_ queue: Queue, rows: Int) async throws {
+    private func fill(_ queue: TestQueue, rows: Int) async throws {
         try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -21,7 +21,7 @@ import Testing
         """
 
     @Test func `outcomes are kept while the connection is gone, and settled once it is back`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 100)
             let backend = GateBackend()
             let worker = queue.worker(backend) { options in
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `connections cut again and again lose nothing and settle nothing twice`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 3000)
             let backend = GateBackend()
             backend.open()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `a worker that gives up while it connects does not complain that it broke off`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let cluster = try await TestCluster.shared
             let database = try #require(try await queue.database.rows("SELECT current_database()").first)
             let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `why a worker cannot come back is said once, and is part of why it is not ready`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let name = "worker_\(UInt32.random(in: 0...UInt32.max))"
             try await queue.database.run(
                 "CREATE ROLE \(name) LOGIN PASSWORD 'before'; GRANT carillon_worker TO \(name)"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct DrainTests {
     @Test func `a row is sent once and leaves a row of results`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 #"INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa01}', '{"aps":{"alert":"Hi"}}')"#
             )
@@ -31,7 +31,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `a worker whose loop has stopped ends, and says that it left something behind`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let report = try await TestLoop.with { loop in
                 let worker = Worker(queue.options, backend: RecordedBackend(), loop: loop)
                 return try await queue.running(worker) {

@@ -7,7 +7,7 @@ import Testing
 
 /// Several workers, dead workers, and workers that stop.
 @Suite struct FleetTests {
-    private func fill(_ queue: Queue, rows: Int, tokens: Int = 1) async throws {
+    private func fill(_ queue: TestQueue, rows: Int, tokens: Int = 1) async throws {
         try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `two workers share a queue, and every push is sent exactly once`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 5000)
             try await fill(queue, rows: 5, tokens: 1000)
             let backends = [RecordedBackend(), RecordedBackend()]
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a row with more tokens than may be in flight is cut, and still has one result`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 1, tokens: 500)
             let backend = RecordedBackend()
             let report = try await queue.drain(backend) { $0.maxInFlight = 40 }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `a worker that others took for dead without its knowing ends well when it holds nothing`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(600) }
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `a worker that settles nothing is stuck, until it settles something`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 1)
             let gate = GateBackend()
             let worker = queue.worker(gate) { options in
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `settling twice changes nothing`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `a worker told to stop settles its pushes and leaves nothing behind`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `a worker told twice breaks off at once, and what it had not sent can be claimed`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func `an app that cannot connect keeps its messages, and others go on`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.addApp("other", topic: "org.example.other")
             try await fill(queue, rows: 100)
             try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test func `what a worker says of apps that cannot send goes with it when it signs off`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 3)
             let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
             let holds = "SELECT count(*) FROM carillon.holds"
@@ -250,7 +250,7 @@ import Testing
     func `a change of an app or its credential ends its hold, even if nothing is to be sent`(change: String)
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 3)
             let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
             let held = "SELECT count(*) FROM carillon.app_status WHERE hold_kind IS NOT NULL"
@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test func `an app whose credential is refused stays held while the worker writes that down`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 3)
             let backend = RecordedBackend { _ in .rejected(403, "BadCertificate") }
             let ends = Guarded(0)
@@ -296,7 +296,7 @@ import Testing
     }
 
     @Test func `a paused app waits`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue, rows: 3)
             try await queue.database.run("UPDATE carillon.apps SET paused = true")
             try await queue.drain()

@@ -6,7 +6,7 @@ import Testing
 
 /// Updates of Live Activities on their way from SQL to the gateway.
 @Suite struct LiveActivityTests {
-    private static func call(_ queue: Queue, _ function: String) async throws {
+    private static func call(_ queue: TestQueue, _ function: String) async throws {
         _ = try await queue.database.value("carillon.\(function)")
     }
 
@@ -18,12 +18,12 @@ import Testing
         payloads(backend).compactMap { $0.firstMatch(of: #/"timestamp":(\d+),/#).flatMap { Int($0.output.1) } }
     }
 
-    private static func makeDue(_ queue: Queue) async throws {
+    private static func makeDue(_ queue: TestQueue) async throws {
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
     }
 
     @Test func `of several updates only the newest is sent, and the others end as superseded`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             for level in 1...5 {
                 try await Self.call(
                     queue,
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a retry is not sent after a newer update`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa,bb}', '{\"level\": 1}', reference => 'old')")
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
             try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 2}')")
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `every attempt of an update has the same payload, and the next update a later time`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
             let first = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
             try await queue.drain(first)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `the clock of the database may be behind the last update`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa}', '{}')")
             try await queue.drain()
             try await queue.database.run(
@@ -109,7 +109,7 @@ import Testing
     @Test func `an update whose time would be ahead of the clock waits, and the newest of several is sent`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let backend = RecordedBackend()
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
             try await queue.drain(backend)
@@ -140,7 +140,7 @@ import Testing
     @Test func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 1}', reference => 'end')")
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}', reference => 'late')")
             let backend = RecordedBackend()
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `an end that comes back for a retry is sent, though an update was enqueued meanwhile`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "end_activity('app', '{aa}', '{\"level\": 1}')")
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}')")
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `an update that has expired replaces none`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 1}')")
             try await Self.call(
                 queue,
@@ -191,7 +191,7 @@ import Testing
     @Test func `the newest update is sent when it comes back, though an older one was committed meanwhile`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": 2}')")
             // As if its transaction had been open since before: the id and the time are lower.
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test func `a message that is superseded in part is sent to its other tokens`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "update_activity('app', '{aa,bb,cc}', '{\"level\": 1}', reference => 'old')")
             try await Self.call(queue, "update_activity('app', '{bb}', '{\"level\": 2}', reference => 'new')")
             let backend = RecordedBackend()
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test func `a scheduled update replaces those before it once it is due`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(
                 queue,
                 "update_activity('app', '{aa}', '{\"level\": 3}', run_at => now() + interval '1 hour')"
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func `a start and a row of a plain INSERT get the time, and other payloads go byte for byte`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.call(queue, "start_activity('app', '{aa}', 'A', '{}', '{}', 'x')")
             try await queue.database.run(
                 """

@@ -8,7 +8,7 @@ import Testing
 @Suite struct MaintenanceTests {
     @Test func `maintenance that meets a lock leaves that step for later, and keeps no heartbeat waiting`() async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let lease = "SELECT extract(epoch FROM max(lease_until)) * 1000 FROM carillon.workers"
             let failing = "SELECT count(*) FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
             let other = try await PostgresConnection.connect(queue.database.url, on: queue.loop, application: "other")

@@ -6,14 +6,14 @@ import Testing
 
 /// Background pushes of an app with `max_per_device`.
 @Suite struct PacingTests {
-    private static func with(_ most: Int, _ body: (Queue) async throws -> Void) async throws {
-        try await Queue.with { queue in
+    private static func with(_ most: Int, _ body: (TestQueue) async throws -> Void) async throws {
+        try await TestQueue.with { queue in
             try await queue.database.run("UPDATE carillon.apps SET max_per_device = \(most)")
             try await body(queue)
         }
     }
 
-    private static func enqueue(_ queue: Queue, _ names: [String], tokens: String = "{aa}", _ more: String = "")
+    private static func enqueue(_ queue: TestQueue, _ names: [String], tokens: String = "{aa}", _ more: String = "")
         async throws
     {
         for name in names {
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// So much time passes.
-    private static func pass(_ interval: String, _ queue: Queue) async throws {
+    private static func pass(_ interval: String, _ queue: TestQueue) async throws {
         try await queue.database.connection.script(
             """
             UPDATE carillon.device_slots d SET last_at = last_at - interval '\(interval)', slots = ARRAY(
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    private static func results(_ queue: Queue) async throws -> [String] {
+    private static func results(_ queue: TestQueue) async throws -> [String] {
         try await queue.database.rows(
             "SELECT reference, sent, cancelled, last_reason FROM carillon.results ORDER BY reference, message_id"
         )

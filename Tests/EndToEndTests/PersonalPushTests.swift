@@ -21,12 +21,12 @@ import Testing
 
     private func sent(_ backend: RecordedBackend) -> [String] { backend.sent.map { "\($0.token) \($0.payload)" } }
 
-    private func makeDue(_ queue: Queue) async throws {
+    private func makeDue(_ queue: TestQueue) async throws {
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
     }
 
     @Test func `each device token gets its own payload, byte for byte`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(Self.insert(["aa", "bb", "cc"]))
             let backend = RecordedBackend()
             try await queue.drain(backend)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a token keeps its payload in retries, after a failure, and when it is requeued`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(Self.insert(["a1", "b2", "c3", "d4", "e5"]))
             try await queue.drain(
                 RecordedBackend { token in
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `a row with more tokens than may be in flight is split with its payloads`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let tokens = (100..<150).map { "\($0)0" }
             try await queue.database.run(Self.insert(tokens))
             let backend = RecordedBackend()
@@ -89,7 +89,7 @@ import Testing
         payloads: String,
         failures: [String]
     ) async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, payloads) VALUES (1, \(tokens), \(payload), \(payloads));

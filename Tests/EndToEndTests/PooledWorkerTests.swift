@@ -7,7 +7,7 @@ import Testing
 @Suite(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
 struct PooledWorkerTests {
     @Test func `workers that share few connections of a pooler in transaction mode drain the queue`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)

@@ -9,7 +9,8 @@ import Testing
 @Suite struct RecordedOutcomeTests {
     private static let payload = #"{"aps":{"alert":"Hi"}}"#
 
-    private func insert(_ queue: Queue, tokens: String, _ more: [(column: String, value: String)] = []) async throws {
+    private func insert(_ queue: TestQueue, tokens: String, _ more: [(column: String, value: String)] = []) async throws
+    {
         let columns = more.map { ", " + $0.column }.joined()
         let values = more.map { ", " + $0.value }.joined()
         try await queue.database.run(
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test func `a reference may be as long as its table takes`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 32) n)"
             try await insert(queue, tokens: "{aa}", [("reference", long)])
             try await insert(queue, tokens: "{bb}")
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test func `a message that is cut counts a token once, in upper and in lower case`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{AB,ab,cd}")
             #expect(try await queue.database.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
             _ = try await queue.drain(RecordedBackend { _ in .accepted })
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `a push that its credential is not good for harms no other of its app`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa}")
             try await insert(queue, tokens: "{bb}")
             let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .accepted }
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test func `each token ends as APNs says, and dead ones become feedback`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'order 7'")])
             let backend = RecordedBackend { token in
                 switch token {
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func `a token named twice is sent once`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa,bb,aa,AA,bb}")
             let backend = RecordedBackend()
             try await queue.drain(backend)
@@ -107,7 +108,7 @@ import Testing
     @Test func `what the gateway would not take just now is sent after a moment, by a worker that runs once too`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa,bb,cc}")
             let refusals = Refusals()
             let report = try await queue.drain(
@@ -120,7 +121,7 @@ import Testing
     }
 
     @Test func `a message without tokens is finished at once`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{}")
             try await queue.drain()
             #expect(try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
@@ -128,7 +129,7 @@ import Testing
     }
 
     @Test func `what is throttled is tried again later, as the same job and the same push`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa}", [("collapse_id", "'x'")])
             let busy = RecordedBackend { _ in .rejected(429, "TooManyRequests", retryAfter: 60) }
             let report = try await queue.drain(busy) { $0.retry = RetryPolicy() }
@@ -155,7 +156,7 @@ import Testing
     }
 
     @Test func `the row of results comes when the last token ends`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'r'"), ("broadcast_id", "77")])
             let first = RecordedBackend { token in
                 switch token {
@@ -199,7 +200,7 @@ import Testing
     }
 
     @Test func `attempts are limited by the app`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run("UPDATE carillon.apps SET max_attempts = 2")
             try await insert(queue, tokens: "{aa}")
             let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
@@ -215,7 +216,7 @@ import Testing
     }
 
     @Test func `nothing is sent or tried again after it has expired`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa,bb}", [("expires_at", "now() - interval '1 s'")])
             try await insert(queue, tokens: "{cc}", [("expires_at", "now() + interval '1 minute'")])
             let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) }
@@ -231,7 +232,7 @@ import Testing
     }
 
     @Test func `an unknown outcome is tried again, or fails where the message says so`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await insert(queue, tokens: "{aa}")
             try await insert(queue, tokens: "{bb}", [("on_unknown", "'fail'")])
             let report = try await queue.drain(RecordedBackend { _ in .unknown })
@@ -246,7 +247,7 @@ import Testing
     }
 
     @Test func `rows at the ends of the ranges end, whether their app exists or not`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, lane, tokens, payload)
@@ -275,7 +276,7 @@ import Testing
     }
 
     @Test func `tokens that are far too long fail each for itself`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -318,7 +319,7 @@ import Testing
         value: String,
         reason: String
     ) async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             var columns = [("app_id", "1"), ("tokens", "'{aa}'"), ("payload", "'\(Self.payload)'")]
             columns.removeAll { $0.0 == column }
             columns.append((column, value))

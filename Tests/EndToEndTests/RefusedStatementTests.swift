@@ -29,8 +29,10 @@ import Testing
     }
 
     /// A worker with the rights that workers need, and no others.
-    private static func running(_ backend: RecordedBackend, _ body: (Queue, Worker) async throws -> Void) async throws {
-        try await Queue.with { queue in
+    private static func running(_ backend: RecordedBackend, _ body: (TestQueue, Worker) async throws -> Void)
+        async throws
+    {
+        try await TestQueue.with { queue in
             let name = try await queue.database.value("'worker_' || current_database()") ?? ""
             try await queue.database.run("CREATE ROLE \(name) LOGIN IN ROLE carillon_worker")
             let worker = queue.worker(backend) { options in
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    private static func enqueue(_ count: Int, to table: String = "messages", in queue: Queue) async throws {
+    private static func enqueue(_ count: Int, to table: String = "messages", in queue: TestQueue) async throws {
         let (columns, values) = table == "scheduled" ? (", id, run_at", ", i, now()") : ("", "")
         try await queue.database.run(
             """
@@ -60,7 +62,7 @@ import Testing
     }
 
     /// Waits, and expects few errors in each second.
-    private static func expectFewErrors(of worker: Worker, for seconds: Int, in queue: Queue) async throws {
+    private static func expectFewErrors(of worker: Worker, for seconds: Int, in queue: TestQueue) async throws {
         try await queue.loop.eventually("a statement was refused") { worker.counters.databaseErrors > 0 }
         for second in 0..<seconds {
             let (errors, began) = (worker.counters.databaseErrors, MonotonicInstant.now)

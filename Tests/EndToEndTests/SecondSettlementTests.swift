@@ -7,7 +7,7 @@ import Testing
 /// Claims that are settled in parts, and jobs that cannot be settled as they should.
 @Suite struct SecondSettlementTests {
     /// Forty fast messages, a slow one, and one with two fast tokens and a slow one: tokens that begin with 51 are slow.
-    private func fill(_ queue: Queue, app: Int = 1) async throws {
+    private func fill(_ queue: TestQueue, app: Int = 1) async throws {
         try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Forty messages are done, and one is begun.
-    private func fastOnesAreSettled(in queue: Queue) async throws -> Bool {
+    private func fastOnesAreSettled(in queue: TestQueue) async throws -> Bool {
         let state = "SELECT (SELECT count(*) FROM carillon.results), (SELECT count(*) FROM carillon.unfinished)"
         return try await queue.database.rows(state) == ["(40,1)"]
     }
@@ -29,7 +29,7 @@ import Testing
         "SELECT message_id, sent, failed, attempts FROM carillon.results WHERE message_id > 40 ORDER BY 1"
 
     @Test func `a slow push holds up no other, and ends by itself`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 20 }
@@ -61,7 +61,7 @@ import Testing
         configuration.answers = [try AnswerRule(parsing: "51=silence*1")]
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let issued = try simulator.issueCertificate(topics: ["org.example.wire"])
             try await queue.addApp(
                 "wire",
@@ -119,7 +119,7 @@ import Testing
         """
 
     @Test func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `a worker that gives up settles what it knows of both parts`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue)
             try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = RecordedBackend()
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func `a first part that is refused is written with the rest`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await fill(queue)
             try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = PatientBackend()

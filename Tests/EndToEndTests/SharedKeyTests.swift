@@ -10,12 +10,12 @@ import Testing
     private typealias Row = (topic: String?, pushType: String, token: String)
 
     /// Two apps, "app" and "bank", and a role that may write rows for "app" only.
-    private static func with(_ body: (Queue, APNsSimulator, _ tenant: String) async throws -> Void) async throws {
+    private static func with(_ body: (TestQueue, APNsSimulator, _ tenant: String) async throws -> Void) async throws {
         try await APNsSimulator.with {
             $0.recordsRequests = true
             $0.answers = [try AnswerRule(parsing: "c=503:ServiceUnavailable*1")]
         } _: { simulator in
-            try await Queue.with { queue in
+            try await TestQueue.with { queue in
                 let tenant = "tenant_\(queue.database.connection.backendProcessID)"
                 try await queue.database.run(
                     """
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Rows of a plain INSERT, which nothing checks before they are claimed.
-    private static func insert(_ rows: [Row], _ queue: Queue) async throws {
+    private static func insert(_ rows: [Row], _ queue: TestQueue) async throws {
         for row in rows {
             try await queue.database.run(
                 """

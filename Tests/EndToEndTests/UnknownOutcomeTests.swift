@@ -8,11 +8,11 @@ import Testing
 @Suite struct UnknownOutcomeTests {
     private static let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
 
-    private static func enqueue(_ queue: Queue, _ arguments: String = "") async throws {
+    private static func enqueue(_ queue: TestQueue, _ arguments: String = "") async throws {
         try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
     }
 
-    private static func becomeDue(_ queue: Queue, more: String = "") async throws {
+    private static func becomeDue(_ queue: TestQueue, more: String = "") async throws {
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
     }
 
@@ -24,7 +24,7 @@ import Testing
         """
 
     /// Whether the key is free, and what is said of the message.
-    private static func end(_ queue: Queue) async throws -> [String] {
+    private static func end(_ queue: TestQueue) async throws -> [String] {
         try await queue.database.rows(
             """
             SELECT m.state, m.may_have_arrived, carillon.enqueue('app', '{aa}', 'x', dedupe_key => 'k') IS NOT NULL AS is_free
@@ -36,7 +36,7 @@ import Testing
     @Test func `a push that expired after an attempt without an answer may have arrived, and keeps its dedupe key`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '1 minute'")
             try await queue.drain(RecordedBackend { _ in .unknown })
             #expect(try await Self.end(queue) == ["(expired,t,f)"])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `an answer to a later attempt does not undo that an earlier one may have arrived`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '9 days'")
             try await queue.drain(RecordedBackend { _ in .unknown })
             try await Self.becomeDue(queue)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a push is sent again three times for unknown outcomes, and the fourth ends it`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue)
             let silent = RecordedBackend { _ in .unknown }
             for _ in 1...3 {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a push that was cancelled after an attempt without an answer keeps its dedupe key`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k'")
             try await queue.drain(RecordedBackend { _ in .unknown })
             try await queue.database.run("SELECT carillon.cancel(1)")
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `a push that its worker died with may have arrived`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k'")
             try await queue.database.run(
                 """
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `what was surely refused before it expired has not arrived, and frees its dedupe key`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '1 minute'")
             try await queue.drain(Self.busy)
             #expect(try await Self.end(queue) == ["(expired,f,t)"])
@@ -113,7 +113,7 @@ import Testing
         onUnknown: String,
         expected: String
     ) async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k', on_unknown => '\(onUnknown)'")
             try await queue.drain(RecordedBackend { _ in .unknown })
             try await Self.becomeDue(queue)
@@ -126,7 +126,7 @@ import Testing
     func `what may have arrived is sent again with its identity as collapse id, if the app wants that`(isOn: Bool)
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 """
                 UPDATE carillon.apps SET collapse_unknown = \(isOn);
@@ -152,7 +152,7 @@ import Testing
     @Test func `a push whose worker died, and that was then given back unsent, still gets its collapse id`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run("UPDATE carillon.apps SET collapse_unknown = true")
             try await Self.enqueue(queue)
             try await queue.database.run(
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `what is known of pushes that may have arrived goes with the results of their message`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
             try await Self.enqueue(queue)
             try await queue.drain(RecordedBackend { _ in .unknown })

@@ -12,7 +12,7 @@ import Testing
     @Test func `a claim that PostgreSQL refuses to take back holds up nothing, and is sent once that is mended`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.addApp("other", topic: "org.example.app")
             // The app's timetable is full, so that what is claimed goes back.
             try await queue.database.run(

@@ -12,18 +12,18 @@ import Testing
         "SELECT state, last_status, last_reason\(columns) FROM carillon.message_status(1)"
     }
 
-    private static func enqueue(_ queue: Queue, _ arguments: String = "") async throws {
+    private static func enqueue(_ queue: TestQueue, _ arguments: String = "") async throws {
         try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
     }
 
-    private static func becomeDue(_ queue: Queue, more: String = "") async throws {
+    private static func becomeDue(_ queue: TestQueue, more: String = "") async throws {
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
     }
 
     // MARK: The last attempt
 
     @Test func `a push that expires instead of another attempt says how the last one failed`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
             #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a push that expires while it waits for another attempt says how the last one failed`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue, ", expires_at => now() + interval '9 days'")
             try await queue.drain(Self.busy)
             try await Self.becomeDue(queue, more: ", expires_at = now()")
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test func `of a message in parts, those that expired say how their last attempt failed`() async throws {
-        try await Queue.with { queue in
+    @Test func `of a split message, the jobs that expired say how their last attempt failed`() async throws {
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
             )
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a push that is cancelled between two attempts says how the first one failed`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await Self.enqueue(queue)
             try await queue.drain(Self.busy)
             try await queue.database.run("SELECT carillon.cancel(1)")
@@ -83,7 +83,7 @@ import Testing
         ),
     ])
     func `what was never sent has no attempt`(_ values: String, _ status: String) async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run(
                 "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
             )

@@ -6,7 +6,7 @@ import Testing
 
 /// Channels and what is published to them, on their way from SQL to the gateway.
 @Suite struct WorkerChannelTests {
-    private struct ChannelBackend: RecordingBackend {
+    private struct ChannelBackend: DelayingBackend {
         static let channel = ChannelID("QUJDREVGR0hJSktMTU5PUA==")
 
         let recorded = RecordedBackend()
@@ -38,15 +38,15 @@ import Testing
         func shutdown() async { await recorded.shutdown() }
     }
 
-    private static func withChannel(_ body: (Queue) async throws -> Void) async throws {
-        try await Queue.with { queue in
+    private static func withChannel(_ body: (TestQueue) async throws -> Void) async throws {
+        try await TestQueue.with { queue in
             _ = try await queue.database.value("carillon.record_channel('app', 'QUJDREVGR0hJSktMTU5PUA==', 0, 'match')")
             try await body(queue)
         }
     }
 
     @Test func `a worker with once makes the channels that were requested`() async throws {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
             _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
             try await queue.drain(ChannelBackend())
@@ -55,8 +55,8 @@ import Testing
     }
 
     /// Two apps, of which the first one's channel is asked about first.
-    private static func withTwoApps(_ body: (Queue) async throws -> Void) async throws {
-        try await Queue.with { queue in
+    private static func withTwoApps(_ body: (TestQueue) async throws -> Void) async throws {
+        try await TestQueue.with { queue in
             try await queue.addApp("other", topic: "com.example.acme")
             try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
             try await body(queue)

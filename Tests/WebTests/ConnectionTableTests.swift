@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarillonWeb
 
-@Suite struct `A table of connections` {
+@Suite struct ConnectionTableTests {
     private static let start = MonotonicInstant.now
 
     private func at(_ seconds: Int) -> MonotonicInstant { Self.start + .seconds(seconds) }

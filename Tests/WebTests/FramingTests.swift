@@ -14,7 +14,7 @@ import Testing
         let server = WebServer(host: "127.0.0.1", port: 0, routes: Self.routes)
         try server.start()
         defer { server.stop() }
-        return await TestClient.exchange(server.port, text)
+        return await RawHTTP.exchange(server.port, text)
     }
 
     private func expectRefused(_ text: String) async throws {
@@ -95,7 +95,7 @@ import Testing
         defer { server.stop() }
         let long = "X: " + String(repeating: "y", count: 9_000) + "\r\n"
         let head = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\(long)Connection: close\r\n\(long)\r\n"
-        let answer = await TestClient.exchange(server.port, head)
+        let answer = await RawHTTP.exchange(server.port, head)
         #expect(answer.hasSuffix("\r\n\r\nHello!\n"), "\(answer)")
     }
 

@@ -67,7 +67,7 @@ import Testing
         )
         try server.start()
         defer { server.stop() }
-        let answer = await TestClient.ask(server.port, line, headers: headers)
+        let answer = await RawHTTP.ask(server.port, line, headers: headers)
         #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains("combining characters in a row"), "\(answer)")
     }
 }

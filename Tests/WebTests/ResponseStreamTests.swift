@@ -6,7 +6,9 @@ import Testing
 
 /// Responses that come in pieces while the server goes on with others.
 @Suite struct ResponseStreamTests {
-    private static func server(_ limits: Limits = Limits(), _ feed: @escaping ResponseStream.Feed) -> WebServer {
+    private static func server(_ limits: ClientLimits = ClientLimits(), _ feed: @escaping ResponseStream.Feed)
+        -> WebServer
+    {
         WebServer(
             host: "127.0.0.1",
             port: 0,
@@ -30,7 +32,7 @@ import Testing
             }
             try server.start()
             defer { server.stop() }
-            let answer = await TestClient.ask(server.port, "GET /stream")
+            let answer = await RawHTTP.ask(server.port, "GET /stream")
             #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains("Content-Type: text/event-stream\r\n"))
             #expect(answer.contains("Cache-Control: no-store\r\n"))
             #expect(Self.numbers(in: answer) == Array(0..<200))
@@ -58,12 +60,12 @@ import Testing
             try server.start()
             let port = server.port
             async let answers = withTaskGroup(of: String.self) { group in
-                for _ in 0..<20 { group.addTask { await TestClient.ask(port, "GET /stream") } }
+                for _ in 0..<20 { group.addTask { await RawHTTP.ask(port, "GET /stream") } }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             try await loop.eventually("the streams begin") { begun.load(ordering: .relaxed) == 20 }
             // Others are served meanwhile.
-            #expect(await TestClient.ask(port, "GET /hello").hasSuffix("hello"))
+            #expect(await RawHTTP.ask(port, "GET /hello").hasSuffix("hello"))
             server.stop()
             #expect(await answers.count { $0.contains("begun") } == 20)
             try await loop.eventually("the feeds end") { ended.load(ordering: .relaxed) == 20 }
@@ -80,7 +82,7 @@ import Testing
             }
             try server.start()
             let port = server.port
-            async let answer = TestClient.ask(port, "GET /stream")
+            async let answer = RawHTTP.ask(port, "GET /stream")
             try await loop.eventually("the stream begins") { begun.load(ordering: .relaxed) == 1 }
             let start = MonotonicInstant.now
             await server.drain(on: loop, within: .seconds(60))
@@ -102,7 +104,7 @@ import Testing
             }
             try server.start()
             defer { server.stop() }
-            try await TestClient.leave(server.port, "GET /stream HTTP/1.1\r\nHost: test\r\n\r\n")
+            try await RawHTTP.leave(server.port, "GET /stream HTTP/1.1\r\nHost: test\r\n\r\n")
             try await loop.eventually("the feed ends") { ended.load(ordering: .relaxed) }
         }
     }
@@ -123,7 +125,7 @@ import Testing
             }
             try server.start()
             defer { server.stop() }
-            try await TestClient.hold(server.port, "GET /stream HTTP/1.1\r\nHost: test\r\n\r\n") {
+            try await RawHTTP.hold(server.port, "GET /stream HTTP/1.1\r\nHost: test\r\n\r\n") {
                 try await loop.eventually("the feed ends") { ended.load(ordering: .relaxed) }
             }
             #expect(sent.load(ordering: .relaxed) < 5_000)

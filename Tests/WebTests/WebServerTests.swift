@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct `A web server` {
+@Suite struct WebServerTests {
     private static func with<R>(
         _ routes: [Route],
-        limits: Limits = Limits(),
+        limits: ClientLimits = ClientLimits(),
         _ body: (UInt16) async throws -> R
     ) async throws -> R {
         let server = WebServer(host: "127.0.0.1", port: 0, limits: limits, routes: routes)
@@ -25,12 +25,12 @@ import Testing
 
     @Test func `answers by its table of routes`() async throws {
         try await Self.with([Self.hello, Self.echo]) { port in
-            let greeting = await TestClient.ask(port, "GET /hello?name=J%C3%BCrgen&x")
+            let greeting = await RawHTTP.ask(port, "GET /hello?name=J%C3%BCrgen&x")
             #expect(greeting.hasPrefix("HTTP/1.1 200 OK\r\n"))
             #expect(greeting.hasSuffix("\r\n\r\nHello, Jürgen!\n"))
             #expect(greeting.contains("Content-Type: text/plain; charset=utf-8\r\n"))
             #expect(greeting.contains("Cache-Control: no-store\r\n"))
-            let echo = await TestClient.ask(
+            let echo = await RawHTTP.ask(
                 port,
                 "POST /echo",
                 headers: "X-Word: w\r\nContent-Length: 4\r\n",
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `answers HEAD as GET without the body`() async throws {
         try await Self.with([Self.hello]) { port in
-            let head = await TestClient.ask(port, "HEAD /hello")
+            let head = await RawHTTP.ask(port, "HEAD /hello")
             #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
             #expect(head.contains("Content-Length: 12\r\n"))
             #expect(head.hasSuffix("\r\n\r\n"))
@@ -57,7 +57,7 @@ import Testing
     ])
     func `says what it has not`(line: String, start: String, header: String) async throws {
         try await Self.with([Self.hello, Self.echo]) { port in
-            let answer = await TestClient.ask(port, line, headers: "Content-Length: 0\r\n")
+            let answer = await RawHTTP.ask(port, line, headers: "Content-Length: 0\r\n")
             #expect(answer.hasPrefix(start))
             #expect(header.isEmpty || answer.contains(header))
         }
@@ -68,15 +68,15 @@ import Testing
             Response(text: (request.pathParameters["name"] ?? "") + "|" + (request.parameter("q") ?? "none"))
         }
         try await Self.with([app]) { port in
-            let answer = await TestClient.ask(port, "GET /apps/a%2Fb%3F%26c?q=1%262+3%2B&r")
+            let answer = await RawHTTP.ask(port, "GET /apps/a%2Fb%3F%26c?q=1%262+3%2B&r")
             #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\na/b?&c|1&2 3+"))
             for line in [
                 "GET /apps/%00", "GET /apps/%ff", "GET /apps/%2", "GET /apps/a/../b", "GET /apps/", "GET //apps/a",
             ] {
-                #expect(await TestClient.ask(port, line).hasPrefix("HTTP/1.1 404 "), "\(line)")
+                #expect(await RawHTTP.ask(port, line).hasPrefix("HTTP/1.1 404 "), "\(line)")
             }
             for line in ["GET /apps/a?q=%00", "GET /apps/a?%ff", "GET /apps/a?q=%2"] {
-                #expect(await TestClient.ask(port, line).hasPrefix("HTTP/1.1 400 "), "\(line)")
+                #expect(await RawHTTP.ask(port, line).hasPrefix("HTTP/1.1 400 "), "\(line)")
             }
         }
     }
@@ -84,7 +84,7 @@ import Testing
     @Test func `sends a page with a policy that allows nothing from elsewhere`() async throws {
         let page = HTML.document(language: "en") { HTML(.body) { "<b>" } }
         try await Self.with([Route(.get, "/") { _ in Response(page: page) }]) { port in
-            let answer = await TestClient.ask(port, "GET /")
+            let answer = await RawHTTP.ask(port, "GET /")
             #expect(answer.contains("Content-Type: text/html; charset=utf-8\r\n"))
             #expect(
                 answer.contains("Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self';")
@@ -101,14 +101,14 @@ import Testing
         let other = StaticFile("style.css", contentType: "text/css; charset=utf-8", Array("p { margin: 1px }".utf8))
         #expect(file.link != other.link)
         try await Self.with([file.route]) { port in
-            let first = await TestClient.ask(port, "GET \(file.link.text)")
+            let first = await RawHTTP.ask(port, "GET \(file.link.text)")
             #expect(first.contains("max-age=31536000, immutable\r\n") && first.hasSuffix("p { margin: 0 }"))
             let tag = try #require(first.firstMatch(of: /ETag: (\S+)/)).output.1
             for known in [String(tag), "\"x\", W/\(tag)", "*"] {
-                let again = await TestClient.ask(port, "GET \(file.link.text)", headers: "If-None-Match: \(known)\r\n")
+                let again = await RawHTTP.ask(port, "GET \(file.link.text)", headers: "If-None-Match: \(known)\r\n")
                 #expect(again.hasPrefix("HTTP/1.1 304 ") && !again.contains("margin"))
             }
-            let changed = await TestClient.ask(port, "GET /assets/style.css", headers: "If-None-Match: \"x\"\r\n")
+            let changed = await RawHTTP.ask(port, "GET /assets/style.css", headers: "If-None-Match: \"x\"\r\n")
             #expect(changed.hasPrefix("HTTP/1.1 200 ") && changed.contains("Cache-Control: no-cache\r\n"))
         }
     }
@@ -118,7 +118,7 @@ import Testing
             let requests = ["a", "b", "c"].map { name in
                 "GET /hello?name=\(name) HTTP/1.1\r\nHost: t\r\n\(name == "c" ? "Connection: close\r\n" : "")\r\n"
             }
-            let text = await TestClient.exchange(port, requests.joined())
+            let text = await RawHTTP.exchange(port, requests.joined())
             let answers = text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("Hello") }
             #expect(answers == ["Hello, a!", "Hello, b!", "Hello, c!"])
         }
@@ -129,7 +129,7 @@ import Testing
             let wrong = await withTaskGroup(of: Bool.self) { group in
                 for name in 0..<50 {
                     group.addTask {
-                        await !TestClient.ask(port, "GET /hello?name=\(name)").hasSuffix("Hello, \(name)!\n")
+                        await !RawHTTP.ask(port, "GET /hello?name=\(name)").hasSuffix("Hello, \(name)!\n")
                     }
                 }
                 return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
@@ -140,10 +140,10 @@ import Testing
 
     @Test(arguments: [1_001, 8_000])
     func `reads a body that is too large to its end, and then refuses it`(count: Int) async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
-            let announced = await TestClient.ask(
+            let announced = await RawHTTP.ask(
                 port,
                 "POST /echo",
                 headers: "Content-Length: \(count)\r\n",
@@ -151,14 +151,14 @@ import Testing
             )
             #expect(announced.hasPrefix("HTTP/1.1 413 "))
             let chunk = "3E8\r\n" + String(repeating: "x", count: 1_000) + "\r\n"
-            let chunked = await TestClient.ask(
+            let chunked = await RawHTTP.ask(
                 port,
                 "POST /echo",
                 headers: "Transfer-Encoding: chunked\r\n",
                 body: String(repeating: chunk, count: max(2, count / 1_000)) + "0\r\n\r\n"
             )
             #expect(chunked.hasPrefix("HTTP/1.1 413 "))
-            let whole = await TestClient.ask(
+            let whole = await RawHTTP.ask(
                 port,
                 "POST /echo",
                 headers: "Transfer-Encoding: chunked\r\n",
@@ -169,15 +169,15 @@ import Testing
     }
 
     @Test func `does not read a body that is far too large, or whose client waits for leave to send it`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
             for headers in ["Content-Length: 8001\r\n", "Content-Length: 1001\r\nExpect: 100-continue\r\n"] {
-                let announced = await TestClient.ask(port, "POST /echo", headers: headers)
+                let announced = await RawHTTP.ask(port, "POST /echo", headers: headers)
                 #expect(announced.hasPrefix("HTTP/1.1 413 "))
             }
             let chunk = "3E8\r\n" + String(repeating: "x", count: 1_000) + "\r\n"
-            let endless = await TestClient.ask(
+            let endless = await RawHTTP.ask(
                 port,
                 "POST /echo",
                 headers: "Transfer-Encoding: chunked\r\n",
@@ -189,7 +189,7 @@ import Testing
 
     @Test func `refuses headers without end`() async throws {
         try await Self.with([Self.hello]) { port in
-            let answer = await TestClient.ask(
+            let answer = await RawHTTP.ask(
                 port,
                 "GET /hello",
                 headers: "X-Long: " + String(repeating: "x", count: 100_000) + "\r\n"
@@ -199,10 +199,10 @@ import Testing
     }
 
     @Test func `closes a connection that sends nothing`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.idleSeconds = 1
         try await Self.with([Self.hello], limits: limits) { port in
-            let answer = await TestClient.exchange(port, "GET /hel")
+            let answer = await RawHTTP.exchange(port, "GET /hel")
             #expect(!answer.contains("200 OK"))
         }
     }
@@ -218,13 +218,13 @@ import Testing
         defer { server.stop() }
         // The body that is announced never comes.
         let waiting = "Content-Length: 1000\r\nExpect: 100-continue\r\n"
-        let early = await TestClient.ask(server.port, "POST /echo", headers: waiting)
+        let early = await RawHTTP.ask(server.port, "POST /echo", headers: waiting)
         #expect(early.hasPrefix("HTTP/1.1 403 ") && early.hasSuffix("no\n"))
         let body = String(repeating: "x", count: 500_000)
-        let late = await TestClient.ask(server.port, "POST /echo", headers: "Content-Length: 500000\r\n", body: body)
+        let late = await RawHTTP.ask(server.port, "POST /echo", headers: "Content-Length: 500000\r\n", body: body)
         #expect(late.hasPrefix("HTTP/1.1 403 ") && late.hasSuffix("no\n"))
         let headers = "X-Word: open\r\nContent-Length: 4\r\n"
-        let answer = await TestClient.ask(server.port, "POST /echo", headers: headers, body: "body")
+        let answer = await RawHTTP.ask(server.port, "POST /echo", headers: headers, body: "body")
         #expect(answer.hasPrefix("HTTP/1.1 201 "))
     }
 
@@ -240,12 +240,12 @@ import Testing
         let server = WebServer(host: "127.0.0.1", port: 0, routes: [slow, quick])
         try server.start()
         let port = server.port
-        let answer = Task { await TestClient.ask(port, "GET /slow") }
+        let answer = Task { await RawHTTP.ask(port, "GET /slow") }
         await started.pass()
         try await TestLoop.with { loop in
             async let drained: Void = server.drain(on: loop, within: .seconds(60))
             try await loop.eventually("no further connection") {
-                await TestClient.ask(port, "GET /quick") == "no connection"
+                await RawHTTP.ask(port, "GET /quick") == "no connection"
             }
             allowed.open()
             await drained
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test func `serves a new client although others keep their connections, or send half a request`() async throws {
-        var limits = Limits()
+        var limits = ClientLimits()
         (limits.connections, limits.connectionsPerAddress, limits.idleSeconds) = (32, 32, 600)
         let closed = Atomic(0)
         let server = WebServer(
@@ -272,10 +272,10 @@ import Testing
             "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n",
         ]
         await withTaskGroup(of: Void.self) { group in
-            for place in 0..<100 { group.addTask { _ = await TestClient.exchange(port, idle[place % idle.count]) } }
+            for place in 0..<100 { group.addTask { _ = await RawHTTP.exchange(port, idle[place % idle.count]) } }
             while closed.load(ordering: .relaxed) < 70 { await Task.yield() }
             for _ in 0..<20 {
-                let answer = await TestClient.ask(port, "GET /hello")
+                let answer = await RawHTTP.ask(port, "GET /hello")
                 #expect(answer.hasSuffix("Hello, you!\n"), "\(answer)")
             }
             server.stop()
@@ -297,9 +297,9 @@ import Testing
         let server = WebServer(host: "127.0.0.1", port: 0, refusing: refusing, routes: [slow(0), slow(1), Self.hello])
         try server.start()
         let port = server.port
-        let one = Task { await TestClient.ask(port, "GET /slow0") }
+        let one = Task { await RawHTTP.ask(port, "GET /slow0") }
         let pair = "GET /slow1 HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
-        let two = Task { await TestClient.exchange(port, pair) }
+        let two = Task { await RawHTTP.exchange(port, pair) }
         var begun = 0
         for await _ in started {
             begun += 1
@@ -308,7 +308,7 @@ import Testing
         try await TestLoop.with { loop in
             async let drained: Void = server.drain(on: loop, within: .seconds(60))
             try await loop.eventually("no further connection") {
-                await TestClient.ask(port, "GET /hello") == "no connection"
+                await RawHTTP.ask(port, "GET /hello") == "no connection"
             }
             gates[1].open()
             let answers = await two.value
@@ -331,7 +331,7 @@ import Testing
         let server = WebServer(host: "127.0.0.1", port: 0, routes: [forever])
         try server.start()
         let port = server.port
-        let answer = Task { await TestClient.ask(port, "GET /forever") }
+        let answer = Task { await RawHTTP.ask(port, "GET /forever") }
         await started.pass()
         server.stop()
         #expect(await !answer.value.contains("late"))
@@ -359,7 +359,7 @@ import Testing
             try server.start()
             let port = server.port
             await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<16 { group.addTask { _ = await TestClient.ask(port, "GET /") } }
+                for _ in 0..<16 { group.addTask { _ = await RawHTTP.ask(port, "GET /") } }
                 while entered.load(ordering: .relaxed) < 16 { await Task.yield() }
                 mayAnswer.store(true, ordering: .relaxed)
                 for _ in 0..<(round % 10) { await Task.yield() }
@@ -371,7 +371,7 @@ import Testing
     @Test func `is freed without being stopped`() async throws {
         let server = WebServer(host: "localhost", port: 0, routes: [Self.hello])
         try server.start()
-        let answer = await TestClient.ask(server.port, "GET /hello")
+        let answer = await RawHTTP.ask(server.port, "GET /hello")
         #expect(answer.hasSuffix("Hello, you!\n"))
     }
 

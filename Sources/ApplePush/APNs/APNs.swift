@@ -50,7 +50,7 @@ public struct APNs: Sendable {
     ///
     /// - Throws: A `PushError` if no connection could be opened, or if the gateway speaks HTTP/2 and so has no list. A later
     ///   failure ends the list and becomes its `failure`.
-    public func feedback() async throws(PushError) -> FeedbackList {
+    public func feedback() async throws(PushError) -> LegacyFeedbackList {
         try await connection.feedback()
     }
 

@@ -44,7 +44,7 @@ extension APNs {
             }
         }
 
-        func feedback() async throws(PushError) -> FeedbackList {
+        func feedback() async throws(PushError) -> LegacyFeedbackList {
             try await backend.feedback(from: gateway, with: credential)
         }
     }

@@ -45,7 +45,9 @@ public final class HTTP2Backend: Backend {
     }
 
     /// Reads the list of a gateway of the legacy feedback service, over a connection that is used for nothing else.
-    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError)
+        -> LegacyFeedbackList
+    {
         try await pools.feedback(from: gateway, with: credential, longestSilence: configuration.requestTimeout)
     }
 

@@ -95,8 +95,8 @@ final class ConnectionPools: Sendable {
         from gateway: Gateway,
         with credential: Credential,
         longestSilence: Duration
-    ) async throws(PushError) -> FeedbackList {
-        let source = try await FeedbackConnection.open(
+    ) async throws(PushError) -> LegacyFeedbackList {
+        let source = try await LegacyFeedbackConnection.open(
             to: gateway,
             with: credential,
             limits,
@@ -104,7 +104,7 @@ final class ConnectionPools: Sendable {
             on: try loop(),
             of: self
         )
-        return FeedbackList(source)
+        return LegacyFeedbackList(source)
     }
 
     func outdate(idle: Duration) async {

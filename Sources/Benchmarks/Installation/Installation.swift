@@ -52,10 +52,14 @@ struct Installation {
 
     private static func addApp(for simulated: SimulatedGateway, _ connection: PostgresConnection) async throws -> Int32
     {
-        let text = CredentialText(privateKey: simulated.team.keyPEM, keyID: Team.keyID, teamID: Team.teamID)
+        let text = CredentialText(
+            privateKey: simulated.team.keyPEM,
+            keyID: SigningTeam.keyID,
+            teamID: SigningTeam.teamID
+        )
         _ = try await CredentialStore(connection).save(text, as: "bench")
         return try await AppStore(connection).add("bench") { app in
-            app.topic = Team.topic
+            app.topic = SigningTeam.topic
             app.credential = "bench"
             app.gateway = "127.0.0.1:\(simulated.simulator.port)"
             app.gatewayCA = simulated.simulator.rootPEM

@@ -5,16 +5,16 @@ import CarillonIO
 /// A simulator, and a team whose provider tokens it accepts.
 struct SimulatedGateway {
     let simulator: APNsSimulator
-    let team: Team
+    let team: SigningTeam
 
     var gateway: Gateway { Gateway(host: "127.0.0.1", port: simulator.port, trust: .pem(simulator.rootPEM)) }
 
     static func with<R>(
-        _ team: Team? = nil,
+        _ team: SigningTeam? = nil,
         simulator change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (SimulatedGateway) async throws -> R
     ) async throws -> R {
-        let team = try team ?? Team()
+        let team = try team ?? SigningTeam()
         var configuration = SimulatorConfiguration()
         configuration.bindsTokens = false  // measure only answering
         configuration.providerKeys = [try team.providerKey()]

@@ -9,7 +9,7 @@ struct BinaryBenchmark {
 
     func run(into report: inout Report) async throws {
         let rates = try await SimulatedGateway.with(simulator: { $0.binaryPort = 0 }) { simulated in
-            let issued = try simulated.simulator.issueCertificate(topics: [Team.topic])
+            let issued = try simulated.simulator.issueCertificate(topics: [SigningTeam.topic])
             let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
             var rates: [Double] = []
             for _ in 0..<3 { rates.append(try await rate(to: simulated, with: credential)) }

@@ -47,7 +47,7 @@ private struct H2Load {
             [
                 "-n", String(requests), "-c", "1", "-m", "1000", "-t", "1", "-d",
                 try folder.write("payload.json", payload),
-                "-H", "authorization: \(simulated.team.bearer())", "-H", "apns-topic: \(Team.topic)",
+                "-H", "authorization: \(simulated.team.bearer())", "-H", "apns-topic: \(SigningTeam.topic)",
                 "-H", "apns-push-type: alert", "-H", "apns-priority: 10",
                 "-H", "apns-id: 123e4567-e89b-12d3-a456-426614174000",
                 "https://127.0.0.1:\(simulated.simulator.port)/3/device/" + String(repeating: "a1", count: 32),

@@ -27,7 +27,7 @@ struct Volley {
 
     func batch(_ number: Int, of count: Int) -> PushBatch {
         var batch = PushBatch()
-        let topic = Array(Team.topic.utf8)
+        let topic = Array(SigningTeam.topic.utf8)
         let none: [UInt8] = []
         let heading = batch.addHeading(
             payload: payload.span.bytes,

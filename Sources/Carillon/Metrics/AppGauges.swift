@@ -8,7 +8,7 @@ actor AppGauges {
     struct Reading: Sendable {
         var apps: [AppStatus] = []
         var workers: [WorkerRecord] = []
-        var maintenance: MaintenanceStatus?
+        var maintenance: MaintenanceReport?
     }
 
     private static let lifetime = Duration.seconds(1)
@@ -69,7 +69,7 @@ actor AppGauges {
         return Reading(
             apps: apps,
             workers: try await WorkerRecord.all(from: connection),
-            maintenance: try await MaintenanceStatus(from: connection)
+            maintenance: try await MaintenanceReport(from: connection)
         )
     }
 

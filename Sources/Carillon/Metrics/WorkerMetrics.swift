@@ -10,7 +10,7 @@ struct WorkerMetrics {
     /// Likewise.
     var workers: [WorkerRecord] = []
     /// Nil while it cannot be read.
-    var maintenance: MaintenanceStatus?
+    var maintenance: MaintenanceReport?
     /// The database it is about, if there are several.
     var database: String?
 

@@ -14,7 +14,7 @@ struct PyapnsEndpoint: Sendable {
     let log: PyapnsLog
 
     func server(_ host: String, _ port: UInt16) -> WebServer {
-        var limits = Limits()
+        var limits = ClientLimits()
         limits.bodyBytes = Self.bodyBytes
         // All clients may be behind one proxy.
         limits.connectionsPerAddress = limits.connections

@@ -13,12 +13,12 @@ struct MaintenanceFindings: Sendable {
     )
 
     let failing: [MaintenanceRecord]
-    let spills: [MaintenanceStatus.DefaultPartition]
+    let spills: [MaintenanceReport.DefaultPartition]
     /// In seconds.
     let oldestTransaction: Int64?
 
     init(from database: WebDatabase) async throws {
-        let maintenance = try await MaintenanceStatus(from: database)
+        let maintenance = try await MaintenanceReport(from: database)
         failing = maintenance.failing
         spills = maintenance.filledPartitions
         oldestTransaction = try await database.query(Self.transaction, Parameters()) { rows in

@@ -25,9 +25,9 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case unknownApp = "UnknownApp"
     /// The push was sent, no answer came, and `on_unknown` is fail.
     case outcomeUnknown = "OutcomeUnknown"
-    /// PostgreSQL rejected the outcome, because of a constraint or trigger for example.
+    /// PostgreSQL refused the outcome, because of a constraint or trigger for example.
     case unrecorded = "Unrecorded"
-    /// PostgreSQL rejected the row that puts the push back into the queue.
+    /// PostgreSQL refused the row that puts the push back into the queue.
     case unqueued = "Unqueued"
     /// At least five workers have died with the push in flight, the last two with no other.
     case poison = "Poison"

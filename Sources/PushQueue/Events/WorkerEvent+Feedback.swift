@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonText
 
 extension WorkerEvent {
-    package static func feedbackRead(_ list: FeedbackLists.Summary) -> Self {
+    package static func feedbackRead(_ list: LegacyFeedbackQueue.Summary) -> Self {
         let fields: KeyValuePairs<String, any JSONConvertible> = [
             "app": list.app, "gateway": list.gateway, "tokens": list.tokens,
         ]

@@ -223,7 +223,7 @@ struct ClaimHandler: Sendable {
         return take(.release(claim.jobs), .release, &state)
     }
 
-    /// If PostgreSQL keeps rejecting the release, the row of the claim stays. It is released later as a stray, or taken
+    /// If PostgreSQL keeps refusing the release, the row of the claim stays. It is released later as a stray, or taken
     /// over once the worker has ended.
     private mutating func released(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
         switch event {

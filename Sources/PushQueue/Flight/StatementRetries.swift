@@ -3,17 +3,17 @@ import CarillonPostgres
 
 /// The tries of a statement that a flight needs.
 struct StatementRetries: Sendable {
-    /// How often a statement that PostgreSQL rejects for its content is tried.
+    /// How often a statement that PostgreSQL refuses for its content is tried.
     static let tries = 3
 
     /// The last try has timed out waiting for a lock.
     private(set) var timedOut = false
     /// PostgreSQL has refused the last try.
     private var wasRefused = false
-    /// It was refused for its content, so the success of another statement does not predict that of the next try.
-    private var wasRejected = false
+    /// For its content, so the success of another statement does not predict that of the next try.
+    private var contentWasRefused = false
     private var backOff = BackOff.statements
-    private var rejections = 0
+    private var contentRefusals = 0
 
     /// - Parameter kind: What the statement is for.
     mutating func failed(_ kind: RefusalPace.Kind, with error: PostgresError, _ state: inout WorkerState) {
@@ -21,12 +21,12 @@ struct StatementRetries: Sendable {
         // Locks are waited for one after the other, which is a pace too.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
         if wasRefused { state.refusals.refused(kind) }
-        wasRejected = wasRefused && error.isRefusal
-        if error.isRefusal { rejections += 1 }
+        contentWasRefused = wasRefused && error.isRefusal
+        if error.isRefusal { contentRefusals += 1 }
     }
 
-    /// False if PostgreSQL has rejected the statement for its content in each try.
-    var mayRepeat: Bool { rejections < Self.tries }
+    /// False if PostgreSQL has refused the statement for its content in each try.
+    var mayRepeat: Bool { contentRefusals < Self.tries }
 
     /// The wait until the next try. Nil means at once: the worker is no longer connected.
     mutating func wait(_ state: inout WorkerState) -> Duration? { state.retryWait(&backOff) }
@@ -37,13 +37,13 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        guard wasRejected || state.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
+        guard contentWasRefused || state.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
         return state.refusals.take(at: now) ? nil : wait(&state)
     }
 
     mutating func succeeded() {
         backOff.reset()
         wasRefused = false
-        wasRejected = false
+        contentWasRefused = false
     }
 }

@@ -13,7 +13,7 @@ package struct Hold: Error, Equatable, Sendable {
         case tokenUpdates = "token_updates"
         /// The app has no credential, or no valid gateway.
         case setting
-        /// PostgreSQL rejects a question about the app's pushes.
+        /// PostgreSQL refuses a question about the app's pushes.
         case database
     }
 

@@ -48,7 +48,7 @@ extension WorkerState {
         return .held(app: app.name, hold, for: wait)
     }
 
-    /// PostgreSQL rejects a question about the app's pushes.
+    /// PostgreSQL refuses a question about the app's pushes.
     /// - Parameter purpose: What PostgreSQL would do to answer it.
     mutating func cannotAsk(
         _ purpose: String,

@@ -8,7 +8,7 @@ struct Schedule: Sendable {
     var board: LaneBoard
     private var admission: Admission
     private(set) var slots = ClaimSlots()
-    private var rests = ClaimRests()
+    private var rests = ClaimRetryPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.

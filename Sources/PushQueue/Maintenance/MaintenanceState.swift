@@ -7,7 +7,7 @@ struct MaintenanceState: Sendable {
     private static let sweepInterval = Duration.seconds(5)
 
     private let options: WorkerOptions
-    private(set) var isReadingFeedback = false
+    private(set) var isReadingLegacyFeedback = false
     /// Tasks begun and not ended. They count as failed.
     private(set) var begun: Set<MaintenanceTask.Name> = []
     /// Tasks that have run, well or not.
@@ -22,7 +22,7 @@ struct MaintenanceState: Sendable {
     /// The task has run, well or not.
     mutating func tried(_ task: MaintenanceTask.Name) { tried.insert(task) }
     /// Reading of legacy feedback lists has begun or ended.
-    mutating func reads(feedback isUnderWay: Bool) { isReadingFeedback = isUnderWay }
+    mutating func reads(legacyFeedback isUnderWay: Bool) { isReadingLegacyFeedback = isUnderWay }
     mutating func swept(in cost: Duration) { sweepCost = cost }
 
     // MARK: Waits
@@ -44,8 +44,8 @@ struct MaintenanceState: Sendable {
     }
 
     /// Entries that were read are written soon after the connection is back.
-    var feedbackListWait: Duration? {
-        options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
+    var legacyFeedbackWait: Duration? {
+        options.once ? nil : isReadingLegacyFeedback ? .milliseconds(500) : Self.longestWait
     }
 
     /// A request for a channel is answered soon, while somebody may wait for it; not so after a failure.

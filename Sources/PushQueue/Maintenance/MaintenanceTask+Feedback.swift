@@ -7,7 +7,7 @@ extension MaintenanceTask {
         name: .feedback,
         wait: { $0.feedbackWait() },
         means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
-            try await tools.feedback.read(on: connection)
+            try await tools.legacyFeedback.read(on: connection)
             let began = MonotonicInstant.now
             var pass = ReapPass()
             defer {
@@ -20,11 +20,11 @@ extension MaintenanceTask {
     /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     static let feedbackLists = MaintenanceTask(
         name: .feedbackLists,
-        wait: { $0.maintenance.feedbackListWait },
-        means: .own(ifDue: { tools, _ in tools.feedback.wasInterrupted }) {
+        wait: { $0.maintenance.legacyFeedbackWait },
+        means: .own(ifDue: { tools, _ in tools.legacyFeedback.wasInterrupted }) {
             tools,
             connection throws(PostgresError) in
-            try await tools.feedback.read(on: connection)
+            try await tools.legacyFeedback.read(on: connection)
         }
     )
 }

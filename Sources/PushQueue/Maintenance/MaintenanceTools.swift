@@ -5,6 +5,6 @@ struct MaintenanceTools {
     let lease: LeaseKeeper
     let lookout: Lookout
     let breakers: BreakerWatch
-    let feedback: FeedbackReader
+    let legacyFeedback: LegacyFeedbackReader
     let channels: ChannelKeeper
 }

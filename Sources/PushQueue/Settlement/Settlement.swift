@@ -4,7 +4,7 @@ import CarillonIO
 /// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
 ///
 /// On the way, each job's pushes are a `SortedPushes`. `SettlementWriting` takes the settlement to the database, in
-/// `SettleArguments`; a job that PostgreSQL rejects goes as an `UnrecordedJob`.
+/// `SettleArguments`; a job that PostgreSQL refuses goes as an `UnrecordedJob`.
 package struct Settlement: Sendable {
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []

@@ -3,7 +3,7 @@ import CarillonPostgres
 
 /// A settlement on its way into the database: what became of a call goes in, the next call comes out.
 ///
-/// Most are written at the first try. A settlement that PostgreSQL rejects for its content is halved until the job at
+/// Most are written at the first try. A settlement that PostgreSQL refuses for its content is halved until the job at
 /// fault is alone and all others are settled. That job is tried a few times more, since the cause may be removed meanwhile.
 /// Then only its counts are written. After any other error, including one of schema or rights, the same settlement is written again.
 struct SettlementWriting: Sendable {
@@ -41,7 +41,7 @@ struct SettlementWriting: Sendable {
         case awaitRest
     }
 
-    /// A job whose outcomes PostgreSQL rejected.
+    /// A job whose outcomes PostgreSQL refused.
     struct Unrecorded: Sendable {
         let job: Int32
         let message: Int64
@@ -51,8 +51,8 @@ struct SettlementWriting: Sendable {
 
     private enum Stage {
         case whole
-        /// What is to be written, the next piece last, and how often the next piece was rejected.
-        case inPieces([ArraySlice<Int32>], rejections: Int)
+        /// What is to be written, the next piece last, and how often the next piece was refused.
+        case inPieces([ArraySlice<Int32>], refusals: Int)
         case over(isWritten: Bool)
     }
 
@@ -67,7 +67,7 @@ struct SettlementWriting: Sendable {
     private var stage = Stage.whole
     /// An answer was lost.
     private var mayBeWritten = false
-    private var rejection = ""
+    private var refusal = ""
 
     init(_ claim: UnsettledClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
         self.claim = claim
@@ -81,9 +81,9 @@ struct SettlementWriting: Sendable {
         switch stage {
         case .whole: return .settlement(settlement)
         case .over(let isWritten): return .over(isWritten: isWritten)
-        case .inPieces(let pieces, let rejections):
+        case .inPieces(let pieces, let refusals):
             let piece = pieces[pieces.count - 1]
-            if piece.count == 1, rejections >= StatementRetries.tries {
+            if piece.count == 1, refusals >= StatementRetries.tries {
                 return .unrecorded(job: piece[piece.startIndex])
             }
             return .settlement(settlement.piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted()))
@@ -121,12 +121,12 @@ struct SettlementWriting: Sendable {
         }
         if case .unrecorded(let job) = next {
             let message = claim.jobs[job].message
-            unrecorded.append(Unrecorded(job: job, message: message, error: rejection, isWritten: effect != .unwritten))
+            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: effect != .unwritten))
         }
         mayBeWritten = false
         settlementNumber += 1
         if case .inPieces(let pieces, _) = stage, pieces.count > 1 {
-            stage = .inPieces(pieces.dropLast(), rejections: 0)
+            stage = .inPieces(pieces.dropLast(), refusals: 0)
         } else {
             stage = .over(isWritten: true)
         }
@@ -137,7 +137,7 @@ struct SettlementWriting: Sendable {
             if error.effect == .unknown { mayBeWritten = true }
             return .writeAgain(stuck: nil)
         }
-        rejection = error.message
+        refusal = error.message
         if settlement.pending > 0 { return .awaitRest }
         // The claim stays in `inflight`. If the worker gave it up, its pushes would be sent again, so it keeps trying.
         var stuck: Int64?
@@ -145,18 +145,18 @@ struct SettlementWriting: Sendable {
         return halveNextPiece() ? .writeNext : .writeAgain(stuck: stuck)
     }
 
-    /// Returns false if the next piece is a single job: then its rejection is counted.
+    /// Returns false if the next piece is a single job: then its refusal is counted.
     private mutating func halveNextPiece() -> Bool {
-        var (pieces, rejections) = ([settlement.settled[...]], 0)
-        if case .inPieces(let left, let times) = stage { (pieces, rejections) = (left, times) }
+        var (pieces, refusals) = ([settlement.settled[...]], 0)
+        if case .inPieces(let left, let times) = stage { (pieces, refusals) = (left, times) }
         guard let piece = pieces.last, piece.count > 1 else {
-            stage = .inPieces(pieces, rejections: rejections + 1)
+            stage = .inPieces(pieces, refusals: refusals + 1)
             return false
         }
         let middle = piece.startIndex + piece.count / 2
         pieces[pieces.count - 1] = piece[middle...]
         pieces.append(piece[..<middle])
-        stage = .inPieces(pieces, rejections: rejections)
+        stage = .inPieces(pieces, refusals: refusals)
         return true
     }
 }

@@ -67,7 +67,7 @@ package actor Worker {
                 lease: lease,
                 lookout: lookout,
                 breakers: breakers,
-                feedback: FeedbackReader(context),
+                legacyFeedback: LegacyFeedbackReader(context),
                 channels: ChannelKeeper(context)
             )
         )

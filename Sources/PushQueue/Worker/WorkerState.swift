@@ -54,7 +54,7 @@ struct WorkerState: Sendable {
     var isDone: Bool {
         switch phase {
         case .working: false
-        case .draining, .givingUp: schedule.isIdle && !maintenance.isReadingFeedback
+        case .draining, .givingUp: schedule.isIdle && !maintenance.isReadingLegacyFeedback
         case .drained, .over: true
         }
     }
@@ -113,7 +113,7 @@ struct WorkerState: Sendable {
     /// In random order, since the first may be refused each time.
     mutating func straysToRelease() -> [ClaimKey] { lease.agedStrays.shuffled(using: &random) }
 
-    /// One claim whose release is rejected or locked does not stop the others, but for many of them.
+    /// One claim whose release is refused or locked does not stop the others, but for many of them.
     mutating func mayReleaseNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
         (error.isRefusal || error.isTimeout) && refusals.take(at: now)
     }

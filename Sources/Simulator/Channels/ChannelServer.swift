@@ -4,15 +4,15 @@ import CarillonTLS
 /// The channel service. It has its own port, as with Apple; the gateway serves its connections beside its own.
 actor ChannelServer: SimulatorService {
     nonisolated let context: ServiceContext
-    var entrance: Entrance
-    private let gateway: SimulatorServer
+    var listening: ListeningSide
+    private let gateway: PushServer
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
-    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+    init(_ context: ServiceContext, gateway: PushServer) throws(SimulatorError) {
         self.context = context
         self.gateway = gateway
-        entrance = Entrance(try SimulatorServer.tls(context))
+        listening = ListeningSide(try PushServer.tls(context))
     }
 
     func failed(_ failure: ConnectionFailure) {

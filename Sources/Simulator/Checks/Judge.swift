@@ -8,10 +8,10 @@ struct Judge {
     private var rules: AnswerRules
     /// Nil if any topic may push to any device token.
     private var owners: DeviceTokenOwners?
-    private var channels: ChannelCheck
+    private var channels: ChannelRequestCheck
 
     init(_ configuration: SimulatorConfiguration, channels: ChannelTable = ChannelTable()) {
-        self.channels = ChannelCheck(topics: configuration.topics, channels)
+        self.channels = ChannelRequestCheck(topics: configuration.topics, channels)
         check = RequestCheck(topics: configuration.topics)
         keys = ProviderKeys(
             configuration.providerKeys,
@@ -37,7 +37,7 @@ struct Judge {
         on head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
-        from connection: inout ConnectionState,
+        from connection: inout AuthenticationState,
         now: Double
     ) -> Judgement {
         guard connection.service == .pushes else {
@@ -73,7 +73,7 @@ struct Judge {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
-        from connection: inout ConnectionState,
+        from connection: inout AuthenticationState,
         now: Double
     ) -> Judgement {
         guard let route = ChannelRoute(of: head, in: bytes, at: connection.service) else {

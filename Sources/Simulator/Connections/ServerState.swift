@@ -11,7 +11,7 @@ struct ServerState: ~Copyable {
     let configuration: SimulatorConfiguration
     let isSandbox: Bool
     /// Collects the device tokens that are answered with 410; nil without a feedback service.
-    let deadTokens: DeadTokens?
+    let deadTokens: SharedDeadTokenList?
     private let refusals = APNsRefusal.allCases.map { GatewayAnswer($0) }
     private let rules: [GatewayAnswer]
 
@@ -24,7 +24,7 @@ struct ServerState: ~Copyable {
 
     init(
         _ configuration: SimulatorConfiguration,
-        deadTokens: DeadTokens?,
+        deadTokens: SharedDeadTokenList?,
         channels: ChannelTable
     ) throws(SimulatorError) {
         self.configuration = configuration

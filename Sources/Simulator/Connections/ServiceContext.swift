@@ -6,7 +6,7 @@ final class ServiceContext: Sendable {
     let configuration: SimulatorConfiguration
     let identity: Identity
     let clock: any LimitClock
-    let deadTokens: DeadTokens?
+    let deadTokens: SharedDeadTokenList?
     let channels: ChannelTable
     let distance: Distance?
     let loop: EventLoop
@@ -14,7 +14,7 @@ final class ServiceContext: Sendable {
     init(
         _ configuration: SimulatorConfiguration,
         _ identity: Identity,
-        _ deadTokens: DeadTokens?,
+        _ deadTokens: SharedDeadTokenList?,
         _ channels: ChannelTable,
         clock: any LimitClock
     ) throws(SimulatorError) {

@@ -26,7 +26,7 @@ final class SimulatorConnection {
     let number: Int
     private var stream: TLSStream
     private let session: ServerSession
-    private var state: ConnectionState
+    private var state: AuthenticationState
     private var isTrusted: Bool
     private var delayed = Fifo<DelayedAnswer>()
     private var outbox = Outbox()
@@ -46,7 +46,7 @@ final class SimulatorConnection {
     init(
         number: Int,
         stream: consuming TLSStream,
-        _ state: ConnectionState,
+        _ state: AuthenticationState,
         server: borrowing ServerState
     ) throws(HTTP2Error) {
         self.number = number

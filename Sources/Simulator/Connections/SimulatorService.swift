@@ -4,7 +4,7 @@ import CarillonTLS
 /// A service of the simulator. It listens on a port and completes TLS handshakes, on its loop.
 protocol SimulatorService: Actor {
     nonisolated var context: ServiceContext { get }
-    var entrance: Entrance { get set }
+    var listening: ListeningSide { get set }
 
     /// Serves a client after its handshake.
     func serve(_ stream: consuming TLSStream, as number: Int) async throws
@@ -30,44 +30,44 @@ extension SimulatorService {
                 distance.move(socket, on: loop, accept)
             }
         }
-        entrance.listener = listener
+        listening.listener = listener
         return listener.port
     }
 
     /// Closes the port, and cancels the clients that are being served.
     func stopListening() async {
-        entrance.listener?.close()
-        entrance.listener = nil
-        let tasks = Array(entrance.tasks.values)
+        listening.listener?.close()
+        listening.listener = nil
+        let tasks = Array(listening.tasks.values)
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }
 
     private func accept(_ descriptor: CInt) {
-        guard entrance.listener != nil else {
+        guard listening.listener != nil else {
             _ = Socket(owning: descriptor)
             return
         }
-        let number = entrance.nextNumber()
-        entrance.tasks[number] = Task {
+        let number = listening.nextNumber()
+        listening.tasks[number] = Task {
             do {
                 let stream = try await shakeHands(descriptor)
                 // The service may have stopped in the meantime.
-                if entrance.listener != nil { try await serve(stream, as: number) }
+                if listening.listener != nil { try await serve(stream, as: number) }
             } catch {
                 // Stopping cancels handshakes, which is not the client's fault.
-                if entrance.listener != nil {
+                if listening.listener != nil {
                     let (now, words) = (WallClock.milliseconds, "\(error)")
                     failed(ConnectionFailure(time: now, connection: number, isHandshake: true, message: words))
                 }
             }
-            entrance.tasks[number] = nil
+            listening.tasks[number] = nil
         }
     }
 
     /// Performs the handshake. A refused client may already have sent more, and must still receive the alert.
     private func shakeHands(_ descriptor: CInt) async throws(TLSError) -> TLSStream {
-        var stream = try TLSStream(server: entrance.tls, socket: Socket(owning: descriptor))
+        var stream = try TLSStream(server: listening.tls, socket: Socket(owning: descriptor))
         do throws(TLSError) {
             try await stream.shakeHands(until: context.clock.deadline(in: Stall.limit), on: context.loop)
         } catch {

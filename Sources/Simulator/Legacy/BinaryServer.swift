@@ -5,20 +5,20 @@ import CarillonTLS
 /// names it, discards all later ones, and closes the connection.
 actor BinaryServer: SimulatorService {
     nonisolated let context: ServiceContext
-    var entrance: Entrance
-    private let gateway: SimulatorServer
+    var listening: ListeningSide
+    private let gateway: PushServer
     private let delay: Duration
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
 
-    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+    init(_ context: ServiceContext, gateway: PushServer) throws(SimulatorError) {
         self.context = context
         self.gateway = gateway
         delay = context.configuration.delay
         let tls = try SimulatorError.unavailable {
             try TLSContext.server(identity: context.identity, clients: .required())
         }
-        entrance = Entrance(tls)
+        listening = ListeningSide(tls)
     }
 
     func failed(_ failure: ConnectionFailure) {

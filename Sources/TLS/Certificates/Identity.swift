@@ -38,7 +38,7 @@ package struct Identity: Sendable {
         leaf = CertificateFacts(certificate)
         let identity = ([certificate] + chain).flatMap(\.der) + key.publicDER
         digest = Digest.sha256(identity.span.bytes)
-        // Report once, here, what OpenSSL would otherwise reject at every connection.
+        // Report once, here, what OpenSSL would otherwise refuse at every connection.
         try TLSContext.check(self)
     }
 

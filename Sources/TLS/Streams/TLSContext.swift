@@ -26,7 +26,7 @@ package final class TLSContext: Sendable {
     /// The protocols as TLS encodes them, each preceded by its length.
     private let alpnBytes: [UInt8]
 
-    /// - Parameter requiresProtocol: Whether to reject servers that agree on none of the protocols.
+    /// - Parameter requiresProtocol: Whether to refuse servers that agree on none of the protocols.
     package static func client(
         identity: Identity? = nil,
         trust: Trust = .system,
@@ -44,7 +44,7 @@ package final class TLSContext: Sendable {
         return context
     }
 
-    /// - Parameter requiresProtocol: Whether to reject clients that offer none of these protocols, or no protocol at all.
+    /// - Parameter requiresProtocol: Whether to refuse clients that offer none of these protocols, or no protocol at all.
     package static func server(
         identity: Identity,
         clients: ClientCertificates = .ignored,

@@ -1,6 +1,6 @@
 import CarillonText
 
-/// Strict percent-encoding (RFC 3986): invalid text is rejected, not repaired.
+/// Strict percent-encoding (RFC 3986): invalid text is refused, not repaired.
 enum PercentCode {
     static func encode(_ text: String) -> String {
         text.utf8.reduce(into: "") { encoded, byte in

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// The lists of gateways are in `FeedbackListTests`.
+    /// The lists of gateways are in `LegacyFeedbackListTests`.
     @Test func `the list of a recorded backend is cleared by reading it, as that of a gateway is`() async throws {
         let backend = RecordedBackend(feedback: [BackendUnderTest.deadToken])
         let credential = try TestCredential.certificate()

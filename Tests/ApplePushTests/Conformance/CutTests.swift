@@ -93,7 +93,7 @@ import Testing
                 guard frame.endsStream else { continue }
                 served.withLock { $0 += 1 }
                 length.withLock { $0 = max($0, bytes) }
-                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
             }
         } test: { server, port in
             let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))

@@ -50,9 +50,9 @@ import Testing
             guard streams.count == 3 else { return }
             let body = Array(#"{"reason":"Unregistered","timestamp":1700000000000}"#.utf8)
             let answers =
-                Frames.headers(streams[0], [(":status", "200")], end: true)
-                + Frames.headers(streams[1], [(":status", "410")]) + Frames.data(streams[1], body, end: true)
-                + Frames.headers(streams[2], [(":status", "200")], end: true)
+                FrameBytes.headers(streams[0], [(":status", "200")], end: true)
+                + FrameBytes.headers(streams[1], [(":status", "410")]) + FrameBytes.data(streams[1], body, end: true)
+                + FrameBytes.headers(streams[2], [(":status", "200")], end: true)
             length.withLock { $0 = answers.count }
             try await Self.send(answers, splitAfter: split.withLock { $0 }, on: &line)
             try await line.listen()

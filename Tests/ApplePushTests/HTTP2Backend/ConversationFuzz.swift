@@ -64,7 +64,7 @@ final class ConversationFuzz {
         (output, heard, streams) = ([], [], [])
         conversation.connected(at: now)
         // Most gateways begin with settings, so that pushes are sent.
-        if roll(8) > 0 { feed(Frames.settings([(3, 1_000)]) + Frames.settingsAcknowledgement) }
+        if roll(8) > 0 { feed(FrameBytes.settings([(3, 1_000)]) + FrameBytes.settingsAcknowledgement) }
         try? conversation.drain(into: &output, limit: .max)
         send(all: true)
     }
@@ -93,7 +93,7 @@ final class ConversationFuzz {
         heard += output[..<count]
         output.removeFirst(count)
         conversation.wrote(isStalled: !output.isEmpty && roll(2) == 0, at: now)
-        if heard.starts(with: Frames.preface) { heard = heard.dropFirst(Frames.preface.count) }
+        if heard.starts(with: FrameBytes.preface) { heard = heard.dropFirst(FrameBytes.preface.count) }
         while let (frame, count) = Frame.first(in: heard) {
             heard = heard.dropFirst(count)
             if frame.isHeaders { streams.append(frame.stream) }
@@ -117,12 +117,12 @@ final class ConversationFuzz {
         case 24..<46: feed(answer())
         case 46..<49: pass(.milliseconds(Int64(roll(3_000))))
         case 49: pass(.seconds(Int64(roll(30))))
-        case 50: feed(Frames.settings([(3, UInt32(roll(3) * roll(200)))]))
-        case 51: feed(Frames.settings([(4, UInt32(roll(3) * roll(70_000)))]))
-        case 52, 53: feed(Frames.windowUpdate(roll(2) == 0 ? 0 : stream(), 1 + word() & 0xffff))
-        case 54, 55: feed(Frames.reset(stream(), roll(2) == 0 ? 7 : UInt32(roll(14))))
-        case 56, 57: feed(Frames.ping(word(), acknowledgement: roll(2) == 0))
-        case 58: feed(Frames.data(stream(), [UInt8](repeating: 65, count: roll(6_000)), end: true))
+        case 50: feed(FrameBytes.settings([(3, UInt32(roll(3) * roll(200)))]))
+        case 51: feed(FrameBytes.settings([(4, UInt32(roll(3) * roll(70_000)))]))
+        case 52, 53: feed(FrameBytes.windowUpdate(roll(2) == 0 ? 0 : stream(), 1 + word() & 0xffff))
+        case 54, 55: feed(FrameBytes.reset(stream(), roll(2) == 0 ? 7 : UInt32(roll(14))))
+        case 56, 57: feed(FrameBytes.ping(word(), acknowledgement: roll(2) == 0))
+        case 58: feed(FrameBytes.data(stream(), [UInt8](repeating: 65, count: roll(6_000)), end: true))
         case 59 where roll(4) == 0: feed(goodbye())
         case 60 where roll(8) == 0: feed(nonsense())
         case 61 where roll(8) == 0: feed(damaged(answer()))
@@ -149,23 +149,23 @@ final class ConversationFuzz {
         let status = statuses[roll(statuses.count)]
         if status == "200" {
             accepted += 1
-            return Frames.headers(stream, [(":status", status), ("apns-id", "x")], end: roll(16) > 0)
+            return FrameBytes.headers(stream, [(":status", status), ("apns-id", "x")], end: roll(16) > 0)
         }
         let body = #"{"reason":"\#(reasons[roll(reasons.count)])","timestamp":17}"#
-        return Frames.headers(stream, [(":status", status), ("retry-after", "3")])
-            + Frames.data(stream, Array(body.utf8), end: roll(8) > 0)
+        return FrameBytes.headers(stream, [(":status", status), ("retry-after", "3")])
+            + FrameBytes.data(stream, Array(body.utf8), end: roll(8) > 0)
     }
 
     private func goodbye() -> [UInt8] {
         let reasons = ["", #"{"reason":"Shutdown"}"#, #"{"reason":"BadCertificate"}"#, #"{"reason":"\u0000"#]
         let last = roll(3) == 0 ? (1 << 31) - 1 : stream()
-        return Frames.goAway(last: last, UInt32(roll(14)), reasons[roll(reasons.count)])
+        return FrameBytes.goAway(last: last, UInt32(roll(14)), reasons[roll(reasons.count)])
     }
 
     private func nonsense() -> [UInt8] {
         let payload = bytes(roll(64))
         return roll(3) == 0
-            ? payload : Frames.frame(UInt8(roll(14)), flags: bytes(1)[0], stream: stream(), payload)
+            ? payload : FrameBytes.frame(UInt8(roll(14)), flags: bytes(1)[0], stream: stream(), payload)
     }
 
     private func damaged(_ bytes: [UInt8]) -> [UInt8] {

@@ -237,7 +237,7 @@ func batch(
             } else {
                 try await line.greet([(3, 0)])
                 // The answer shows that the client has read the settings.
-                try await line.send(Frames.ping(1))
+                try await line.send(FrameBytes.ping(1))
                 while let frame = try await line.nextFrame(), frame.type != 6 {}
             }
             step.yield()

@@ -31,8 +31,9 @@ import Testing
     // MARK: Floods
 
     @Test(arguments: [
-        ("PING", Frames.ping(1, acknowledgement: true)), ("an unknown frame", Frames.frame(0xbb, stream: 0, [1])),
-        ("SETTINGS", Frames.settings()), ("WINDOW_UPDATE", Frames.windowUpdate(0, 1)),
+        ("PING", FrameBytes.ping(1, acknowledgement: true)),
+        ("an unknown frame", FrameBytes.frame(0xbb, stream: 0, [1])),
+        ("SETTINGS", FrameBytes.settings()), ("WINDOW_UPDATE", FrameBytes.windowUpdate(0, 1)),
     ])
     func `endless frames without effect`(name: String, frame: [UInt8]) async throws {
         let flood = Array(repeatElement(frame, count: 500).joined())
@@ -41,25 +42,27 @@ import Testing
 
     @Test func `endless empty pieces of a body`() async throws {
         try await flood("flooded", ending: .accepted) { stream in
-            Frames.headers(stream, [(":status", "200")])
-                + Array(repeatElement(Frames.data(stream, []), count: 2_000).joined())
+            FrameBytes.headers(stream, [(":status", "200")])
+                + Array(repeatElement(FrameBytes.data(stream, []), count: 2_000).joined())
         }
     }
 
     @Test func `endless pings`() async throws {
-        try await flood("flooded") { _ in Array(repeatElement(Frames.ping(7), count: 1_500).joined()) }
+        try await flood("flooded") { _ in Array(repeatElement(FrameBytes.ping(7), count: 1_500).joined()) }
     }
 
     @Test func `endless interim answers`() async throws {
-        try await flood("flooded") { Frames.headers($0, [(":status", "103")]) }
+        try await flood("flooded") { FrameBytes.headers($0, [(":status", "103")]) }
     }
 
     @Test func `an endless header block`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet()
             guard line.number == 1, let stream = try await line.nextRequest() else { return try await line.serve() }
-            try await line.send(Frames.frame(1, stream: stream, Frames.block([(":status", "200")])))
-            for _ in 0..<100_000 { try await line.send(Frames.frame(9, stream: stream, Frames.block([("a", "b")]))) }
+            try await line.send(FrameBytes.frame(1, stream: stream, FrameBytes.block([(":status", "200")])))
+            for _ in 0..<100_000 {
+                try await line.send(FrameBytes.frame(9, stream: stream, FrameBytes.block([("a", "b")])))
+            }
         } test: { _, gateway, backend in
             let credential = try TestCredential.certificate()
             #expect(await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .unknown)
@@ -69,15 +72,15 @@ import Testing
 
     @Test func `header fields that grow by compression`() async throws {
         try await flood("flooded") { stream in
-            let entry = [0x40] + Frames.string("x") + Frames.string(String(repeating: "y", count: 4_000))
-            let block = Frames.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
-            return Frames.frame(1, flags: 5, stream: stream, block)
+            let entry = [0x40] + FrameBytes.string("x") + FrameBytes.string(String(repeating: "y", count: 4_000))
+            let block = FrameBytes.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
+            return FrameBytes.frame(1, flags: 5, stream: stream, block)
         }
     }
 
     @Test func `too many header fields`() async throws {
         try await flood("flooded") { stream in
-            Frames.headers(stream, [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }, end: true)
+            FrameBytes.headers(stream, [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }, end: true)
         }
     }
 
@@ -85,8 +88,8 @@ import Testing
         try await RawGateway.withBackend { line in
             try await line.greet()
             guard let stream = try await line.nextRequest() else { return }
-            try await line.send(Frames.headers(stream, [(":status", "400")]))
-            let piece = Frames.data(stream, [UInt8](repeating: 120, count: 16_384))
+            try await line.send(FrameBytes.headers(stream, [(":status", "400")]))
+            let piece = FrameBytes.data(stream, [UInt8](repeating: 120, count: 16_384))
             for _ in 0..<3 { try await line.send(piece) }
             try await line.serve()
         } test: { server, gateway, backend in
@@ -102,15 +105,15 @@ import Testing
 
     /// What may follow the header of a 200 on its stream.
     static let badEnds: [(name: String, bytes: @Sendable (UInt32) -> [UInt8])] = [
-        ("RST_STREAM without an error", { Frames.reset($0, 0) }),
-        ("RST_STREAM with INTERNAL_ERROR", { Frames.reset($0, 2) }),
-        ("RST_STREAM with REFUSED_STREAM", { Frames.reset($0, 7) }),
-        ("part of a body, then RST_STREAM", { Frames.data($0, [123]) + Frames.reset($0, 0) }),
-        ("a second final answer", { Frames.headers($0, [(":status", "200")], end: true) }),
-        ("trailers that do not end it", { Frames.headers($0, [("a", "b")]) }),
-        ("a window that overflows", { Frames.windowUpdate($0, (1 << 31) - 1) }),
-        ("GOAWAY with an earlier stream", { _ in Frames.goAway(last: 1) }),
-        ("a violation that ends the connection", { _ in Frames.reset(99, 0) }),
+        ("RST_STREAM without an error", { FrameBytes.reset($0, 0) }),
+        ("RST_STREAM with INTERNAL_ERROR", { FrameBytes.reset($0, 2) }),
+        ("RST_STREAM with REFUSED_STREAM", { FrameBytes.reset($0, 7) }),
+        ("part of a body, then RST_STREAM", { FrameBytes.data($0, [123]) + FrameBytes.reset($0, 0) }),
+        ("a second final answer", { FrameBytes.headers($0, [(":status", "200")], end: true) }),
+        ("trailers that do not end it", { FrameBytes.headers($0, [("a", "b")]) }),
+        ("a window that overflows", { FrameBytes.windowUpdate($0, (1 << 31) - 1) }),
+        ("GOAWAY with an earlier stream", { _ in FrameBytes.goAway(last: 1) }),
+        ("a violation that ends the connection", { _ in FrameBytes.reset(99, 0) }),
         ("nothing", { _ in [] }),
     ]
 
@@ -126,7 +129,7 @@ import Testing
             if line.number == 1 { try await line.serve(1) }
             while let stream = try await line.nextRequest() {
                 requests.withLock { $0 += 1 }
-                try await line.send(Frames.headers(stream, [(":status", "200")]) + bytes(stream))
+                try await line.send(FrameBytes.headers(stream, [(":status", "200")]) + bytes(stream))
             }
         } test: { _, gateway, backend in
             let credential = try TestCredential.certificate()
@@ -139,16 +142,19 @@ import Testing
     // MARK: Violations
 
     static let violations: [(name: String, bytes: @Sendable (UInt32) -> [UInt8])] = [
-        ("DATA on a stream never opened", { _ in Frames.data(99, [1], end: true) }),
-        ("DATA before HEADERS", { Frames.data($0, [1], end: true) }),
-        ("HEADERS on an even stream", { _ in Frames.headers(2, [(":status", "200")], end: true) }),
-        ("WINDOW_UPDATE of nothing", { _ in Frames.windowUpdate(0, 0) }),
-        ("WINDOW_UPDATE that overflows", { _ in Frames.windowUpdate(0, (1 << 31) - 1) }),
-        ("SETTINGS with a bad frame size", { _ in Frames.settings([(5, 1)]) }),
-        ("PUSH_PROMISE", { Frames.frame(5, flags: 4, stream: $0, [0, 0, 0, 2] + Frames.block([(":method", "GET")])) }),
-        ("a frame of 16,385 bytes", { Frames.data($0, [UInt8](repeating: 0, count: 16_385)) }),
-        ("RST_STREAM on a stream never opened", { _ in Frames.reset(99, 0) }),
-        ("a second GOAWAY with a higher stream", { Frames.goAway(last: $0) + Frames.goAway(last: 99) }),
+        ("DATA on a stream never opened", { _ in FrameBytes.data(99, [1], end: true) }),
+        ("DATA before HEADERS", { FrameBytes.data($0, [1], end: true) }),
+        ("HEADERS on an even stream", { _ in FrameBytes.headers(2, [(":status", "200")], end: true) }),
+        ("WINDOW_UPDATE of nothing", { _ in FrameBytes.windowUpdate(0, 0) }),
+        ("WINDOW_UPDATE that overflows", { _ in FrameBytes.windowUpdate(0, (1 << 31) - 1) }),
+        ("SETTINGS with a bad frame size", { _ in FrameBytes.settings([(5, 1)]) }),
+        (
+            "PUSH_PROMISE",
+            { FrameBytes.frame(5, flags: 4, stream: $0, [0, 0, 0, 2] + FrameBytes.block([(":method", "GET")])) }
+        ),
+        ("a frame of 16,385 bytes", { FrameBytes.data($0, [UInt8](repeating: 0, count: 16_385)) }),
+        ("RST_STREAM on a stream never opened", { _ in FrameBytes.reset(99, 0) }),
+        ("a second GOAWAY with a higher stream", { FrameBytes.goAway(last: $0) + FrameBytes.goAway(last: 99) }),
         ("HTTP/1.1", { _ in Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8) }),
     ]
 
@@ -180,7 +186,7 @@ import Testing
             try await line.greet()
             try await line.serve(3)
             guard let stream = try await line.nextRequest() else { return }
-            try await line.send(Frames.goAway(last: stream - 2, 0, #"{"reason":"BadCertificate"}"#))
+            try await line.send(FrameBytes.goAway(last: stream - 2, 0, #"{"reason":"BadCertificate"}"#))
             try await line.listen()
         } test: { _, gateway, backend in
             let credential = try TestCredential.certificate()
@@ -200,9 +206,9 @@ import Testing
             // That many are in flight before the first answer.
             for number in 1...64 {
                 guard let stream = try await line.nextRequest() else { return }
-                if number == 1 { try await line.send(Frames.goAway(last: (1 << 31) - 1)) }
-                if number == 64 { try await line.send(Frames.goAway(last: stream)) }
-                try await line.send(Frames.headers(stream, [(":status", "200")], end: true))
+                if number == 1 { try await line.send(FrameBytes.goAway(last: (1 << 31) - 1)) }
+                if number == 64 { try await line.send(FrameBytes.goAway(last: stream)) }
+                try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true))
             }
             try await line.listen()
         } test: { server, gateway, backend in
@@ -224,9 +230,9 @@ import Testing
                 if frame.isHeaders { opened.withLock { $0[number, default: 0] += 1 } }
                 guard frame.endsStream, answered < 50 else { continue }
                 answered += 1
-                let answer = Frames.headers(frame.stream, [(":status", "200")], end: true)
+                let answer = FrameBytes.headers(frame.stream, [(":status", "200")], end: true)
                 // In one write: between two, the client may read the last answer and open more streams.
-                try await line.send(answered == 50 ? answer + Frames.goAway(last: frame.stream) : answer)
+                try await line.send(answered == 50 ? answer + FrameBytes.goAway(last: frame.stream) : answer)
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
@@ -243,7 +249,8 @@ import Testing
             while let stream = try await line.nextRequest() {
                 isRefused.toggle()
                 try await line.send(
-                    isRefused ? Frames.reset(stream, 7) : Frames.headers(stream, [(":status", "200")], end: true)
+                    isRefused
+                        ? FrameBytes.reset(stream, 7) : FrameBytes.headers(stream, [(":status", "200")], end: true)
                 )
             }
         } test: { server, gateway, backend in

@@ -46,16 +46,16 @@ import Testing
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1_000)])
             try await line.serve(100)
-            try await line.send(Frames.settings([(3, 1)]))
+            try await line.send(FrameBytes.settings([(3, 1)]))
             try await line.serve(100)
             // Until the client has certainly read the settings.
-            try await line.send(Frames.settings([(3, 0)]) + Frames.ping(1))
+            try await line.send(FrameBytes.settings([(3, 0)]) + FrameBytes.ping(1))
             var late: [UInt32] = []
             while let frame = try await line.nextFrame(), frame.type != 6 {
                 if frame.endsStream { late.append(frame.stream) }
             }
-            for stream in late { try await line.send(Frames.headers(stream, [(":status", "200")], end: true)) }
-            try await line.send(Frames.settings([(3, 1_000)]))
+            for stream in late { try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true)) }
+            try await line.send(FrameBytes.settings([(3, 1_000)]))
             try await line.serve()
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(3_000), to: gateway, with: try TestCredential.certificate())
@@ -71,9 +71,9 @@ import Testing
             while let frame = try await line.nextFrame() {
                 if frame.isData { sent[frame.stream, default: 0] += frame.payload.count }
                 if frame.endsStream {
-                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
                 } else if frame.isData {
-                    try await line.send(Frames.windowUpdate(frame.stream, 10))
+                    try await line.send(FrameBytes.windowUpdate(frame.stream, 10))
                 }
             }
         } test: { server, gateway, backend in
@@ -87,9 +87,9 @@ import Testing
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 100), (4, 0)])
             while let frame = try await line.nextFrame() {
-                if frame.isHeaders { try await line.send(Frames.windowUpdate(frame.stream, 1_000)) }
+                if frame.isHeaders { try await line.send(FrameBytes.windowUpdate(frame.stream, 1_000)) }
                 if frame.endsStream {
-                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
                 }
             }
         } test: { server, gateway, backend in
@@ -104,11 +104,11 @@ import Testing
             try await line.greet([(3, 1_000)])
             while let frame = try await line.nextFrame() {
                 if frame.isHeaders {
-                    let updates = Frames.windowUpdate(frame.stream, 1) + Frames.windowUpdate(0, 1)
+                    let updates = FrameBytes.windowUpdate(frame.stream, 1) + FrameBytes.windowUpdate(0, 1)
                     try await line.send(Array(repeatElement(updates, count: 40).joined()))
                 }
                 if frame.endsStream {
-                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
                 }
             }
         } test: { server, gateway, backend in
@@ -129,11 +129,11 @@ import Testing
             while let frame = try await line.nextFrame() {
                 // The first connection opens windows for ten pushes, and answers the last of them late.
                 if frame.isHeaders, line.number > 1 || frame.stream < 20 {
-                    try await line.send(Frames.windowUpdate(frame.stream, 1_000))
+                    try await line.send(FrameBytes.windowUpdate(frame.stream, 1_000))
                 }
                 if frame.type == 3 {
                     for stream in answers {
-                        try await line.send(Frames.headers(stream, [(":status", "200")], end: true))
+                        try await line.send(FrameBytes.headers(stream, [(":status", "200")], end: true))
                     }
                     answers = []
                 }
@@ -142,7 +142,7 @@ import Testing
                 if line.number == 1, frame.stream == 19 {
                     answers.append(frame.stream)
                 } else {
-                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
                 }
             }
         } test: { server, gateway, backend in
@@ -163,11 +163,11 @@ import Testing
             try await line.greet([(3, 100), (4, 0)])
             while let frame = try await line.nextFrame() {
                 if frame.isHeaders, frame.stream != 21 {
-                    try await line.send(Frames.windowUpdate(frame.stream, 1_000))
+                    try await line.send(FrameBytes.windowUpdate(frame.stream, 1_000))
                 }
                 guard frame.endsStream else { continue }
                 complete.withLock { $0 += 1 }
-                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
             }
         } test: { server, gateway, backend in
             let outcomes = await backend.deliver(batch(100), to: gateway, with: try TestCredential.certificate())
@@ -187,7 +187,7 @@ import Testing
                 if frame.type == 3 { resets.withLock { $0 += 1 } }
                 guard frame.endsStream else { continue }
                 let end = frame.stream % 4 == 1
-                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: end))
+                try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: end))
             }
         } test: { server, gateway, backend in
             let start = MonotonicInstant.now
@@ -205,10 +205,10 @@ import Testing
             var isFirst = true
             while let frame = try await line.nextFrame() {
                 if frame.endsStream {
-                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                    try await line.send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
                 } else if frame.isData, isFirst {
                     isFirst = false
-                    try await line.send(Frames.settings([(4, 0)]) + Frames.settings([(4, 65_535)]))
+                    try await line.send(FrameBytes.settings([(4, 0)]) + FrameBytes.settings([(4, 65_535)]))
                 }
             }
         } test: { _, gateway, backend in
@@ -286,9 +286,9 @@ extension RawLine {
     /// Answers pushes and pings.
     fileprivate mutating func serveWithPongs() async throws {
         while let frame = try await nextFrame() {
-            if frame.isPing { try await send(Frames.frame(6, flags: 1, stream: 0, frame.payload)) }
+            if frame.isPing { try await send(FrameBytes.frame(6, flags: 1, stream: 0, frame.payload)) }
             if frame.endsStream {
-                try await send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                try await send(FrameBytes.headers(frame.stream, [(":status", "200")], end: true))
             }
         }
     }

@@ -24,7 +24,7 @@ import Testing
                 counters: Self.counters,
                 apps: try await AppStatus.all(from: database.connection),
                 workers: try await WorkerRecord.all(from: database.connection),
-                maintenance: try await MaintenanceStatus(from: database.connection)
+                maintenance: try await MaintenanceReport(from: database.connection)
             )
             var traffic = Traffic()
             traffic.ends = ["idle": 1]

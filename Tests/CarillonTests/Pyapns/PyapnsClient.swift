@@ -64,7 +64,7 @@ struct PyapnsClient {
     /// The whole response.
     func exchange(_ body: String, to path: String = "/") async -> String {
         let headers = headers + "Content-Length: \(body.utf8.count)\r\n"
-        return await TestClient.ask(port, "POST \(path)", headers: headers, body: body)
+        return await RawHTTP.ask(port, "POST \(path)", headers: headers, body: body)
     }
 
     static func structure(_ members: KeyValuePairs<String, String>) -> String {

@@ -192,15 +192,15 @@ import Testing
                     let response = await client.exchange("<methodCall/>")
                     #expect(response.hasPrefix(start), "\(response)")
                 }
-                #expect(await TestClient.ask(client.port, "GET /").hasPrefix("HTTP/1.1 405 "))
+                #expect(await RawHTTP.ask(client.port, "GET /").hasPrefix("HTTP/1.1 405 "))
                 // The name of another site, which its owner has pointed at this machine.
                 let foreign = "POST / HTTP/1.1\r\nHost: evil.example:\(client.port)\r\nContent-Type: text/xml\r\n"
-                let rebound = await TestClient.exchange(
+                let rebound = await RawHTTP.exchange(
                     client.port,
                     foreign + "Content-Length: 13\r\n\r\n<methodCall/>"
                 )
                 #expect(rebound.hasPrefix("HTTP/1.1 403 ") && rebound.contains("requests to localhost"), "\(rebound)")
-                let huge = await TestClient.ask(
+                let huge = await RawHTTP.ask(
                     client.port,
                     "POST /",
                     headers: client.headers + "Content-Length: 100000000\r\n"

@@ -55,7 +55,7 @@ import Testing
                 #expect(!json.contains(Self.token), "\(path)")
                 #expect(!page.contains("secret") && !json.contains("secret"), "\(path)")
             }
-            let event = await TestClient.exchange(
+            let event = await RawHTTP.exchange(
                 client.port,
                 "GET /live?page=/failures HTTP/1.1\r\nHost: localhost\r\n\r\n"
             ) { String(decoding: $0, as: UTF8.self).contains("pager") }

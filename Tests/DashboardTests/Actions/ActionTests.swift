@@ -121,7 +121,7 @@ import Testing
                 let site = "evil.example:\(client.port)"
                 let head = "\(line) HTTP/1.1\r\nHost: \(site)\r\nOrigin: http://\(site)\r\n\(anna.headers)"
                 let rest = "Content-Length: \(form.utf8.count)\r\nConnection: close\r\n\r\n\(form)"
-                return await TestClient.exchange(client.port, head + rest)
+                return await RawHTTP.exchange(client.port, head + rest)
             }
             let page = await foreign("GET /apps/shop")
             #expect(page.hasPrefix("HTTP/1.1 403 ") && !page.contains("form_token"), "\(page)")

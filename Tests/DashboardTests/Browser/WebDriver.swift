@@ -217,7 +217,7 @@ struct WebDriver: Sendable {
     private static func send(_ port: UInt16, _ line: String, _ body: String) async throws -> String {
         let headers = body.isEmpty ? "" : "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
         let request = "\(line) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\(headers)\r\n\(body)"
-        let answer = await TestClient.exchange(port, request, until: isWhole)
+        let answer = await RawHTTP.exchange(port, request, until: isWhole)
         guard let end = answer.firstRange(of: "\r\n\r\n") else { throw Failure(description: "\(line): \(answer)") }
         let text = String(answer[end.upperBound...])
         guard answer.hasPrefix("HTTP/1.1 200 ") else { throw Failure(description: "\(line): \(text.prefix(500))") }

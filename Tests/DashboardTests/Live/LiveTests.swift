@@ -16,7 +16,7 @@ import Testing
     /// Keeps so many streams open while the body runs.
     private func withStreams(_ count: Int, _ port: UInt16, _ body: () async throws -> Void) async throws {
         guard count > 0 else { return try await body() }
-        try await TestClient.hold(port, Self.stream("/", port)) { try await withStreams(count - 1, port, body) }
+        try await RawHTTP.hold(port, Self.stream("/", port)) { try await withStreams(count - 1, port, body) }
     }
 
     @Test func `as many pages are live as are allowed, and a further one is told to look by itself`() async throws {
@@ -31,7 +31,7 @@ import Testing
                 }
                 // That a client has gone is noticed when something is sent to it.
                 try await loop.eventually("there is room again", within: .seconds(40)) {
-                    let answer = await TestClient.exchange(client.port, Self.stream("/", client.port)) { !$0.isEmpty }
+                    let answer = await RawHTTP.exchange(client.port, Self.stream("/", client.port)) { !$0.isEmpty }
                     return answer.hasPrefix("HTTP/1.1 200 ")
                 }
             }
@@ -47,7 +47,7 @@ import Testing
                 try await DashboardClient.with(shop.database.url + "&user=\(login)", in: shop.folder) { client, loop in
                     let port = client.port
                     let (begun, away, over) = (Flag(), Flag(), Flag())
-                    async let answer = TestClient.exchange(port, Self.stream("/apps", port)) { bytes in
+                    async let answer = RawHTTP.exchange(port, Self.stream("/apps", port)) { bytes in
                         let text = String(decoding: bytes, as: UTF8.self)
                         if text.contains("/apps/shop") { begun.raise() }
                         guard let sentence = text.firstRange(of: "There is nothing to show") else {
@@ -97,7 +97,7 @@ import Testing
                             let page = await client.get("/")
                             #expect(page.status == "200" && page.body.contains("There is no app yet"), "\(page.head)")
                         }
-                        let answer = await TestClient.exchange(client.port, Self.stream("/", client.port)) {
+                        let answer = await RawHTTP.exchange(client.port, Self.stream("/", client.port)) {
                             String(decoding: $0, as: UTF8.self).contains("There is no app yet")
                         }
                         #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")

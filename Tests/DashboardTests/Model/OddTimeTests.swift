@@ -85,7 +85,7 @@ import Testing
                     }
                     _ = try await AppStatus.all(from: database.connection)
                     _ = try await WorkerRecord.all(from: database.connection)
-                    _ = try await MaintenanceStatus(from: database.connection)
+                    _ = try await MaintenanceReport(from: database.connection)
                     try await database.run("UPDATE carillon.\(column) = now()")
                 }
             }

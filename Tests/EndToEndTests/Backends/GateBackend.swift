@@ -3,7 +3,7 @@ import CarillonIO
 import TestSupport
 
 /// Lets its batches wait until it is opened.
-struct GateBackend: RecordingBackend {
+struct GateBackend: DelayingBackend {
     let recorded = RecordedBackend()
     private let gate = Gate()
     private let state = State()

@@ -10,7 +10,7 @@ import Testing
         let page = try GeneratedPage("docs/live-activities.md").text
         let statements = page.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```/#).map { String($0.output.1) }
         #expect(statements.count == 6)
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.addApp("acme", topic: "com.example.acme")
             let backend = RecordedBackend()
             for statement in statements {
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `the page names every argument and every kind`() async throws {
         let page = try GeneratedPage("docs/live-activities.md").text
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             let names = try await queue.database.rows(
                 """
                 SELECT DISTINCT a.name FROM pg_proc p, unnest(p.proargnames) AS a(name)

@@ -10,7 +10,7 @@ import Testing
     @Test func `each statement of the page sends the payload below it, and every push type has one`() async throws {
         let page = try GeneratedPage("docs/push-types.md").text
         let samples = page.matches(of: #/```sql\n((?:[^`]|`(?!``))*)```\n\n```json\n([^\n]*)\n```/#)
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await queue.addApp("acme", topic: "com.example.acme")
             // A certificate is not enough for all of them.
             try await queue.database.run(

@@ -107,7 +107,7 @@ import Testing
     @Test func `D21: an uncommitted cancel of a message in flight holds up that message only`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(500) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
-            // Too large for one job: a worker cuts it, and all parts update one row.
+            // Too large for one job: a worker splits it, and all jobs update one row.
             try await scene.enqueue(1, tokens: 4000)
             let id = try await scene.client.number("SELECT m.id FROM carillon.messages m")
             try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)

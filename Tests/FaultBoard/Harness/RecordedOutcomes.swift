@@ -29,7 +29,7 @@ struct RecordedOutcomes: Sendable {
     /// Device tokens that passes have deleted without a reason.
     var wrongDeletions: [String] = []
 
-    static func read(by client: Client) async throws -> RecordedOutcomes {
+    static func read(by client: SceneClient) async throws -> RecordedOutcomes {
         var outcomes = RecordedOutcomes()
         let results = try await client.query(
             """

@@ -29,7 +29,7 @@ extension Scene {
                 Issue.record("I12: \(worker.name) said \(secret)", sourceLocation: sourceLocation)
             }
         }
-        await vigil.end()
+        await invariants.end()
         let audit = Audit(
             ledger,
             try await RecordedOutcomes.read(by: client),
@@ -37,7 +37,7 @@ extension Scene {
             record.deliveries.filter { !$0.token.isEmpty },
             Audit.Allowance(duplicates: duplicates, localReasons: localReasons)
         )
-        let findings = await vigil.findings
+        let findings = await invariants.findings
         if !audit.breaches.isEmpty || !findings.isEmpty { fleet.tell() }
         for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
         for breach in audit.breaches.prefix(20) { Issue.record("\(breach)", sourceLocation: sourceLocation) }

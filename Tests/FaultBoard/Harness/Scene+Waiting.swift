@@ -68,13 +68,13 @@ extension Scene {
         }
     }
 
-    /// Waits until a transaction of `Client.session` has been open for that long.
+    /// Waits until a transaction of `SceneClient.session` has been open for that long.
     func transactionIsOpen(for duration: Duration) async throws {
         try await eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
             try await client.number(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                    AND a.application_name = '\(Client.sessionName)' AND a.xact_start <= \(Self.before(duration))
+                    AND a.application_name = '\(SceneClient.sessionName)' AND a.xact_start <= \(Self.before(duration))
                 """
             ) > 0
         }

@@ -21,14 +21,14 @@ struct Scene: Sendable {
     static let app = "board"
 
     let simulator: APNsSimulator
-    let client: Client
+    let client: SceneClient
     let cluster: PrivateCluster
     let loop: EventLoop
     let folder: TemporaryFolder
     let fleet: Fleet
     let ledger = Ledger()
     let record: Arrivals
-    let vigil: Vigil
+    let invariants: InvariantWatch
     let numbers = Counter()
 
     /// Sets everything up, runs the body, and removes everything.
@@ -53,13 +53,13 @@ struct Scene: Sendable {
                     try await TemporaryFolder.with { folder in
                         let scene = Scene(
                             simulator: simulator,
-                            client: Client(url, on: loop),
+                            client: SceneClient(url, on: loop),
                             cluster: cluster,
                             loop: loop,
                             folder: folder,
                             fleet: Fleet(database: url, folder: folder, loop: loop),
                             record: record,
-                            vigil: Vigil(over: url, on: loop)
+                            invariants: InvariantWatch(over: url, on: loop)
                         )
                         try await scene.play(body)
                     }
@@ -75,14 +75,14 @@ struct Scene: Sendable {
             do {
                 try await client.run(Deletions.keep)
                 try await addApp(Self.app, topic: Self.topic, to: simulator)
-                await vigil.begin()
+                await invariants.begin()
                 try await body(self)
             } catch {
                 fleet.tell()
                 throw error
             }
         } finally: {
-            await vigil.end()
+            await invariants.end()
             await fleet.killAll()
             await client.close()
         }

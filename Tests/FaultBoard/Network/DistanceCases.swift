@@ -82,10 +82,10 @@ import Testing
     @Test func `H22: an initial window of 0, and a window for each stream`() async throws {
         try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
-                return [.pass, .say(Frames.settings([(4, 0)]))]
+                return [.pass, .say(FrameBytes.settings([(4, 0)]))]
             }
             guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
-            return [.pass, .say(Frames.windowUpdate(frame.frame.stream, 4_096))]
+            return [.pass, .say(FrameBytes.windowUpdate(frame.frame.stream, 4_096))]
         } then: { _, worker, relay in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
@@ -96,7 +96,7 @@ import Testing
     @Test func `H23: eighty WINDOW_UPDATEs for each push are no flood`() async throws {
         try await Scene.send { frame in
             guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
-            let updates = Frames.windowUpdate(frame.frame.stream, 1) + Frames.windowUpdate(0, 1)
+            let updates = FrameBytes.windowUpdate(frame.frame.stream, 1) + FrameBytes.windowUpdate(0, 1)
             return [.pass, .say(Array(repeatElement(updates, count: 40).joined()))]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")

@@ -28,7 +28,7 @@ import Testing
             let starts = bytes.isEmpty ? [0] : Array(stride(from: 0, to: bytes.count, by: 16_384))
             return starts.map { start in
                 let end = min(start + 16_384, bytes.count)
-                return .say(Frames.data(stream, Array(bytes[start..<end]), end: end == bytes.count))
+                return .say(FrameBytes.data(stream, Array(bytes[start..<end]), end: end == bytes.count))
             }
         }
     }
@@ -75,11 +75,11 @@ import Testing
             guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
             odd.wrappingAdd(1, ordering: .relaxed)
             let stream = frame.frame.stream
-            let head = RelayAct.say(Frames.headers(stream, [(":status", "200")]))
+            let head = RelayAct.say(FrameBytes.headers(stream, [(":status", "200")]))
             switch frame.answers / 10 % 4 {
-            case 0: return [head, .say(Frames.reset(stream, 0))]
-            case 1: return [head, .say(Frames.reset(stream, 2))]
-            case 2: return [head, .say(Frames.data(stream, [120]))]
+            case 0: return [head, .say(FrameBytes.reset(stream, 0))]
+            case 1: return [head, .say(FrameBytes.reset(stream, 2))]
+            case 2: return [head, .say(FrameBytes.data(stream, [120]))]
             default: return [head]
             }
         } then: { scene, worker, _ in
@@ -148,7 +148,7 @@ import Testing
                 [("apns-id", "00000000-0000-0000-0000-000000000000")],
                 [("apns-id", String(repeating: "f", count: 4_000))], [("apns-id", "a"), ("apns-id", "b")],
             ]
-            return [.say(Frames.headers(stream, [status] + ids[frame.answers % ids.count], end: isTaken))]
+            return [.say(FrameBytes.headers(stream, [status] + ids[frame.answers % ids.count], end: isTaken))]
         }
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "a8=400:BadDeviceToken")] }) { scene in
             try await scene.withRelay(judge) { relay in

@@ -28,7 +28,7 @@ import Testing
             let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
             #expect(audit.outcomes.failures[huge.reference]?.count == count)
             #expect(audit.outcomes.results[huge.reference]?.map(\.sent) == [0])
-            // In parts of a thousand device tokens it would be written once for each part.
+            // In jobs of a thousand device tokens it would be written once for each job.
             #expect(try await size(of: scene) < 2 * whole)
         }
     }

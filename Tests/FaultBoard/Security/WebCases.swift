@@ -64,11 +64,11 @@ import Testing
 
         // Bodies without end.
         let post = "POST /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        let announced = await TestClient.exchange(client.port, post + "Content-Length: 1073741824\r\n\r\n")
+        let announced = await RawHTTP.exchange(client.port, post + "Content-Length: 1073741824\r\n\r\n")
         #expect(announced.hasPrefix("HTTP/1.1 413 "), "\(announced.prefix(200))")
         let piece = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
         let pieces = String(repeating: piece, count: Board.sized(500, full: 16_384))
-        _ = await TestClient.exchange(client.port, post + "Transfer-Encoding: chunked\r\n\r\n" + pieces)
+        _ = await RawHTTP.exchange(client.port, post + "Transfer-Encoding: chunked\r\n\r\n" + pieces)
 
         // Requests that never end, from many addresses.
         let before = try #require(Usage(of: client.program.processID))
@@ -112,7 +112,7 @@ import Testing
             guard frame.isAnswer, frame.answers == 21, frame.connection == 1 else { return [.pass] }
             let body = Array(#"{"reason":"\#(reason)"}"#.utf8)
             let stream = frame.frame.stream
-            return [.say(Frames.headers(stream, [(":status", "500")]) + Frames.data(stream, body, end: true))]
+            return [.say(FrameBytes.headers(stream, [(":status", "500")]) + FrameBytes.data(stream, body, end: true))]
         } then: { scene, worker, _ in
             for name in hostile {
                 // Held, and with a job that waits.

@@ -2,7 +2,7 @@ import CarillonHTTP2
 import TestSupport
 
 /// What became of the tags of a session that was fed by `fuzzClientSession`.
-struct FuzzOutcome {
+struct ClientSessionFuzz {
     var submitted: [UInt32] = []
     var ended: [UInt32] = []
     var answered = 0
@@ -13,10 +13,10 @@ struct FuzzOutcome {
 }
 
 /// Lets `bytes` decide what a peer sends and what we do meanwhile: submit, give up, drain, feed, in whatever order.
-func fuzzClientSession(_ bytes: [UInt8]) throws -> FuzzOutcome {
+func fuzzClientSession(_ bytes: [UInt8]) throws -> ClientSessionFuzz {
     var reader = FuzzReader(bytes: bytes)
-    var outcome = FuzzOutcome()
-    let client = try TestClient()
+    var outcome = ClientSessionFuzz()
+    let client = try ClientEnd()
     while !reader.isAtEnd {
         // Errors are part of the game; what counts is how the tags end.
         try? reader.step(client, &outcome)
@@ -51,7 +51,7 @@ private struct FuzzReader {
         return bytes(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    mutating func step(_ client: TestClient, _ outcome: inout FuzzOutcome) throws {
+    mutating func step(_ client: ClientEnd, _ outcome: inout ClientSessionFuzz) throws {
         let streams = UInt32(outcome.submitted.count)
         switch byte() & 31 {
         case 0...7:
@@ -63,17 +63,17 @@ private struct FuzzReader {
             guard let submission = client.submissions[number()] else { return }
             client.session.reset(submission, ErrorCode(rawValue: number() & 15))
         case 22...24: _ = try client.drain()
-        case 25: try client.feed(Frames.settings([(3, number()), (4, number() & 0xffff)]))
-        case 26 where streams > 0: try client.feed(Frames.windowUpdate(stream(streams), UInt32(byte()) + 1))
+        case 25: try client.feed(FrameBytes.settings([(3, number()), (4, number() & 0xffff)]))
+        case 26 where streams > 0: try client.feed(FrameBytes.windowUpdate(stream(streams), UInt32(byte()) + 1))
         case 27 where streams > 0 && byte() < 64:
             let piece = bytes(Int(byte()))
-            try client.feed(Frames.data(stream(streams), piece, end: byte() & 1 == 0))
-        case 28 where streams > 0: try client.feed(Frames.reset(stream(streams), number() & 15))
+            try client.feed(FrameBytes.data(stream(streams), piece, end: byte() & 1 == 0))
+        case 28 where streams > 0: try client.feed(FrameBytes.reset(stream(streams), number() & 15))
         case 29: try client.session.ping(UInt64(number()))
         case 30 where byte() < 32:
-            try client.feed(Frames.goAway(last: number() << 1 & 0x7fff_fffe | 1, number() & 15, "debug"))
+            try client.feed(FrameBytes.goAway(last: number() << 1 & 0x7fff_fffe | 1, number() & 15, "debug"))
         case 31 where byte() < 32: try client.feed(nonsense())
-        default: try client.feed(Frames.ping(number(), acknowledgement: byte() & 1 == 0))
+        default: try client.feed(FrameBytes.ping(number(), acknowledgement: byte() & 1 == 0))
         }
     }
 
@@ -86,7 +86,7 @@ private struct FuzzReader {
         var fields = [(":status", statuses[Int(kind & 7)]), ("apns-id", "id")]
         if kind & 16 != 0 { fields.append(("retry-after", String(byte()))) }
         if kind & 96 == 96 { fields.append((":status", "200")) }
-        return Frames.headers(stream(streams), fields, end: kind & 128 == 0)
+        return FrameBytes.headers(stream(streams), fields, end: kind & 128 == 0)
     }
 
     private mutating func nonsense() -> [UInt8] {
@@ -94,9 +94,9 @@ private struct FuzzReader {
         let payload = bytes(Int(byte()) & 63)
         return switch type {
         case 11: payload
-        case 12: Frames.windowUpdate(stream, number())
-        case 13: Frames.settings([(UInt16(flags & 15), number())])
-        default: Frames.frame(type, flags: flags, stream: stream, payload)
+        case 12: FrameBytes.windowUpdate(stream, number())
+        case 13: FrameBytes.settings([(UInt16(flags & 15), number())])
+        default: FrameBytes.frame(type, flags: flags, stream: stream, payload)
         }
     }
 }

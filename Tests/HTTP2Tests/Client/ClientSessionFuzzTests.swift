@@ -25,20 +25,20 @@ import Testing
     @Test func `whatever a header block is made of, what is kept of it stays small`() async throws {
         try await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)
-            let client = try TestClient()
-            try client.feed(Frames.settings())
+            let client = try ClientEnd()
+            try client.feed(FrameBytes.settings())
             try client.push(0)
             try client.push(1)
             _ = try client.drain()
             for stream in [1, 3] as [UInt32] {
-                let status = Frames.block([(":status", seed & 1 == 0 ? "200" : "410")])
+                let status = FrameBytes.block([(":status", seed & 1 == 0 ? "200" : "410")])
                 let block = (seed & 3 == 0 ? [] : status) + HeaderNoise.block(using: &random)
                 // A block may come in pieces.
                 let cut = Int.random(in: 0...min(block.count, 16_384), using: &random)
                 let isWhole = Bool.random(using: &random)
                 let flags: UInt8 = 1 | (isWhole ? 4 : 0)
-                try? client.feed(Frames.frame(1, flags: flags, stream: stream, Array(block[..<cut])))
-                if !isWhole { try? client.feed(Frames.frame(9, flags: 4, stream: stream, Array(block[cut...]))) }
+                try? client.feed(FrameBytes.frame(1, flags: flags, stream: stream, Array(block[..<cut])))
+                if !isWhole { try? client.feed(FrameBytes.frame(9, flags: 4, stream: stream, Array(block[cut...]))) }
                 _ = try? client.drain()
             }
             client.end()
@@ -51,8 +51,8 @@ import Testing
     @Test func `a server survives any bytes`() async throws {
         try await Fuzzing.seeds(160) { seed in
             var random = SeededGenerator(seed: seed)
-            let server = try TestServer()
-            try server.feed(Frames.preface + Frames.settings())
+            let server = try ServerEnd()
+            try server.feed(FrameBytes.preface + FrameBytes.settings())
             for _ in 0..<20 {
                 let stream = UInt32.random(in: 0..<12, using: &random)
                 let payload = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
@@ -60,11 +60,11 @@ import Testing
                 }
                 let frame: [UInt8] =
                     switch Int.random(in: 0..<4, using: &random) {
-                    case 0: Frames.headers(stream, [(":method", "POST"), (":scheme", "https"), (":path", "/")])
-                    case 1: Frames.data(stream, payload, end: true)
-                    case 2: Frames.reset(stream, 8)
+                    case 0: FrameBytes.headers(stream, [(":method", "POST"), (":scheme", "https"), (":path", "/")])
+                    case 1: FrameBytes.data(stream, payload, end: true)
+                    case 2: FrameBytes.reset(stream, 8)
                     default:
-                        Frames.frame(
+                        FrameBytes.frame(
                             UInt8.random(in: 0..<12, using: &random),
                             flags: payload.first ?? 0,
                             stream: stream,

@@ -7,8 +7,8 @@ import Testing
 @Suite struct ExchangeTests {
     @Test(arguments: [false, true])
     func `a request reaches the server and its answer the client`(byteByByte: Bool) throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { $0.fields.contains("apns-id=id-8") ? (400, #"{"reason":"BadDeviceToken"}"#) : (200, "") }
         try exchange(client, server, byteByByte: byteByByte)
         try client.push(7)
@@ -17,7 +17,7 @@ import Testing
 
         #expect(
             server.received.first
-                == TestServer.Received(
+                == ServerEnd.Received(
                     stream: 1,
                     fields: [
                         ":method=POST", ":scheme=https", ":authority=localhost", ":path=/3/device/token7",
@@ -36,8 +36,8 @@ import Testing
     }
 
     @Test func `three thousand pushes share one body and end once each`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { $0.stream % 7 == 0 ? (429, #"{"reason":"TooManyRequests"}"#) : (200, "") }
         try exchange(client, server)
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `a released block or body cannot be submitted`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         let bytes: [UInt8] = [1, 2, 3]
         let body = client.session.addBody(bytes.span.bytes)
@@ -84,8 +84,8 @@ import Testing
     }
 
     @Test func `a request may have neither a body nor a varying field`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         var block = HeaderBlock(method: "GET", authority: "localhost", path: "/1/apps/")
         block.appendVarying("apns-request-id")
@@ -103,15 +103,15 @@ import Testing
 
     @Test(arguments: ["a\r\nb", "a\u{0}b", " a", "a ", "\u{7f}"])
     func `a value that would break the header is refused`(value: String) throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         var block = HeaderBlock(method: "POST", authority: "localhost", path: "/")
         block.append("apns-collapse-id", value)
         #expect(throws: HTTP2Error.self) { try client.session.addFields(block) }
     }
 
     @Test func `a long answer is cut at the limit and its stream reset`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { $0.stream == 1 ? (200, String(repeating: "x", count: 100_000)) : (200, "fine") }
         try exchange(client, server)
         try client.push(1)
@@ -126,8 +126,8 @@ import Testing
     }
 
     @Test func `a request above the limit is delivered with its length`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         var bodies: [[Int]] = []
         try exchange(client, server)
         try client.push(1, payload: String(repeating: "x", count: 9_000))
@@ -142,8 +142,8 @@ import Testing
     }
 
     @Test func `windows never stall a thousand full payloads`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in (400, String(repeating: "y", count: 4_000)) }
         try exchange(client, server)
         for tag in 0..<1_000 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 4_096)) }
@@ -157,8 +157,8 @@ import Testing
     }
 
     @Test func `a ping is answered, and a GOAWAY ends both sides`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         try client.session.ping(0x1122_3344_5566_7788)
         try exchange(client, server)
@@ -173,8 +173,8 @@ import Testing
     }
 
     @Test func `draining stops after the frame that reaches the limit`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings())
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
         _ = try client.drain()
         for tag in 0..<10 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 1_000)) }
         var pieces: [[UInt8]] = []

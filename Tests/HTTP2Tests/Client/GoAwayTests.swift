@@ -5,9 +5,9 @@ import Testing
 /// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.
 @Suite struct GoAwayTests {
     /// A client with `count` pushes written and none answered; stream 1 has tag 0, stream 3 tag 1, and so on.
-    private func clientInFlight(_ count: UInt32) throws -> TestClient {
-        let client = try TestClient()
-        try client.feed(Frames.settings())
+    private func clientInFlight(_ count: UInt32) throws -> ClientEnd {
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
         for tag in 0..<count { try client.push(tag) }
         _ = try client.drain()
         return client
@@ -15,7 +15,7 @@ import Testing
 
     @Test func `a GOAWAY ends the streams above its last stream at once`() throws {
         let client = try clientInFlight(4)
-        try client.feed(Frames.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
+        try client.feed(FrameBytes.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
         #expect(client.goAways.map(\.lastStream) == [3] && client.goAways.first?.errorCode == .noError)
         #expect(String(decoding: client.session.goAwayDebugData, as: UTF8.self) == #"{"reason":"Shutdown"}"#)
         #expect(client.ended.sorted() == [2, 3])
@@ -25,8 +25,8 @@ import Testing
         #expect(throws: HTTP2Error.self) { try client.push(9) }
         #expect(!client.session.isFinished, "two answers are still to come")
 
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
-        try client.feed(Frames.headers(3, [(":status", "410")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(3, [(":status", "410")], end: true))
         #expect(client.ended.sorted() == [0, 1, 2, 3])
         _ = try client.drain()
         #expect(client.session.isFinished)
@@ -34,22 +34,22 @@ import Testing
 
     @Test func `after the announcement of a GOAWAY everything is answered`() throws {
         let client = try clientInFlight(2)
-        try client.feed(Frames.goAway(last: UInt32(Int32.max)))
+        try client.feed(FrameBytes.goAway(last: UInt32(Int32.max)))
         #expect(client.ended.isEmpty && client.session.isDraining)
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
-        try client.feed(Frames.goAway(last: 1))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.goAway(last: 1))
         #expect(client.ended == [0, 1])
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
         #expect(client.goAways.map(\.lastStream) == [.max, 1])
     }
 
     @Test func `requests that were not written when a GOAWAY came end at once`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings())
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
         _ = try client.drain()
         try client.push(1)
         try client.push(2)
-        try client.feed(Frames.goAway(last: UInt32(Int32.max)))
+        try client.feed(FrameBytes.goAway(last: UInt32(Int32.max)))
         #expect(client.ended == [1, 2])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [1: true, 2: true])
         let after = try client.drain()
@@ -59,8 +59,8 @@ import Testing
 
     @Test func `a second GOAWAY with a higher last stream ends the session, and its end ends the rest`() throws {
         let client = try clientInFlight(4)
-        try client.feed(Frames.goAway(last: 3))
-        try client.feed(Frames.goAway(last: 5))
+        try client.feed(FrameBytes.goAway(last: 3))
+        try client.feed(FrameBytes.goAway(last: 5))
         _ = try client.drain()
         #expect(client.session.isFinished)
         #expect(client.ended.sorted() == [2, 3])
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a refused stream was surely not processed, one reset otherwise may have been`() throws {
         let client = try clientInFlight(3)
-        try client.feed(Frames.reset(1, 7) + Frames.reset(3, 2) + Frames.reset(5, 0))
+        try client.feed(FrameBytes.reset(1, 7) + FrameBytes.reset(3, 2) + FrameBytes.reset(5, 0))
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings[0]?.isSurelyUnprocessed == true)
         #expect(client.endings[1]?.isSurelyUnprocessed == false)
@@ -84,17 +84,17 @@ import Testing
 
     @Test func `a stream that ends after its status keeps it`() throws {
         let client = try clientInFlight(2)
-        try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.reset(1, 7))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")]) + FrameBytes.reset(1, 7))
         #expect(client.endings[0]?.status == 200)
         #expect(client.endings[0]?.isSurelyUnprocessed == false, "refused, and yet it was answered")
-        try client.feed(Frames.headers(3, [(":status", "400")]) + Frames.data(3, Array("{".utf8)))
+        try client.feed(FrameBytes.headers(3, [(":status", "400")]) + FrameBytes.data(3, Array("{".utf8)))
         client.end()
         #expect(client.endings[1]?.status == 400)
     }
 
     @Test func `a GOAWAY below a stream that was partly answered does not make it unprocessed`() throws {
         let client = try clientInFlight(2)
-        try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.goAway(last: 0))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")]) + FrameBytes.goAway(last: 0))
         #expect(client.ended.sorted() == [0, 1])
         #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.status == 200)
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
@@ -107,26 +107,26 @@ import Testing
         #expect(!client.session.reset(first), "only once")
         client.readEvents()
         #expect(client.endings[0]?.origin == .reset && client.endings[0]?.isSurelyUnprocessed == false)
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
-        try client.feed(Frames.headers(3, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(3, [(":status", "200")], end: true))
         let bytes = try client.drain()
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
         _ = try client.drain()
         #expect(client.ended == [0, 1])
-        #expect(bytes == Frames.reset(1, ErrorCode.cancel.rawValue))
+        #expect(bytes == FrameBytes.reset(1, ErrorCode.cancel.rawValue))
         #expect(client.session.openStreams == 0 && !client.session.isFinished)
     }
 
     @Test func `a request that is cancelled before it is written is never sent`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings())
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
         #expect(client.session.reset(try #require(client.submissions[1]), .cancel))
         client.readEvents()
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
-        let server = try TestServer()
-        try server.feed(Frames.preface + Frames.settings() + client.drain())
+        let server = try ServerEnd()
+        try server.feed(FrameBytes.preface + FrameBytes.settings() + client.drain())
         #expect(server.received.map(\.body) == ["payload 0", "payload 2"])
         #expect(client.session.openStreams == 2 && client.sharedBlocks == 1)
     }
@@ -134,15 +134,15 @@ import Testing
     @Test func `a slot is not confused with the one that had its place before`() throws {
         let client = try clientInFlight(1)
         let first = try #require(client.submissions[0])
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
         try client.push(1)
         #expect(!client.session.reset(first))
         #expect(client.ended == [0])
     }
 
     @Test func `the end of a session distinguishes requests that never reached the socket`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings())
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
         try client.push(0)
         _ = try client.drain()
         let written = client.bytesDrained
@@ -153,24 +153,26 @@ import Testing
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: false, 1: true, 2: true])
         #expect(throws: HTTP2Error.self) { try client.push(3) }
-        #expect(throws: HTTP2Error.self) { try client.feed(Frames.settings()) }
+        #expect(throws: HTTP2Error.self) { try client.feed(FrameBytes.settings()) }
     }
 
     @Test func `an answer that comes before the whole request is sent counts`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings([(4, 0)]))  // no window: the body has to wait
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings([(4, 0)]))  // no window: the body has to wait
         try client.push(1)
         _ = try client.drain()
-        try client.feed(Frames.headers(1, [(":status", "413")]) + Frames.data(1, Array("too long".utf8), end: true))
+        try client.feed(
+            FrameBytes.headers(1, [(":status", "413")]) + FrameBytes.data(1, Array("too long".utf8), end: true)
+        )
         #expect(client.answers[1]?.status == 413 && client.bodies[1] == "too long")
         let bytes = try client.drain()
-        #expect(bytes == Frames.reset(1, ErrorCode.cancel.rawValue))
+        #expect(bytes == FrameBytes.reset(1, ErrorCode.cancel.rawValue))
         #expect(client.session.openStreams == 0 && client.sharedBlocks == 1 && client.ended == [1])
     }
 
     @Test func `a server sends a GOAWAY and ignores later streams`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         for tag: UInt32 in 0..<4 { try client.push(tag) }
@@ -187,8 +189,8 @@ import Testing
     }
 
     @Test func `a server sends a GOAWAY with a reason and still answers`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         try client.push(0)
@@ -204,8 +206,8 @@ import Testing
     }
 
     @Test func `a server announces a GOAWAY and still accepts requests in transit`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         try client.push(0)
         let request = try client.drain()
@@ -218,8 +220,8 @@ import Testing
     }
 
     @Test func `a server refuses and resets`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         try client.push(0)

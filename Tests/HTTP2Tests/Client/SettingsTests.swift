@@ -5,18 +5,18 @@ import Testing
 /// What the peer allows, while it changes its mind.
 @Suite struct SettingsTests {
     @Test func `nothing may be submitted before the peer's settings came`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         #expect(client.session.freeStreams == 0 && client.session.peerMaxStreams == 0)
         #expect(throws: HTTP2Error.self) { try client.push(1) }
-        try client.feed(Frames.settings([(3, 1)]))
+        try client.feed(FrameBytes.settings([(3, 1)]))
         #expect(client.session.freeStreams == 1)
     }
 
     @Test func `our own limit holds where the peer has none`() throws {
         var settings = ClientSettings()
         settings.maxOpenStreams = 3
-        let client = try TestClient(settings)
-        try client.feed(Frames.settings())
+        let client = try ClientEnd(settings)
+        try client.feed(FrameBytes.settings())
         #expect(client.session.peerMaxStreams == Int(UInt32.max))
         for tag: UInt32 in 0..<3 { try client.push(tag) }
         let error = #expect(throws: HTTP2Error.self) { try client.push(3) }
@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func `the limit of streams goes from a thousand to one to none and back`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         server.answer = { _ in nil }
         try exchange(client, server)
         for tag: UInt32 in 0..<5 { try client.push(tag) }
@@ -55,46 +55,46 @@ import Testing
     }
 
     @Test func `requests that wait behind a lowered limit can be cancelled`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings([(3, 100)]))
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings([(3, 100)]))
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
-        try client.feed(Frames.settings([(3, 0)]))
+        try client.feed(FrameBytes.settings([(3, 0)]))
         let bytes = try client.drain()
-        #expect(bytes == Frames.settingsAcknowledgement, "nothing goes out")
+        #expect(bytes == FrameBytes.settingsAcknowledgement, "nothing goes out")
         for tag: UInt32 in 0..<3 { client.session.reset(try #require(client.submissions[tag])) }
         client.readEvents()
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: true, 1: true, 2: true])
-        try client.feed(Frames.settings([(3, 100)]))
+        try client.feed(FrameBytes.settings([(3, 100)]))
         _ = try client.drain()
         #expect(client.session.openStreams == 0 && client.session.freeStreams == 100)
     }
 
     @Test func `a window of zero bytes stalls the body until it is enlarged`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings([(4, 0)]))
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings([(4, 0)]))
         try client.push(1)
         let header = try client.drain()
         #expect(!contains(header, "payload 1"))
         #expect(!client.session.wantsToWrite)
-        try client.feed(Frames.windowUpdate(1, 4))
+        try client.feed(FrameBytes.windowUpdate(1, 4))
         #expect(contains(try client.drain(), "payl"))
-        try client.feed(Frames.settings([(4, 65_535)]))
+        try client.feed(FrameBytes.settings([(4, 65_535)]))
         #expect(contains(try client.drain(), "oad 1"))
-        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
         #expect(client.answers[1]?.status == 200)
     }
 
     @Test func `a window that shrinks below zero recovers`() throws {
-        let client = try TestClient()
-        try client.feed(Frames.settings([(4, 10)]))
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings([(4, 10)]))
         try client.push(1, payload: String(repeating: "x", count: 15))
         _ = try client.drain()
-        try client.feed(Frames.settings([(4, 0)]))
-        try client.feed(Frames.windowUpdate(1, 10))
-        #expect(try client.drain() == Frames.settingsAcknowledgement)
-        try client.feed(Frames.windowUpdate(1, 5))
+        try client.feed(FrameBytes.settings([(4, 0)]))
+        try client.feed(FrameBytes.windowUpdate(1, 10))
+        #expect(try client.drain() == FrameBytes.settingsAcknowledgement)
+        try client.feed(FrameBytes.windowUpdate(1, 5))
         #expect(contains(try client.drain(), "xxxxx"))
     }
 
@@ -102,8 +102,8 @@ import Testing
     func `a peer may have any compression table`(size: UInt32) throws {
         var settings = ServerSettings()
         settings.headerTableSize = size
-        let client = try TestClient()
-        let server = try TestServer(settings)
+        let client = try ClientEnd()
+        let server = try ServerEnd(settings)
         try exchange(client, server)
         for tag: UInt32 in 0..<50 { try client.push(tag) }
         try exchange(client, server)
@@ -112,8 +112,8 @@ import Testing
     }
 
     @Test func `varying values do not displace others from the compression table`() throws {
-        let client = try TestClient()
-        let server = try TestServer()
+        let client = try ClientEnd()
+        let server = try ServerEnd()
         try exchange(client, server)
         var sizes: [Int] = []
         for tag: UInt32 in 0..<1_000 {

@@ -8,9 +8,9 @@ import Testing
     private let kilobytes = String(repeating: "x", count: 4_096)
 
     /// A client that has seen settings with so large a window for each stream.
-    private func client(streamWindow: UInt32 = 65_535) throws -> TestClient {
-        let client = try TestClient()
-        try client.feed(Frames.settings([(3, 1_000), (4, streamWindow)]))
+    private func client(streamWindow: UInt32 = 65_535) throws -> ClientEnd {
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings([(3, 1_000), (4, streamWindow)]))
         _ = try client.drain()
         return client
     }
@@ -26,7 +26,7 @@ import Testing
         #expect(client.session.bodyBytesWaiting == 20 * 4_096 - 65_535)
         let written = client.submissions.values.filter { client.session.isWritten($0) }
         #expect(written.count == 20 - client.session.unwrittenRequests)
-        try client.feed(Frames.windowUpdate(0, 65_535))
+        try client.feed(FrameBytes.windowUpdate(0, 65_535))
         _ = try client.drain()
         #expect(client.session.unwrittenRequests == 0 && client.session.bodyBytesWaiting == 0)
     }
@@ -38,7 +38,7 @@ import Testing
         _ = try client.drain()
         client.session.flushEnded()
         #expect(client.written == [])
-        try client.feed(Frames.windowUpdate(3, 100))
+        try client.feed(FrameBytes.windowUpdate(3, 100))
         try client.push(2, payload: "short too")
         _ = try client.drain()
         #expect(client.written == [1])
@@ -76,8 +76,8 @@ import Testing
         let client = try self.client(streamWindow: 0)
         try client.push(0)
         _ = try client.drain()
-        try client.feed(Frames.headers(1, [(":status", "400")]))
-        try client.feed(Frames.reset(1, 2))
+        try client.feed(FrameBytes.headers(1, [(":status", "400")]))
+        try client.feed(FrameBytes.reset(1, 2))
         #expect(client.endings[0]?.isSurelyUnprocessed == false)
     }
 
@@ -93,9 +93,9 @@ import Testing
             let other = UInt32.random(in: 0...tag, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0: client.session.reset(try #require(client.submissions[other]))
-            case 1: try client.feed(Frames.reset(other * 2 + 1, 8))
-            case 2: try client.feed(Frames.headers(other * 2 + 1, [(":status", "200")], end: true))
-            case 3: try client.feed(Frames.windowUpdate(other * 2 + 1, 1_000))
+            case 1: try client.feed(FrameBytes.reset(other * 2 + 1, 8))
+            case 2: try client.feed(FrameBytes.headers(other * 2 + 1, [(":status", "200")], end: true))
+            case 3: try client.feed(FrameBytes.windowUpdate(other * 2 + 1, 1_000))
             default: client.session.flushEnded()
             }
         }
@@ -107,10 +107,10 @@ import Testing
     }
 
     @Test func `a server opens the whole window, however much it has read between two drains`() throws {
-        let client = try TestClient()
+        let client = try ClientEnd()
         var settings = ServerSettings()
         settings.connectionWindow = 65_535
-        let server = try TestServer(settings)
+        let server = try ServerEnd(settings)
         try exchange(client, server)
         for tag: UInt32 in 0..<20 { try client.push(tag, payload: kilobytes) }
         let sent = try client.drain()

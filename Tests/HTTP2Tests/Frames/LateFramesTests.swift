@@ -9,9 +9,9 @@ import Testing
         (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
     ]
 
-    private func server() throws -> TestServer {
-        let server = try TestServer()
-        try server.feed(Frames.preface + Frames.settings() + Frames.settingsAcknowledgement)
+    private func server() throws -> ServerEnd {
+        let server = try ServerEnd()
+        try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         _ = try server.drain()
         return server
     }
@@ -32,24 +32,25 @@ import Testing
         return (answer, server.session.isFinished)
     }
 
-    private static let request = Frames.headers(1, good, end: true)
+    private static let request = FrameBytes.headers(1, good, end: true)
     private static let streamClosed = ErrorCode.streamClosed.rawValue
 
     @Test(arguments: [true, false])
     func `more on a stream that the client has reset is an error of the stream`(atOnce: Bool) throws {
-        let before = Frames.headers(1, Self.good) + Frames.reset(1, 8)
-        for late in [Frames.data(1, [1], end: true), Frames.headers(1, Self.good, end: true)] {
+        let before = FrameBytes.headers(1, Self.good) + FrameBytes.reset(1, 8)
+        for late in [FrameBytes.data(1, [1], end: true), FrameBytes.headers(1, Self.good, end: true)] {
             let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
-            #expect(bytes.suffix(13).elementsEqual(Frames.reset(1, Self.streamClosed)))
+            #expect(bytes.suffix(13).elementsEqual(FrameBytes.reset(1, Self.streamClosed)))
             #expect(!isOver)
         }
     }
 
     @Test(arguments: [true, false])
     func `more on a stream that the client has ended is an error of the connection`(atOnce: Bool) throws {
-        let trailers = Frames.headers(1, [("x", "y")], end: true)
+        let trailers = FrameBytes.headers(1, [("x", "y")], end: true)
         for late in [
-            Frames.data(1, [1], end: true), Frames.data(1, [1]), Frames.headers(1, Self.good, end: true), trailers,
+            FrameBytes.data(1, [1], end: true), FrameBytes.data(1, [1]), FrameBytes.headers(1, Self.good, end: true),
+            trailers,
         ] {
             let (bytes, isOver) = try answer(Self.request, late, atOnce: atOnce)
             #expect(isOver)
@@ -61,8 +62,8 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a new stream below one that was opened before is an error of the connection`(atOnce: Bool) throws {
-        let before = Frames.headers(5, Self.good, end: true)
-        for late in [Frames.headers(3, Self.good, end: true), Frames.headers(1, Self.good)] {
+        let before = FrameBytes.headers(5, Self.good, end: true)
+        for late in [FrameBytes.headers(3, Self.good, end: true), FrameBytes.headers(1, Self.good)] {
             let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
             #expect(isOver)
             let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1]) }
@@ -72,12 +73,13 @@ import Testing
 
     @Test func `trailers are not a stream that is too low, and a reset of an old stream hides no new one`() throws {
         let server = try self.server()
-        try server.feed(Frames.headers(1, Self.good) + Frames.headers(3, Self.good, end: true))
-        try server.feed(Frames.headers(1, [("x", "y")], end: true))
+        try server.feed(FrameBytes.headers(1, Self.good) + FrameBytes.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(1, [("x", "y")], end: true))
         #expect(server.received.map(\.stream) == [3, 1])
         var late = LateFrames()
-        let old = Frames.headers(1, [], end: true) + Frames.headers(2_049, [], end: true) + Frames.reset(1, 8)
-        let found = (Frames.preface + old + Frames.data(2_049, [])).withUnsafeBytes { bytes in
+        let old =
+            FrameBytes.headers(1, [], end: true) + FrameBytes.headers(2_049, [], end: true) + FrameBytes.reset(1, 8)
+        let found = (FrameBytes.preface + old + FrameBytes.data(2_049, [])).withUnsafeBytes { bytes in
             late.observe(bytes)
             return late.take()
         }
@@ -88,7 +90,7 @@ import Testing
         let server = try self.server()
         server.answer = { _ in nil }
         try server.feed(Self.request)
-        #expect(throws: HTTP2Error.self) { try server.feed(Frames.data(1, [1])) }
+        #expect(throws: HTTP2Error.self) { try server.feed(FrameBytes.data(1, [1])) }
         #expect(server.session.isFinished)
     }
 
@@ -96,29 +98,29 @@ import Testing
         let server = try self.server()
         try server.feed(Self.request)
         _ = try server.drain()
-        let priority = Frames.frame(2, stream: 1, [0, 0, 0, 0, 15])
-        try server.feed(Frames.windowUpdate(1, 100) + priority + Frames.reset(1, 8))
+        let priority = FrameBytes.frame(2, stream: 1, [0, 0, 0, 0, 15])
+        try server.feed(FrameBytes.windowUpdate(1, 100) + priority + FrameBytes.reset(1, 8))
         #expect(try server.drain().isEmpty)
-        try server.feed(Frames.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(3, Self.good, end: true))
         #expect(server.received.map(\.stream) == [1, 3])
     }
 
     @Test func `frames in transit when the server resets a stream are no fault`() throws {
         let server = try self.server()
-        try server.feed(Frames.headers(1, Self.good))
+        try server.feed(FrameBytes.headers(1, Self.good))
         try server.session.reset(1, .refusedStream)
         _ = try server.drain()
-        try server.feed(Frames.data(1, [1]) + Frames.headers(1, [("x", "y")], end: true))
+        try server.feed(FrameBytes.data(1, [1]) + FrameBytes.headers(1, [("x", "y")], end: true))
         #expect(try server.drain().isEmpty)
-        try server.feed(Frames.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(3, Self.good, end: true))
         #expect(server.received.map(\.stream) == [3])
     }
 
     @Test func `a request with a body and trailers is in order`() throws {
         let server = try self.server()
         let bytes =
-            Frames.headers(1, Self.good) + Frames.data(1, [1]) + Frames.data(1, [])
-            + Frames.headers(1, [("x", "y")], end: true)
+            FrameBytes.headers(1, Self.good) + FrameBytes.data(1, [1]) + FrameBytes.data(1, [])
+            + FrameBytes.headers(1, [("x", "y")], end: true)
         for byte in bytes { try server.feed([byte]) }
         #expect(server.received.map(\.stream) == [1])
         #expect(!server.session.isFinished)
@@ -130,24 +132,26 @@ import Testing
             bytes.withUnsafeBytes { late.observe($0) }
             return late.take()
         }
-        #expect(observe(Frames.preface + Frames.settings()) == [])
-        for number in 0..<2_000 as Range<UInt32> { #expect(observe(Frames.data(2 * number + 1, [], end: true)) == []) }
-        #expect(observe(Frames.data(1, [])) == [])
-        #expect(observe(Frames.data(3_999, [])) == [.afterEnd(stream: 3_999)])
-        #expect(observe(Frames.reset(3_999, 0)) == [])
-        #expect(observe(Frames.headers(3_999, [])) == [.afterReset(stream: 3_999)])
+        #expect(observe(FrameBytes.preface + FrameBytes.settings()) == [])
+        for number in 0..<2_000 as Range<UInt32> {
+            #expect(observe(FrameBytes.data(2 * number + 1, [], end: true)) == [])
+        }
+        #expect(observe(FrameBytes.data(1, [])) == [])
+        #expect(observe(FrameBytes.data(3_999, [])) == [.afterEnd(stream: 3_999)])
+        #expect(observe(FrameBytes.reset(3_999, 0)) == [])
+        #expect(observe(FrameBytes.headers(3_999, [])) == [.afterReset(stream: 3_999)])
     }
 
     @Test func `an incomplete frame has a number of its own until it is complete`() throws {
-        let server = try TestServer()
-        let block = Frames.block(Self.good)
+        let server = try ServerEnd()
+        let block = FrameBytes.block(Self.good)
         func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }
         let pieces = [
-            bytewise(Frames.preface + Frames.settings([(4, 65_535)])), bytewise(Frames.ping(1)),
+            bytewise(FrameBytes.preface + FrameBytes.settings([(4, 65_535)])), bytewise(FrameBytes.ping(1)),
             // Debian's engine counts the pieces of continuations.
-            bytewise(Frames.frame(1, stream: 1, block))
-                + [Frames.frame(9, stream: 1), Frames.frame(9, flags: 4, stream: 1)],
-            bytewise(Frames.data(1, [1, 2, 3])),
+            bytewise(FrameBytes.frame(1, stream: 1, block))
+                + [FrameBytes.frame(9, stream: 1), FrameBytes.frame(9, flags: 4, stream: 1)],
+            bytewise(FrameBytes.data(1, [1, 2, 3])),
         ]
         var numbers: [[Int?]] = []
         for piece in pieces {

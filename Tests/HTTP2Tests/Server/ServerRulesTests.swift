@@ -4,9 +4,9 @@ import Testing
 
 /// The server is as strict as Apple's.
 @Suite struct ServerRulesTests {
-    private func server() throws -> TestServer {
-        let server = try TestServer()
-        try server.feed(Frames.preface + Frames.settings() + Frames.settingsAcknowledgement)
+    private func server() throws -> ServerEnd {
+        let server = try ServerEnd()
+        try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
         _ = try server.drain()
         return server
     }
@@ -27,37 +27,37 @@ import Testing
     ])
     func `a malformed request is reset and not delivered`(_ fault: String, _ extra: [(String, String)]) throws {
         let server = try self.server()
-        try server.feed(Frames.headers(1, Self.good + extra) + Frames.data(1, [1], end: true))
+        try server.feed(FrameBytes.headers(1, Self.good + extra) + FrameBytes.data(1, [1], end: true))
         let bytes = try server.drain()
         #expect(server.received.isEmpty)
-        #expect(bytes.starts(with: Frames.reset(1, ErrorCode.protocolError.rawValue)))
+        #expect(bytes.starts(with: FrameBytes.reset(1, ErrorCode.protocolError.rawValue)))
         #expect(server.closed == [1: .protocolError])
-        try server.feed(Frames.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(3, Self.good, end: true))
         #expect(server.received.count == 1, "other streams do not suffer")
     }
 
     @Test(arguments: [":method", ":scheme", ":path"])
     func `a request without a pseudo header is reset`(name: String) throws {
         let server = try self.server()
-        try server.feed(Frames.headers(1, Self.good.filter { $0.0 != name }, end: true))
+        try server.feed(FrameBytes.headers(1, Self.good.filter { $0.0 != name }, end: true))
         _ = try server.drain()
         #expect(server.received.isEmpty && server.closed == [1: .protocolError])
     }
 
     @Test func `fields sent twice are both delivered`() throws {
         let server = try self.server()
-        try server.feed(Frames.headers(1, Self.good + [("apns-topic", "a"), ("apns-topic", "b")], end: true))
+        try server.feed(FrameBytes.headers(1, Self.good + [("apns-topic", "a"), ("apns-topic", "b")], end: true))
         #expect(server.received.first?.fields.suffix(2) == ["apns-topic=a", "apns-topic=b"])
     }
 
     @Test func `a peer that does not speak HTTP/2 has a code of its own`() throws {
-        let server = try TestServer()
+        let server = try ServerEnd()
         let error = #expect(throws: HTTP2Error.self) { try server.feed(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
         #expect(error?.code == .protocolViolation && server.session.isFinished)
     }
 
     @Test func `more streams than allowed are a broken protocol once the peer knows`() throws {
-        let server = try TestServer(
+        let server = try ServerEnd(
             {
                 var settings = ServerSettings()
                 settings.maxConcurrentStreams = 1
@@ -65,19 +65,19 @@ import Testing
             }()
         )
         server.answer = { _ in nil }
-        try server.feed(Frames.preface + Frames.settings())
+        try server.feed(FrameBytes.preface + FrameBytes.settings())
         _ = try server.drain()
-        try server.feed(Frames.headers(1, Self.good, end: true) + Frames.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(1, Self.good, end: true) + FrameBytes.headers(3, Self.good, end: true))
         let early = try server.drain()
-        #expect(early == Frames.reset(3, ErrorCode.refusedStream.rawValue), "it may not know yet")
-        try server.feed(Frames.settingsAcknowledgement + Frames.headers(5, Self.good, end: true))
+        #expect(early == FrameBytes.reset(3, ErrorCode.refusedStream.rawValue), "it may not know yet")
+        try server.feed(FrameBytes.settingsAcknowledgement + FrameBytes.headers(5, Self.good, end: true))
         _ = try server.drain()
         #expect(server.session.isFinished && server.received.count == 1)
     }
 
     @Test func `a request with too many fields is marked`() throws {
         let server = try self.server()
-        let bytes = Frames.headers(1, Self.good + (0..<100).map { ("x-\($0)", "y") }, end: true)
+        let bytes = FrameBytes.headers(1, Self.good + (0..<100).map { ("x-\($0)", "y") }, end: true)
         try server.session.feed(bytes.span.bytes)
         guard case .request(let request) = server.session.nextEvent() else {
             Issue.record("no request")
@@ -92,13 +92,13 @@ import Testing
         let server = try self.server()
         server.answer = { _ in nil }
         let bytes =
-            Frames.headers(1, Self.good, end: true) + Frames.reset(1, 8) + Frames.headers(3, Self.good)
-            + Frames.reset(3, 8)
+            FrameBytes.headers(1, Self.good, end: true) + FrameBytes.reset(1, 8) + FrameBytes.headers(3, Self.good)
+            + FrameBytes.reset(3, 8)
         try server.feed(bytes)
         #expect(server.received.map(\.stream) == [1])
         #expect(server.closed == [1: .cancel, 3: .cancel])
         #expect(server.session.openStreams == 0)
-        try server.feed(Frames.headers(5, Self.good, end: true) + Frames.headers(7, Self.good, end: true))
+        try server.feed(FrameBytes.headers(5, Self.good, end: true) + FrameBytes.headers(7, Self.good, end: true))
         #expect(server.received.map(\.stream) == [1, 5, 7])
     }
 }

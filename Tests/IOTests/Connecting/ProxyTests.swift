@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What other tests rely on when they break connections.
-@Suite struct `The proxy` {
+@Suite struct ProxyTests {
     /// An echo behind a proxy, and a connection to it.
     private static func with(
         _ body: (_ proxy: Proxy, _ client: borrowing Socket, _ loop: EventLoop) async throws -> Void

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite struct `A child process` {
+@Suite struct ChildProcessTests {
     private static func shell(_ script: String) -> ChildProcess.Command {
         ChildProcess.Command("sh", ["-c", script])
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CarillonPostgres
 
-@Suite struct `A connection string` {
+@Suite struct ConnectionStringTests {
     @Test(arguments: [
         "mysql://app:s3cretword@host/db", "postgresql+asyncpg://app:s3cretword@host/db", "nonsense",
         "postgres//app:s3cretword@host/db", "host=localhost password='s3cretword",

@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `A connection` {
+@Suite struct ConnectionTests {
     private static let increment = Statement("increment", "SELECT $1::int8 + 1")
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")
 

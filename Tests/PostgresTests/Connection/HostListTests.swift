@@ -2,7 +2,7 @@ import Testing
 
 @testable import CarillonPostgres
 
-@Suite struct `A list of hosts` {
+@Suite struct HostListTests {
     private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")
 
     @Test func `continues after the one that did not answer`() {

@@ -17,7 +17,7 @@ private actor Bystander {
     }
 }
 
-@Suite struct `A lost connection` {
+@Suite struct LossTests {
     private static let lock = Statement("lock", "SELECT pg_advisory_lock(1)")
     private static let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1"
     private static let kill = Statement("kill", "SELECT pg_terminate_backend($1)")

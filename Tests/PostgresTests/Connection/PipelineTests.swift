@@ -2,7 +2,7 @@ import Testing
 
 @testable import CarillonPostgres
 
-@Suite struct `The pipeline` {
+@Suite struct PipelineTests {
     @Test func `statements are sent in order, up to the limit`() {
         var pipeline = Pipeline<Int>(limit: 2)
         for request in 1...3 { pipeline.enqueue(.statement, request) }

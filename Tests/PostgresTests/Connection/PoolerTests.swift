@@ -4,7 +4,7 @@ import Testing
 
 /// Behind a pooler in transaction mode every statement may be done by another process of the server.
 @Suite(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
-struct `Behind a pooler` {
+struct PoolerTests {
     private static let size = 2
     private static let double = Statement("double", "SELECT 2 * $1::int8")
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")

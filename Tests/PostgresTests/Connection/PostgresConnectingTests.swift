@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `Connecting` {
+@Suite struct PostgresConnectingTests {
     private static func error(_ url: String, timeout: Duration = .seconds(10)) async throws -> PostgresError {
         do {
             let connection = try await PostgresConnection.connect(

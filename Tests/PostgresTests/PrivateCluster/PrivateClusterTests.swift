@@ -6,7 +6,7 @@ import Testing
 
 @testable import CarillonPostgres
 
-@Suite struct `A private cluster` {
+@Suite struct PrivateClusterTests {
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     private static func waitUntilGone(_ folder: String) async throws {

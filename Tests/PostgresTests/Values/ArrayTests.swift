@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `Arrays to the server and back` {
+@Suite struct ArrayTests {
     @Test func `nulls and empty texts keep their places`() async throws {
         let echo = Statement("echo texts", "SELECT $1::text[], cardinality($1), $1[2] IS NULL, $1[3] = ''")
         try await TestDatabase.connected(.nothing) { connection, _ in

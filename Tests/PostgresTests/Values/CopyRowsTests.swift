@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `COPY from the client` {
+@Suite struct CopyRowsTests {
     private static let copy = "COPY t FROM STDIN"
     private static let tick = Statement("tick", "SELECT 1")
 

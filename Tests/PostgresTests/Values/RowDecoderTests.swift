@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `Records read by the names of their columns` {
+@Suite struct RowDecoderTests {
     private enum Color: String, Decodable {
         case red
     }

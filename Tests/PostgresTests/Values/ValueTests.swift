@@ -2,7 +2,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct `Values to the server and back` {
+@Suite struct ValueTests {
     @Test func `every type comes back unchanged`() async throws {
         let all = Statement(
             "all types",

@@ -124,7 +124,7 @@ import Testing
         #expect(trial.settled.sent == 3)
     }
 
-    @Test func `a first part that PostgreSQL rejects is written with the rest`() throws {
+    @Test func `a first part that PostgreSQL refuses is written with the rest`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(2)
         _ = trial.delivered([.accepted, .pending], hasRest: true)
@@ -132,7 +132,7 @@ import Testing
         #expect(trial.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
     }
 
-    @Test func `a settlement that PostgreSQL rejects is cut until the job at fault is alone`() throws {
+    @Test func `a settlement that PostgreSQL refuses is cut until the job at fault is alone`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(2)
         _ = trial.delivered([.accepted, .accepted])
@@ -183,7 +183,7 @@ import Testing
         #expect(trial.state.schedule.isIdle)
     }
 
-    @Test func `a claim whose release PostgreSQL rejects three times keeps its row`() throws {
+    @Test func `a claim whose release PostgreSQL refuses three times keeps its row`() throws {
         var trial = try FlightUnderTest()
         _ = trial.state.drainRequested()
         _ = trial.claimed(1)
@@ -294,7 +294,7 @@ import Testing
             ),
         ] as [(app: Int32, question: String, sentence: String)]
     )
-    func `a claim about which PostgreSQL rejects a question three times goes back, and its app is held`(
+    func `a claim about which PostgreSQL refuses a question three times goes back, and its app is held`(
         app: Int32,
         question: String,
         sentence: String
@@ -317,7 +317,7 @@ import Testing
         #expect(trial.state.schedule.isIdle && trial.state.schedule.inFlight == 0)
     }
 
-    @Test func `a claim whose turn PostgreSQL rejects three times goes back, and its app is held`() throws {
+    @Test func `a claim whose turn PostgreSQL refuses three times goes back, and its app is held`() throws {
         var trial = try FlightUnderTest(app: 2)
         #expect(trial.claimed(2) == "take a turn for 2")
         for _ in 0..<2 {

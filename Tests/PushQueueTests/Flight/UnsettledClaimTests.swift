@@ -8,7 +8,7 @@ import Testing
 @Suite struct UnsettledClaimTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    /// A state with a claim of three pushes in the air.
+    /// A state with a claim of three pushes in flight.
     private func begin() throws -> (WorkerState, UnsettledClaim) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])

@@ -46,7 +46,7 @@ import Testing
         options.once = true
         var state = MaintenanceState(options)
         var random = SeededGenerator(seed: 7)
-        #expect(state.feedbackWait(using: &random) == nil && state.feedbackListWait == nil)
+        #expect(state.feedbackWait(using: &random) == nil && state.legacyFeedbackWait == nil)
         #expect(state.channelWait == .zero && !state.isDoneOnce)
         state.tried(.channels)
         #expect(state.channelWait == nil && state.isDoneOnce)

@@ -34,7 +34,7 @@ import Testing
         Way(testDescription: "counted") { ending, _ in
             "SELECT carillon.end_messages(1, ARRAY[carillon.ending(\(ending), remaining => 0)], 9)"
         },
-        // The first of them brings nothing but what all parts of a message have in common.
+        // The first of them brings nothing but what all jobs of a message have in common.
         Way(testDescription: "in two parts") { ending, _ in
             """
             SELECT carillon.end_messages(1, ARRAY[carillon.ending(message_id => 70, reference => 'x', broadcast_id => 70,

@@ -229,7 +229,7 @@ import Testing
         #expect(settlement.tally.returned == 2)
     }
 
-    @Test func `parts of a message report their progress`() {
+    @Test func `jobs of a split message report their progress`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "cc"], origin: 5)
         let settlement = settle(claim, [.accepted, Outcome(.unknown), rejected(410, "Unregistered")])

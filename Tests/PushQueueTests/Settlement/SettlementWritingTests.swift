@@ -27,7 +27,7 @@ import Testing
 
     private static let lostAnswer = PostgresError(.closed, "The connection is lost.", effect: .unknown)
     private static let notSent = PostgresError(.closed, "The connection is lost.")
-    private static let rejection = PostgresError(.server, "violates a constraint", sqlState: "23514")
+    private static let refusal = PostgresError(.server, "violates a constraint", sqlState: "23514")
 
     @Test func `a settlement is usually one write`() {
         var writing = self.writing(jobs: 3, isRest: true)
@@ -59,7 +59,7 @@ import Testing
     @Test func `a single job is tried several times and then given up`() {
         var writing = self.writing(jobs: 1)
         for _ in 0..<StatementRetries.tries {
-            guard case .writeAgain(stuck: nil) = writing.callFailed(with: Self.rejection) else {
+            guard case .writeAgain(stuck: nil) = writing.callFailed(with: Self.refusal) else {
                 Issue.record("A single job was halved, or is stuck already.")
                 return
             }
@@ -133,7 +133,7 @@ import Testing
                 continue
             }
             if !isGivenUp, jobs.contains(where: bad.contains) {
-                _ = writing.callFailed(with: Self.rejection)
+                _ = writing.callFailed(with: Self.refusal)
                 continue
             }
             inFlight.subtract(jobs)

@@ -159,7 +159,7 @@ extension Difference {
     /// job got which.
     mutating func adopt() async throws {
         let statement = Statement(
-            "parts",
+            "jobs_of_split_messages",
             """
             SELECT j.id, j.origin || ' ' || (SELECT min(t.token COLLATE "C") FROM unnest(j.tokens) AS t(token)) FROM (
                 SELECT m.id, m.origin, m.tokens FROM carillon.messages m
@@ -167,10 +167,10 @@ extension Difference {
             WHERE j.origin IS NOT NULL
             """
         )
-        let parts = try await ask(statement, Parameters()) { rows in
+        let jobs = try await ask(statement, Parameters()) { rows in
             try rows.indices.map { (try rows.string($0, 1), try rows.int64($0, 0)) }
         }
-        model.adopt(Dictionary(parts) { first, _ in first })
+        model.adopt(Dictionary(jobs) { first, _ in first })
     }
 
     func realTables() async throws -> [String] {

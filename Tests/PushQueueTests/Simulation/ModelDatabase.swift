@@ -160,7 +160,7 @@ struct ModelDatabase {
         }
     }
 
-    /// Gives parts of messages the ids that they have elsewhere, each known by its message and its lowest token.
+    /// Gives jobs of split messages the ids that they have elsewhere, each known by its message and its lowest token.
     mutating func adopt(_ ids: [String: Int64]) {
         change { tables in
             tables.messages = tables.messages.renamed(ids)

@@ -92,7 +92,7 @@ final class SimulatedDelivery {
     }
 
     private func tell() {
-        worker.airborne[number] = nil
+        worker.inFlight[number] = nil
         if let report {
             self.report = nil
             report(outcomes, true)

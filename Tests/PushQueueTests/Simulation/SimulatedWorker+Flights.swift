@@ -40,7 +40,7 @@ extension SimulatedWorker {
             deliveries += 1
             let delivery = SimulatedDelivery(deliveries, of: jobs, from: self)
             way.delivery = delivery
-            airborne[deliveries] = delivery
+            inFlight[deliveries] = delivery
             delivery.begin { outcomes, hasEnded in
                 self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
             }

@@ -21,7 +21,7 @@ final class SimulatedWorker {
     private var waiting: [(SimulatedLink) -> Void] = []
     private var waitingForLifeline: [(SimulatedLink) -> Void] = []
     /// What is with the backend, by the delivery's number. A database that has crashed may give a claim's number again.
-    var airborne: [Int: SimulatedDelivery] = [:]
+    var inFlight: [Int: SimulatedDelivery] = [:]
     var deliveries = 0
 
     init(_ simulation: Simulation, _ options: WorkerOptions) {
@@ -59,8 +59,8 @@ final class SimulatedWorker {
         lifeline = nil
         waiting = []
         waitingForLifeline = []
-        for delivery in airborne.values { delivery.abandon() }
-        airborne = [:]
+        for delivery in inFlight.values { delivery.abandon() }
+        inFlight = [:]
     }
 
     // MARK: The connections
@@ -308,7 +308,7 @@ final class SimulatedWorker {
         dispatch()
         after(state.options.drainTimeout) {
             guard self.state.giveUpRequested() else { return }
-            for number in self.airborne.keys.sorted() { self.airborne[number]?.giveUp() }
+            for number in self.inFlight.keys.sorted() { self.inFlight[number]?.giveUp() }
             self.dispatch()
             self.after(.milliseconds(800)) { self.end() }
         }

@@ -216,7 +216,7 @@ final class Simulation {
         databaseLife += 1
         isAnybodysGuess = true
         cutAll()
-        // What it has forgotten of claims may be in the air.
+        // What it has forgotten of claims may be in flight.
         for claim in before.inflight.values where database.tables.inflight[claim.id] != claim {
             excuse([claim])
         }
@@ -297,7 +297,7 @@ final class Simulation {
 
     // MARK: What the audit has to know
 
-    /// What was in the air when its worker was declared dead may be sent twice.
+    /// What was in flight when its worker was declared dead may be sent twice.
     func tookOver(_ claims: [ModelClaim]) {
         excuse(claims)
     }

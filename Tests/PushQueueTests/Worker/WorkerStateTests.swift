@@ -53,7 +53,7 @@ import Testing
         return ClaimRows(rows > 0 ? held : nil, next: next, lane: plan.lane)
     }
 
-    /// Claims from the lane and sends all of it; the claim is in the air.
+    /// Claims from the lane and sends all of it; the claim is in flight.
     func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> UnsettledClaim {
         let plan = try plan(&state, at: now)
         let answer = self.answer(to: plan, rows: rows)

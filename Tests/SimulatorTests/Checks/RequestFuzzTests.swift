@@ -70,7 +70,7 @@ import Testing
             var judge = Judge(configuration)
             var check = RequestCheck(topics: configuration.topics)
             let credential = credentials.randomElement(using: &random) ?? .providerToken
-            var connection = ConnectionState(credential: credential)
+            var connection = AuthenticationState(credential: credential)
             for _ in 0..<3 {
                 let request = request(&random)
                 let (head, original) = request.flat

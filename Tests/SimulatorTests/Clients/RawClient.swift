@@ -16,7 +16,7 @@ struct RawClient: ~Copyable {
     static func connect(
         to simulator: APNsSimulator,
         hasCertificate: Bool = true,
-        saying first: [UInt8] = Frames.preface + Frames.settings(),
+        saying first: [UInt8] = FrameBytes.preface + FrameBytes.settings(),
         on loop: EventLoop
     ) async throws -> RawClient {
         let issued = hasCertificate ? try simulator.issueCertificate(topics: ["com.example.app"]) : nil

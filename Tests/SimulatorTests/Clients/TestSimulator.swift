@@ -11,9 +11,9 @@ enum TestSimulator {
     static func with(
         clock: any LimitClock = ManualClock(),
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
-        _ body: (APNsSimulator, Failures, EventLoop) async throws -> Void
+        _ body: (APNsSimulator, FailedConnections, EventLoop) async throws -> Void
     ) async throws {
-        let failures = Failures()
+        let failures = FailedConnections()
         var configuration = SimulatorConfiguration()
         configuration.failureObserver = { failures.add($0) }
         try change(&configuration)

@@ -117,7 +117,9 @@ struct PeerTests {
             var stream = try await simulator.connect(identity: identity, on: loop)
             try await loop.eventually("it was told") { failures.all.count == 1 }
             let deadline = MonotonicInstant.now + .seconds(30)
-            for _ in 0..<3 { try await stream.send(Frames.preface + Frames.settings(), until: deadline, on: loop) }
+            for _ in 0..<3 {
+                try await stream.send(FrameBytes.preface + FrameBytes.settings(), until: deadline, on: loop)
+            }
             let error = await #expect(throws: TLSError.self) {
                 var bytes = [UInt8](repeating: 0, count: 1_000)
                 _ = try await stream.receive(into: &bytes, until: deadline, on: loop)
@@ -129,7 +131,7 @@ struct PeerTests {
     @Test func `an answer to HEAD has no body`() async throws {
         try await TestSimulator.with { simulator, _, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
-            try await client.send(Frames.headers(1, RawClient.fields([":method": "HEAD"]), end: true))
+            try await client.send(FrameBytes.headers(1, RawClient.fields([":method": "HEAD"]), end: true))
             let answer = try #require(try await client.frame { $0.stream == 1 })
             #expect(answer.isHeaders && answer.endsStream)
         }
@@ -178,11 +180,11 @@ struct PeerTests {
                     (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
                     (":path", "/3/device/" + SampleRequest.token), ("apns-topic", "!"),
                 ]
-                return Frames.headers(stream, fields) + Frames.data(stream, Array("{}".utf8), end: true)
+                return FrameBytes.headers(stream, fields) + FrameBytes.data(stream, Array("{}".utf8), end: true)
             }
             let deadline = MonotonicInstant.now + .seconds(30)
             let bytes =
-                Frames.preface + Frames.settings() + request(1) + Frames.reset(1, 8) + request(3)
+                FrameBytes.preface + FrameBytes.settings() + request(1) + FrameBytes.reset(1, 8) + request(3)
             try await stream.send(bytes, until: deadline, on: loop)
             try await loop.eventually("it was told") { await simulator.statistics().requests == 2 }
             #expect(await simulator.statistics().byReason == ["BadTopic": 1])
@@ -201,8 +203,8 @@ struct PeerTests {
                 (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
             ]
             let deadline = MonotonicInstant.now + .seconds(30)
-            let request = Frames.headers(1, fields, end: true)
-            try await stream.send(Frames.preface + Frames.settings() + request, until: deadline, on: loop)
+            let request = FrameBytes.headers(1, fields, end: true)
+            try await stream.send(FrameBytes.preface + FrameBytes.settings() + request, until: deadline, on: loop)
             var said: [UInt8] = []
             var bytes = [UInt8](repeating: 0, count: 16_384)
             func read() async throws -> Int {
@@ -211,9 +213,9 @@ struct PeerTests {
                 return count
             }
             // Until the answer's body has ended the stream.
-            let body = Frames.data(1, Array(#"{"reason":"MissingProviderToken"}"#.utf8), end: true)
+            let body = FrameBytes.data(1, Array(#"{"reason":"MissingProviderToken"}"#.utf8), end: true)
             while !said.indices.contains(where: { said[$0...].starts(with: body) }) { _ = try await read() }
-            let late = isData ? Frames.data(1, [1], end: true) : request
+            let late = isData ? FrameBytes.data(1, [1], end: true) : request
             try await stream.send(late, until: deadline, on: loop)
             while try await read() > 0 {}
             let goAway: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]

@@ -34,7 +34,8 @@ struct ResetReasonTests {
         ("authorization", "bearer ], value: [\(secret)\n"),
     ])
     func `a secret in a field that is reset stays out of the log`(name: String, value: String) async throws {
-        let request = Frames.headers(1, RawClient.fields([name: value])) + Frames.data(1, Array("{}".utf8), end: true)
+        let request =
+            FrameBytes.headers(1, RawClient.fields([name: value])) + FrameBytes.data(1, Array("{}".utf8), end: true)
         let detail = try #require(try await detail(of: request))
         #expect(!detail.contains("c2VjcmV0") && !detail.contains("eyJpc3Mi"))
         #expect(detail.contains(name.split(separator: ":").first ?? "?"))
@@ -45,41 +46,44 @@ struct ResetReasonTests {
         ("apns-topic", "com.example.app ", "\"com.example.app \""), ("authorization", "bearer x\n", "white space"),
     ])
     func `the log says what is wrong with a field`(name: String, value: String, words: String) async throws {
-        let request = Frames.headers(1, RawClient.fields([name: value])) + Frames.data(1, Array("{}".utf8), end: true)
+        let request =
+            FrameBytes.headers(1, RawClient.fields([name: value])) + FrameBytes.data(1, Array("{}".utf8), end: true)
         #expect(try await detail(of: request)?.contains(words) == true)
     }
 
     @Test(arguments: [":path", ":method", ":scheme"])
     func `a pseudo-header field that is missing is named`(name: String) async throws {
         let fields = RawClient.fields().filter { $0.0 != name }
-        let detail = try await detail(of: Frames.headers(1, fields) + Frames.data(1, Array("{}".utf8), end: true))
+        let detail = try await detail(
+            of: FrameBytes.headers(1, fields) + FrameBytes.data(1, Array("{}".utf8), end: true)
+        )
         #expect(detail?.contains("there is no \(name)") == true)
         #expect(detail?.contains("content-length") == false)
     }
 
     @Test(arguments: [("5", "{}"), ("1", "{}"), ("0", "{}")])
     func `a wrong content-length is logged with its value`(length: String, body: String) async throws {
-        let request = Frames.headers(1, RawClient.fields(["content-length": length]))
-        let detail = try await detail(of: request + Frames.data(1, Array(body.utf8), end: true))
+        let request = FrameBytes.headers(1, RawClient.fields(["content-length": length]))
+        let detail = try await detail(of: request + FrameBytes.data(1, Array(body.utf8), end: true))
         #expect(detail?.contains("content-length is \(length), which is not the length of the body") == true)
         #expect(detail?.contains("pseudo-header") == false)
     }
 
     @Test func `trailers that do not end the stream, and a window that overflows, are named in the log`() async throws {
-        let head = Frames.headers(1, RawClient.fields())
-        let body = Frames.data(1, Array("{}".utf8))
-        let trailers = try await detail(of: head + body + Frames.headers(1, [("x-late", "1")]))
+        let head = FrameBytes.headers(1, RawClient.fields())
+        let body = FrameBytes.data(1, Array("{}".utf8))
+        let trailers = try await detail(of: head + body + FrameBytes.headers(1, [("x-late", "1")]))
         #expect(trailers?.contains("END_STREAM") == true)
-        let window = try await detail(of: head + Frames.windowUpdate(1, (1 << 31) - 1))
+        let window = try await detail(of: head + FrameBytes.windowUpdate(1, (1 << 31) - 1))
         #expect(window?.contains("WINDOW_UPDATE") == true)
         for detail in [trailers, window] { #expect(detail?.contains("pseudo-header") == false) }
     }
 
     @Test(arguments: [
-        ("FRAME_SIZE_ERROR", Frames.frame(3, stream: 1, [0, 0, 0]), "length"),
-        ("COMPRESSION_ERROR", Frames.frame(1, flags: 5, stream: 1, [0xbf, 0x30]), "HPACK"),
-        ("FLOW_CONTROL_ERROR", Frames.windowUpdate(0, (1 << 31) - 1), "window"),
-        ("PROTOCOL_ERROR", Frames.settings([(2, 7)]), "SETTINGS_ENABLE_PUSH"),
+        ("FRAME_SIZE_ERROR", FrameBytes.frame(3, stream: 1, [0, 0, 0]), "length"),
+        ("COMPRESSION_ERROR", FrameBytes.frame(1, flags: 5, stream: 1, [0xbf, 0x30]), "HPACK"),
+        ("FLOW_CONTROL_ERROR", FrameBytes.windowUpdate(0, (1 << 31) - 1), "window"),
+        ("PROTOCOL_ERROR", FrameBytes.settings([(2, 7)]), "SETTINGS_ENABLE_PUSH"),
     ])
     func `the HTTP/2 error that ends a connection is named`(code: String, frames: [UInt8], words: String) async throws {
         try await TestSimulator.with { simulator, failures, loop in
@@ -97,7 +101,7 @@ struct ResetReasonTests {
             var client = try await RawClient.connect(to: simulator, on: loop)
             var burst: [UInt8] = []
             for stream in stride(from: UInt32(1), to: 4001, by: 2) {
-                burst += Frames.headers(stream, RawClient.fields(), end: true) + Frames.reset(stream, 8)
+                burst += FrameBytes.headers(stream, RawClient.fields(), end: true) + FrameBytes.reset(stream, 8)
             }
             try? await client.send(burst)
             #expect(try await client.frame { $0.type == 7 } != nil)

@@ -9,7 +9,7 @@ import Testing
     /// Advances the clock until the simulator has sent GOAWAY and closed.
     private func end(
         of client: consuming RawClient,
-        _ failures: Failures,
+        _ failures: FailedConnections,
         _ clock: ManualClock,
         on loop: EventLoop
     ) async throws {
@@ -44,18 +44,18 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a frame's header", Array(Frames.data(1, [1]).prefix(5))),
-        ("a frame", Array(Frames.data(1, [1, 2, 3]).dropLast())),
-        ("a header block", Frames.frame(1, stream: 1, Frames.block([(":method", "POST")]))),
-        ("a continuation", Frames.frame(1, stream: 1, []) + Frames.frame(9, stream: 1, [])),
+        ("a frame's header", Array(FrameBytes.data(1, [1]).prefix(5))),
+        ("a frame", Array(FrameBytes.data(1, [1, 2, 3]).dropLast())),
+        ("a header block", FrameBytes.frame(1, stream: 1, FrameBytes.block([(":method", "POST")]))),
+        ("a continuation", FrameBytes.frame(1, stream: 1, []) + FrameBytes.frame(9, stream: 1, [])),
     ])
     func `a client that stops within a frame is closed after ten seconds`(part: String, bytes: [UInt8]) async throws {
         let clock = ManualClock()
         try await TestSimulator.with(clock: clock) { simulator, failures, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             let isOpen = part == "a frame" || part == "a frame's header"
-            let opening = isOpen ? Frames.headers(1, RawClient.fields()) : []
-            try await client.send(opening + Frames.ping(7) + bytes)
+            let opening = isOpen ? FrameBytes.headers(1, RawClient.fields()) : []
+            try await client.send(opening + FrameBytes.ping(7) + bytes)
             // After the answer, the bytes sent with the ping were read too.
             _ = try await client.frame { $0.type == 6 }
             try await end(of: client, failures, clock, on: loop)

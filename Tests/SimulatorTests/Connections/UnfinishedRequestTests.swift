@@ -10,7 +10,7 @@ import Testing
 struct UnfinishedRequestTests {
     /// The lines of the log after a client has sent these bytes and closed.
     private func log(
-        saying first: [UInt8] = Frames.preface + Frames.settings(),
+        saying first: [UInt8] = FrameBytes.preface + FrameBytes.settings(),
         _ frames: [UInt8],
         isReset: Bool = false,
         lines count: Int = 1
@@ -38,8 +38,8 @@ struct UnfinishedRequestTests {
     @Test(arguments: [false, true], ["nothing", "a part of a frame", "a part of the next frame's header"])
     func `a request whose client closes before its end has its line`(isReset: Bool, rest: String) async throws {
         let fields = RawClient.fields(["apns-topic": "com.example.app"])
-        let begun = Frames.headers(1, fields) + Frames.data(1, Array(#"{"aps":"#.utf8))
-        let cut = Frames.data(1, Array("{}}".utf8), end: true)
+        let begun = FrameBytes.headers(1, fields) + FrameBytes.data(1, Array(#"{"aps":"#.utf8))
+        let cut = FrameBytes.data(1, Array("{}}".utf8), end: true)
         let more = rest == "nothing" ? [] : Array(cut.prefix(rest == "a part of a frame" ? 10 : 4))
         let lines = try await log(begun + more, isReset: isReset)
         let line = try #require(try RequestLine.all(in: Array(lines.joined(separator: "\n").utf8)).first)
@@ -50,8 +50,8 @@ struct UnfinishedRequestTests {
     }
 
     @Test func `a request that its client resets half-way has its line`() async throws {
-        let begun = Frames.headers(1, RawClient.fields()) + Frames.data(1, Array("{".utf8))
-        let lines = try await log(begun + Frames.reset(1, 8))
+        let begun = FrameBytes.headers(1, RawClient.fields()) + FrameBytes.data(1, Array("{".utf8))
+        let lines = try await log(begun + FrameBytes.reset(1, 8))
         let line = try #require(try RequestLine.all(in: Array(lines.joined(separator: "\n").utf8)).first)
         #expect(line.stream == 1 && line.status == nil)
         #expect(line.detail == "The client reset the stream (CANCEL) before the request was complete.")
@@ -59,16 +59,16 @@ struct UnfinishedRequestTests {
 
     @Test func `a client that closes within the preface or a frame has a line`() async throws {
         let words = #""failed":"connection","error":"the client closed the connection within "#
-        let preface = try await log(saying: Array(Frames.preface.prefix(10)), [])
+        let preface = try await log(saying: Array(FrameBytes.preface.prefix(10)), [])
         #expect(preface.first?.contains(words + "the HTTP/2 preface") == true)
-        let frame = try await log(Array(Frames.ping(1).dropLast(3)))
+        let frame = try await log(Array(FrameBytes.ping(1).dropLast(3)))
         #expect(frame.first?.contains(words + "an HTTP/2 frame") == true)
     }
 
     @Test func `a client that closes between two requests, or sends nothing, has no line`() async throws {
         _ = try await log(saying: [], [], lines: 0)
         _ = try await log([], lines: 0)
-        let complete = Frames.headers(1, RawClient.fields(), end: true)
+        let complete = FrameBytes.headers(1, RawClient.fields(), end: true)
         _ = try await log(complete)
     }
 }

@@ -20,7 +20,7 @@ struct DeviceTokenOwnersTests {
         let fields: KeyValuePairs = type.map { ["apns-push-type": $0, "apns-priority": "5"] } ?? [:]
         let (head, bytes) = SampleRequest(path: "/3/device/\(token)", topic: topic, fields).flat
         let payload = Array("{}".utf8)
-        var connection = ConnectionState(credential: .certificate(.init(topics: certificate)))
+        var connection = AuthenticationState(credential: .certificate(.init(topics: certificate)))
         let judgement = judge.judgement(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
         if case .refused(let refusal) = judgement { return refusal }
         return nil

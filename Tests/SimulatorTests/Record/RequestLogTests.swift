@@ -42,8 +42,8 @@ struct RequestLogTests {
     ) async throws {
         try await withSimulator { simulator, lines, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
-            let body = Frames.data(1, Array("{}".utf8), end: true)
-            try await client.send(Frames.headers(1, RawClient.fields([name: value])) + body)
+            let body = FrameBytes.data(1, Array("{}".utf8), end: true)
+            try await client.send(FrameBytes.headers(1, RawClient.fields([name: value])) + body)
             #expect(try await client.resetCode(of: 1) == 1)
             let found = try lines()
             #expect(found.count == 1)
@@ -60,7 +60,7 @@ struct RequestLogTests {
         try await withSimulator { simulator, lines, loop in
             var client = try await RawClient.connect(to: simulator, hasCertificate: false, on: loop)
             let request = RawClient.fields(["apns-topic": "com.example.app"])
-            try await client.send(Frames.headers(1, request) + Frames.headers(3, request, end: true))
+            try await client.send(FrameBytes.headers(1, request) + FrameBytes.headers(3, request, end: true))
             #expect(try await client.resetCode(of: 3) == 7)
             let found = try lines()
             #expect(found.map(\.stream) == [3])
@@ -75,8 +75,8 @@ struct RequestLogTests {
             $0.delay = .seconds(60)
         } _: { simulator, lines, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
-            let body = Frames.data(1, Array("{}".utf8), end: true)
-            try await client.send(Frames.headers(1, RawClient.fields(["apns-topic": "com.example.app"])) + body)
+            let body = FrameBytes.data(1, Array("{}".utf8), end: true)
+            try await client.send(FrameBytes.headers(1, RawClient.fields(["apns-topic": "com.example.app"])) + body)
             try await loop.eventually("it came") { await simulator.statistics().requests == 1 }
             #expect(await simulator.statistics().delivered == 0)
             #expect(try lines().isEmpty)
@@ -97,8 +97,8 @@ struct RequestLogTests {
         } _: { simulator, lines, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             let fields = RawClient.fields(["apns-topic": "com.example.app"])
-            let body = Frames.data(1, Array("{}".utf8), end: true)
-            try await client.send(Frames.headers(1, fields) + body + Frames.reset(1, 8))
+            let body = FrameBytes.data(1, Array("{}".utf8), end: true)
+            try await client.send(FrameBytes.headers(1, fields) + body + FrameBytes.reset(1, 8))
             try await loop.eventually("it was told") { try lines().count == 1 }
             #expect(try lines().first?.status == nil)
             #expect(try lines().first?.detail?.contains("before it was answered") == true)

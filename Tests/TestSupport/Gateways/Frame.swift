@@ -22,7 +22,7 @@ package struct Frame: Sendable {
     }
 
     /// The wire format.
-    package var bytes: [UInt8] { Frames.frame(type, flags: flags, stream: stream, payload) }
+    package var bytes: [UInt8] { FrameBytes.frame(type, flags: flags, stream: stream, payload) }
 
     package var isHeaders: Bool { type == 1 }
     package var isData: Bool { type == 0 }

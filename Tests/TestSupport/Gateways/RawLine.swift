@@ -34,10 +34,10 @@ package struct RawLine: ~Copyable {
 
     /// Reads the client's preface, exchanges settings, and opens the connection's window for all bodies.
     package mutating func greet(_ settings: [(UInt16, UInt32)] = [(3, 1_000)], acknowledges: Bool = true) async throws {
-        while input.count < Frames.preface.count, try await receive() {}
-        input = input.dropFirst(Frames.preface.count)
-        try await send(Frames.settings(settings) + (acknowledges ? Frames.settingsAcknowledgement : []))
-        try await send(Frames.windowUpdate(0, 1 << 30))
+        while input.count < FrameBytes.preface.count, try await receive() {}
+        input = input.dropFirst(FrameBytes.preface.count)
+        try await send(FrameBytes.settings(settings) + (acknowledges ? FrameBytes.settingsAcknowledgement : []))
+        try await send(FrameBytes.windowUpdate(0, 1 << 30))
     }
 
     /// The stream of the next request that is complete; nil at the end.
@@ -52,7 +52,7 @@ package struct RawLine: ~Copyable {
     package mutating func serve(_ count: Int = .max) async throws {
         var answered = 0
         while answered < count, let stream = try await nextRequest() {
-            try await send(Frames.headers(stream, [(":status", "200")], end: true))
+            try await send(FrameBytes.headers(stream, [(":status", "200")], end: true))
             answered += 1
         }
     }

@@ -114,13 +114,13 @@ final class RelayLink {
         loop.update(watch, to: interest)
     }
 
-    // MARK: Frames
+    // MARK: FrameBytes
 
     private func passUp() {
         if !hasPreface {
-            guard client.input.count >= Frames.preface.count else { return }
-            server.output += client.input.prefix(Frames.preface.count)
-            client.input = client.input.dropFirst(Frames.preface.count)
+            guard client.input.count >= FrameBytes.preface.count else { return }
+            server.output += client.input.prefix(FrameBytes.preface.count)
+            client.input = client.input.dropFirst(FrameBytes.preface.count)
             hasPreface = true
         }
         while !isOver, !isFrozen, let (frame, count) = Frame.first(in: client.input) {

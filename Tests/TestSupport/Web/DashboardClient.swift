@@ -67,7 +67,7 @@ package struct DashboardClient {
     /// As a browser of this machine would name it.
     private func ask(_ line: String, headers: String, body: String = "") async -> Answer {
         let request = "\(line) HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n\(headers)\r\n\(body)"
-        let text = await TestClient.exchange(port, request)
+        let text = await RawHTTP.exchange(port, request)
         guard let end = text.firstRange(of: "\r\n\r\n") else { return Answer(head: text, body: "") }
         return Answer(head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))
     }

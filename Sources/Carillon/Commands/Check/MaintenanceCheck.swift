@@ -10,7 +10,7 @@ struct MaintenanceCheck {
     let connection: PostgresConnection
 
     func run() async throws -> Finding {
-        let status = try await MaintenanceStatus(from: connection)
+        let status = try await MaintenanceReport(from: connection)
         if let step = status.failing.first {
             let others = status.failing.count - 1
             let more = others > 0 ? " (and \(Counted.text(Int64(others), "other")))" : ""

@@ -26,7 +26,7 @@ struct FailureFilter {
         parameters.append(settings.countIfAny(.message).map(Int64.init))
     }
 
-    /// Rejects a name that does not exist: an empty list would look like good news.
+    /// Refuses a name that does not exist: an empty list would look like good news.
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { try await AppStore(connection).require(name) }
         if let message = settings.countIfAny(.message),

@@ -30,13 +30,13 @@ private struct FeedbackCommand: Sendable {
     let invocation: Invocation
     let console: Console
     let settings: Settings
-    private let lists: FeedbackListReader
+    private let lists: LegacyFeedbackCommandReader
 
     init(_ invocation: Invocation) throws(UsageError) {
         self.invocation = invocation
         console = invocation.console
         settings = invocation.settings
-        lists = FeedbackListReader(log: console.log, database: settings.database)
+        lists = LegacyFeedbackCommandReader(log: console.log, database: settings.database)
         guard !settings.isOn(.once), !settings.isOn(.dryRun) else { return }
         if settings.text(.app) != nil {
             throw UsageError("--app needs --once or --dry-run: passes that are due run for all apps.")

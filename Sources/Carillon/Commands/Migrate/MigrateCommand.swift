@@ -173,7 +173,7 @@ private struct StatusLine {
     let appliedAt: Int64?
 }
 
-extension RoutineStatus {
+extension RoutineRelease {
     fileprivate var line: StatusLine {
         StatusLine(version: "\(release)", name: "functions, views, rights", condition: condition, appliedAt: appliedAt)
     }

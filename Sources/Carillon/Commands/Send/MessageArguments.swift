@@ -36,7 +36,7 @@ enum MessageArguments {
         parameters.append(settings.durationIfAny(.expiresIn).map { $0.seconds * 1000 })
     }
 
-    /// Runs the statement that enqueues, and prints its notices. Reports a rejected argument as a usage error.
+    /// Runs the statement that enqueues, and prints its notices. Reports a refused argument as a usage error.
     static func enqueue<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters,

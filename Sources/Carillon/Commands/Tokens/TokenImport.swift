@@ -8,7 +8,7 @@ struct TokenImport {
     let store: TokenStore
     let app: String
     let loop: EventLoop
-    let rejects: RejectFile?
+    let rejects: RefusedLineFile?
     private var reader: TokenReader
     private var tally = ImportTally()
     private var batch: TokenBatch
@@ -29,7 +29,7 @@ struct TokenImport {
         into store: TokenStore,
         app: String,
         on loop: EventLoop,
-        rejects: RejectFile?,
+        rejects: RefusedLineFile?,
         kind: TokenKind?,
         now: Int64
     ) {

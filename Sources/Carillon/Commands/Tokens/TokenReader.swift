@@ -156,7 +156,7 @@ struct TokenReader {
         return nil
     }
 
-    /// PostgreSQL would reject the whole batch for it.
+    /// PostgreSQL would refuse the whole batch for it.
     private static func problem(ofOwner bytes: ArraySlice<UInt8>) -> String? {
         if bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
         if bytes.contains(0) { return "the owner contains a NUL character" }

@@ -52,7 +52,7 @@ private struct TokensImportCommand: Sendable {
             throw CommandError(.failed, "There is no app named \(app).", hint: error.hint)
         }
         let rejects = try invocation.settings.text(.rejects).map { path throws(FileError) in
-            try RejectFile(path, besides: source)
+            try RefusedLineFile(path, besides: source)
         }
         defer { rejects?.close() }
         if source.isTerminal { console.note("Reading tokens from the terminal; Ctrl-D ends them.") }
@@ -70,7 +70,7 @@ private struct TokensImportCommand: Sendable {
     private func follow(
         _ source: InputFile,
         _ store: TokenStore,
-        _ rejects: RejectFile?,
+        _ rejects: RefusedLineFile?,
         since start: MonotonicInstant
     ) async -> ImportTally {
         var work = TokenImport(

@@ -103,11 +103,11 @@ private struct WorkerCommand: Sendable {
         on databases: [DatabaseSetting],
         _ backend: TransportBackend,
         _ loop: EventLoop
-    ) -> [ServedDatabase] {
+    ) -> [RunningWorker] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         return databases.indices.map { place in
-            ServedDatabase(
+            RunningWorker(
                 WorkerOptions(invocation.settings, database: databases[place].source),
                 label: labels[place],
                 ceiling: databases.count > 1 ? ceiling.member(place) : nil,
@@ -118,19 +118,19 @@ private struct WorkerCommand: Sendable {
         }
     }
 
-    private func run(_ served: [ServedDatabase]) async throws -> [ServedDatabase.WorkerEnding] {
+    private func run(_ served: [RunningWorker]) async throws -> [RunningWorker.WorkerEnding] {
         if served.count == 1 { return [try await served[0].run()] }
         return await served.mapAtOnce { await $0.runBesideOthers() }
     }
 
-    private func status(of ending: ServedDatabase.WorkerEnding, on database: ServedDatabase) -> ExitStatus {
+    private func status(of ending: RunningWorker.WorkerEnding, on database: RunningWorker) -> ExitStatus {
         switch ending {
         case .failed(let status): status
         case .worked(let report): status(of: report, on: database)
         }
     }
 
-    private func status(of report: Worker.Summary, on database: ServedDatabase) -> ExitStatus {
+    private func status(of report: Worker.Summary, on database: RunningWorker) -> ExitStatus {
         let total = report.counters.total
         database.log.info(
             "What it did:",

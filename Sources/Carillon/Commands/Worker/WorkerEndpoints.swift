@@ -7,7 +7,7 @@ import CarillonWeb
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
-    let databases: [ServedDatabase]
+    let databases: [RunningWorker]
     let traffic: @Sendable () -> Traffic
     let log: Log
 

@@ -11,7 +11,8 @@ import Testing
         SELECT carillon.enqueue('shop', ARRAY(SELECT lpad(to_hex(n), 64, '0') FROM generate_series(1, 2500) n), 'hi')
         """
 
-    @Test func `the id of a part cancels the whole message, and nothing is said to be in flight`() async throws {
+    @Test func `the id of any of its jobs cancels the whole message, and nothing is said to be in flight`() async throws
+    {
         try await Shop.with { shop in
             let id = try await shop.database.number(Self.enqueue)
             let run = try await shop.run("message", "cancel", "\(id + 1)")

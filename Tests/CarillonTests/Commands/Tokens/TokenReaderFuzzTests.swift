@@ -24,8 +24,8 @@ import Testing
             for _ in 0..<Int.random(in: 0...120, using: &random) {
                 text += Self.pieces[Int.random(in: 0..<last, using: &random)]
             }
-            let whole = TokenReading(text)
-            let byPieces = TokenReading(text) { _ in
+            let whole = TokenReaderOutput(text)
+            let byPieces = TokenReaderOutput(text) { _ in
                 Int.random(in: 1...(text.count > 5_000 ? 9_000 : 9), using: &random)
             }
             let lines = text.count { $0 == UInt8(ascii: "\n") } + 1

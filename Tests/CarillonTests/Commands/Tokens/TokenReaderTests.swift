@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct TokenReaderTests {
     /// The rows that a text of a header and these lines would give.
-    private static func rows(_ rows: (String, Int64?, String?)...) -> TokenReading {
-        var reading = TokenReading("")
+    private static func rows(_ rows: (String, Int64?, String?)...) -> TokenReaderOutput {
+        var reading = TokenReaderOutput("")
         for (token, lastUpdate, owner) in rows {
             reading.batch.append(
                 token: Array(token.utf8)[...],
@@ -22,7 +22,7 @@ import Testing
         "\u{FEFF}\"Token\"\r\naa\r\n\r\nbb", "<aa>\n\\xbb\n", "aa,,\nbb,\n",
     ])
     func `one token a line is enough`(text: String) {
-        #expect(TokenReading(text) == Self.rows(("aa", nil, nil), ("bb", nil, nil)))
+        #expect(TokenReaderOutput(text) == Self.rows(("aa", nil, nil), ("bb", nil, nil)))
     }
 
     @Test(arguments: [
@@ -31,11 +31,11 @@ import Testing
         "aa\t1700000000\tme\r\nbb\t\tyou, too\r\n",
     ])
     func `columns are named by a header, or stand in the usual order`(text: String) {
-        #expect(TokenReading(text) == Self.rows(("aa", 1_700_000_000_000_000, "me"), ("bb", nil, "you, too")))
+        #expect(TokenReaderOutput(text) == Self.rows(("aa", 1_700_000_000_000_000, "me"), ("bb", nil, "you, too")))
     }
 
     @Test func `other columns are passed over`() {
-        let reading = TokenReading("id,token,Device Name\n1,aa,#1\n2,bb,\"my\nphone\"\n3,cc\n")
+        let reading = TokenReaderOutput("id,token,Device Name\n1,aa,#1\n2,bb,\"my\nphone\"\n3,cc\n")
         #expect(reading.otherColumns == ["id", "Device Name"])
         #expect(reading.count == 2 && reading.refusedLines == [5])
         #expect(reading.refusals[0].reason == "2 columns, where the header has 3")
@@ -46,11 +46,11 @@ import Testing
         ("\u{1F}\u{8B}\u{8}", "nothing"), ("PK\u{3}\u{4}...", "spreadsheet"),
     ])
     func `a file of another kind is told at once`(text: String, reason: String) {
-        let reading = TokenReading(text)
+        let reading = TokenReaderOutput(text)
         #expect(reading.count == 0)
         #expect(reason == "nothing" || reading.error?.reason.contains(reason) == true)
-        #expect(TokenReading([0x1F, 0x8B, 8, 0]).error?.reason.contains("zcat") == true)
-        #expect(TokenReading([0xFF, 0xFE, 0x61, 0]).error?.reason.contains("UTF-16") == true)
+        #expect(TokenReaderOutput([0x1F, 0x8B, 8, 0]).error?.reason.contains("zcat") == true)
+        #expect(TokenReaderOutput([0xFF, 0xFE, 0x61, 0]).error?.reason.contains("UTF-16") == true)
     }
 
     @Test func `what is refused has its line and its reason, and the rest goes on`() {
@@ -70,7 +70,7 @@ import Testing
             a2,1751500000,
 
             """
-        let reading = TokenReading(text)
+        let reading = TokenReaderOutput(text)
         #expect(reading.count == 2 && reading.error == nil)
         #expect(reading.refusedLines == [2, 4, 5, 6, 7, 8, 9, 10, 13])
         let reasons = [
@@ -84,16 +84,16 @@ import Testing
     }
 
     @Test func `an owner that is no UTF-8 is refused`() {
-        let reading = TokenReading(Array("aa,,".utf8) + [0xC3, 0x28, 10] + Array("bb,,ü\n".utf8))
+        let reading = TokenReaderOutput(Array("aa,,".utf8) + [0xC3, 0x28, 10] + Array("bb,,ü\n".utf8))
         #expect(reading.refusedLines == [1] && reading.count == 1)
     }
 
     @Test func `what was refused can be mended where it is kept`() {
-        let reading = TokenReading("token,owner,last_update\nxx,\"a \"\"b\"\", c\",1700000000\n\"yy,,\n")
+        let reading = TokenReaderOutput("token,owner,last_update\nxx,\"a \"\"b\"\", c\",1700000000\n\"yy,,\n")
         let kept = RefusedLine.header + reading.refusals.map(\.csv).joined()
         #expect(reading.refusals.count == 2)
         let mended = kept.split(separator: "xx").joined(separator: "aa")
-        let again = TokenReading(mended)
+        let again = TokenReaderOutput(mended)
         #expect(again.otherColumns == ["line", "reason"])
         #expect(again.refusedLines == [3])
         var expected = Self.rows(("aa", 1_700_000_000_000_000, "a \"b\", c"))
@@ -102,14 +102,14 @@ import Testing
     }
 
     @Test func `a reader stops where the batch is full, and where much was refused`() throws {
-        var reader = TokenReader(now: TokenReading.now)
-        var batch = TokenBatch(now: TokenReading.now)
+        var reader = TokenReader(now: TokenReaderOutput.now)
+        var batch = TokenBatch(now: TokenReaderOutput.now)
         var refusals: [RefusedLine] = []
         reader.feed(Array(String(repeating: "aa\n", count: 25).utf8)[...])
         reader.finish()
         #expect(try reader.read(into: &batch, upTo: 10, &refusals) == .full)
         #expect(batch.count == 10 && reader.line == 10)
-        batch = TokenBatch(now: TokenReading.now)
+        batch = TokenBatch(now: TokenReaderOutput.now)
         #expect(try reader.read(into: &batch, upTo: 16, &refusals) == .hungry)
         #expect(batch.count == 15 && refusals.isEmpty)
         reader.feed(Array(String(repeating: "x\n", count: 2500).utf8)[...])

@@ -108,7 +108,7 @@ import Testing
                 #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
                 for path in ["/metrics", "/readyz", "/livez"] {
                     let foreign = "GET \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
-                    let answer = await TestClient.exchange(address.port, foreign)
+                    let answer = await RawHTTP.exchange(address.port, foreign)
                     #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("shop"), "\(answer)")
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))

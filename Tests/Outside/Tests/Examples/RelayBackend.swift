@@ -43,7 +43,7 @@ final class RelayBackend: Backend {
         }
     }
 
-    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> LegacyFeedbackList {
         throw PushError(
             .unsupported,
             "The relay keeps no list of dead tokens: the answer to a push says that its token is dead."

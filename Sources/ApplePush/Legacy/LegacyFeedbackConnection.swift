@@ -1,0 +1,136 @@
+import CarillonIO
+import CarillonTLS
+
+/// A connection to a gateway of the legacy feedback service, for one list. The gateway sends the list without a request, and then
+/// closes.
+actor LegacyFeedbackConnection: LegacyFeedbackSource {
+    /// How many bytes of a list are read: some 1.7 million device tokens. A gateway could send for ever.
+    static let mostBytes = 64 << 20
+
+    private let gateway: Gateway
+    private let loop: EventLoop
+    /// Keeps the loop running.
+    private let owner: any AnyObject & Sendable
+    private var allowance: SilenceAllowance
+    private let mostBytes: Int
+    private var received = 0
+    private var stream: TLSStream?
+    private var tuples = LegacyFeedbackTuples()
+    private(set) var failure: PushError?
+
+    private init(
+        _ stream: consuming TLSStream,
+        to gateway: Gateway,
+        longestSilence: Duration,
+        mostBytes: Int,
+        on loop: EventLoop,
+        of owner: any AnyObject & Sendable
+    ) {
+        self.stream = consume stream
+        self.gateway = gateway
+        allowance = SilenceAllowance(each: longestSilence)
+        self.mostBytes = mostBytes
+        self.loop = loop
+        self.owner = owner
+    }
+
+    /// Connects. The credential must be a certificate, because the service is older than signing keys.
+    static func open(
+        to gateway: Gateway,
+        with credential: Credential,
+        _ limits: ConnectionPool.Limits,
+        longestSilence: Duration,
+        mostBytes: Int = mostBytes,
+        on loop: EventLoop,
+        of owner: any AnyObject & Sendable
+    ) async throws(PushError) -> LegacyFeedbackConnection {
+        guard let identity = credential.identity else {
+            throw PushError(
+                .unsupported,
+                "The feedback service at \(gateway) accepts certificates only, and this credential is a signing key: "
+                    + "its dead tokens are in the feedback of each result."
+            )
+        }
+        do {
+            var stream = try await TLSStream.connect(
+                host: gateway.host,
+                port: gateway.port,
+                context: .client(
+                    identity: identity,
+                    trust: gateway.trust.roots,
+                    alpn: LegacyProtocols.alpn,
+                    requiresProtocol: false
+                ),
+                connectTimeout: limits.connectTimeout,
+                handshakeTimeout: limits.handshakeTimeout,
+                on: loop
+            )
+            if LegacyProtocols.isHTTP2(stream.alpn) {
+                stream.closeNotify()
+                throw LegacyProtocols.hasNoList(gateway)
+            }
+            return LegacyFeedbackConnection(
+                stream,
+                to: gateway,
+                longestSilence: longestSilence,
+                mostBytes: mostBytes,
+                on: loop,
+                of: owner
+            )
+        } catch {
+            throw PushError(connectingTo: gateway, error)
+        }
+    }
+
+    func nextPiece() async -> [Feedback]? {
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        while let count = await receive(into: &bytes) {
+            let entries = tuples.append(bytes[..<count])
+            if !entries.isEmpty { return entries }
+        }
+        return nil
+    }
+
+    /// Returns nil at the end, once the connection is closed.
+    private func receive(into bytes: inout [UInt8]) async -> Int? {
+        guard var stream = self.stream.take() else { return nil }
+        guard received < mostBytes else {
+            stream.closeNotify()
+            failure = PushError(
+                .unreachable,
+                "The list of \(gateway) did not end after \(received) bytes. The device tokens up to there are kept, and the "
+                    + "rest comes with the next list."
+            )
+            return nil
+        }
+        do {
+            let start = MonotonicInstant.now
+            let count = try await stream.receive(into: &bytes, until: allowance.deadline(from: start), on: loop)
+            allowance.waited(from: start, to: .now)
+            if count > 0 {
+                received += count
+                self.stream = consume stream
+                return count
+            }
+            stream.closeNotify()
+            ended(by: nil)
+        } catch {
+            ended(by: error)
+        }
+        return nil
+    }
+
+    private func ended(by error: TLSError?) {
+        if tuples.isWhole {
+            // If the gateway closes between two tuples, the list is complete, even without a close_notify of TLS.
+            guard let error, error.code != .truncated else { return }
+            failure = PushError(.unreachable, "The list of \(gateway) broke off: \(error).", underlying: error)
+        } else {
+            failure = PushError(
+                .unreachable,
+                "The list of \(gateway) broke off in the middle of a token\(error.map { ": \($0)" } ?? "").",
+                underlying: error
+            )
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+import CarillonPushQueue
+import CarillonSchema
+import CarillonText
+import Synchronization
+
+/// The worker of one of the databases that the program serves, and its state.
+final class RunningWorker: Sendable {
+    enum WorkerEnding: Sendable {
+        case worked(Worker.Summary)
+        /// It never started.
+        case failed(ExitStatus)
+    }
+
+    private final class Progress: Sendable {
+        let isStopping = Atomic(false)
+        let hasGivenUp = Atomic(false)
+    }
+
+    /// Nil if it is the only database.
+    let label: String?
+    let log: Log
+    let gauges: AppGauges
+    private let worker: Worker
+    private let loop: EventLoop
+    private let progress = Progress()
+
+    init(
+        _ options: WorkerOptions,
+        label: String?,
+        ceiling: FlightCeiling.Member?,
+        backend: TransportBackend,
+        loop: EventLoop,
+        log: Log
+    ) {
+        let log = label.map { log.adding(["database": $0]) } ?? log
+        self.label = label
+        self.log = log
+        self.loop = loop
+        gauges = AppGauges(database: options.database, loop: loop)
+        worker = Worker(
+            options,
+            backend: backend,
+            loop: loop,
+            ceiling: ceiling,
+            traffic: { backend.traffic }
+        ) { [progress] event in
+            if event.kind == .draining { progress.isStopping.store(true, ordering: .relaxed) }
+            if event.kind == .gaveUp { progress.hasGivenUp.store(true, ordering: .relaxed) }
+            log.write(event)
+        }
+    }
+
+    var counters: WorkerCounters { worker.counters }
+    var isStopping: Bool { progress.isStopping.load(ordering: .relaxed) }
+    var hasGivenUp: Bool { progress.hasGivenUp.load(ordering: .relaxed) }
+
+    func drain() {
+        progress.isStopping.store(true, ordering: .relaxed)
+        worker.drain()
+    }
+
+    func giveUp() {
+        progress.isStopping.store(true, ordering: .relaxed)
+        worker.giveUp()
+    }
+
+    // MARK: Working
+
+    /// Runs to the end; throws if it cannot start.
+    func run() async throws -> WorkerEnding {
+        // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
+        .worked(
+            try await worker.run { connection in
+                try await SchemaCheck.runWithPlans(on: connection)
+                try await PlaceCheck.run(on: connection)
+            }
+        )
+    }
+
+    /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
+    /// with --once.
+    func runBesideOthers() async -> WorkerEnding {
+        var backOff = BackOff(from: .seconds(1), to: .seconds(15))
+        var random = SystemRandomNumberGenerator()
+        while true {
+            do {
+                return try await run()
+            } catch {
+                let error = CommandError(explaining: error)
+                let fields: KeyValuePairs<String, any JSONConvertible> = ["error": error.sentence, "hint": error.hint]
+                if isStopping || worker.options.once {
+                    log.error("This database could not be served.", fields)
+                    return .failed(error.status)
+                }
+                log.error("This database cannot be served yet; trying again.", fields)
+                await wait(backOff.next(using: &random))
+                if isStopping { return .failed(error.status) }
+            }
+        }
+    }
+
+    /// Returns when the time is over, or when it is told to stop.
+    private func wait(_ wait: Duration) async {
+        let end = MonotonicInstant.now + wait
+        while .now < end, !isStopping { try? await loop.sleep(for: .milliseconds(100)) }
+    }
+}

@@ -1,0 +1,58 @@
+import ApplePush
+import CarillonPostgres
+
+/// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a
+/// list, since the gateway sends it only once.
+struct LegacyFeedbackOrigin: Sendable {
+    private(set) var apps: [Int32]
+    private(set) var names: [String]
+    let route: Result<App.Route, Hold>
+
+    /// Apps that name a feedback gateway. Apple's is asked only for apps of the binary protocol without a gateway of their own:
+    /// the certificates of private gateways are not shown to others.
+    private static let listed = Statement(
+        "apps_with_feedback_list",
+        """
+        SELECT a.id FROM carillon.apps a WHERE a.feedback_gateway IS NOT NULL
+            OR (a.protocol = 'binary' AND a.gateway IS NULL) ORDER BY a.id
+        """
+    )
+
+    /// - Parameter app: The app whose lists are read, or nil for all apps.
+    static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
+        let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        if ids.isEmpty { return [] }
+        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
+        let origins = try await connection.ask(AppWithSecret.statement, parameters) { rows in
+            (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
+        }
+        return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
+    }
+
+    private static func shared(_ origins: [Self]) -> [Self] {
+        var lists: [Self] = []
+        var places: [App.Route: Int] = [:]
+        for origin in origins {
+            guard case .success(let route) = origin.route, let place = places[route] else {
+                if case .success(let route) = origin.route { places[route] = lists.count }
+                lists.append(origin)
+                continue
+            }
+            lists[place].apps += origin.apps
+            lists[place].names += origin.names
+        }
+        return lists
+    }
+
+    private init(_ row: AppWithSecret) {
+        apps = [row.app.id]
+        names = [row.app.settings.name]
+        do throws(Hold) {
+            guard let secret = row.secret else { throw row.hasNoCredential }
+            let gateway = try row.app.feedbackGateway()
+            route = .success(App.Route(gateway: gateway, credential: try secret.usable()))
+        } catch {
+            route = .failure(error)
+        }
+    }
+}

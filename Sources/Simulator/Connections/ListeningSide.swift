@@ -1,0 +1,19 @@
+import CarillonIO
+import CarillonTLS
+
+/// The listening side of a service.
+struct ListeningSide {
+    let tls: TLSContext
+    /// Nil before the start and after the stop.
+    var listener: Listener?
+    private var lastNumber = 0
+    var tasks: [Int: Task<Void, Never>] = [:]
+
+    init(_ tls: TLSContext) { self.tls = tls }
+
+    /// The number of the next connection.
+    mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+}

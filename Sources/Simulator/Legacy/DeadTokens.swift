@@ -1,6 +1,0 @@
-import CarillonIO
-
-/// The simulator's dead device tokens. The services and the test's own threads share the list.
-final class DeadTokens: Sendable {
-    let list = Guarded(DeadTokenList())
-}

@@ -1,0 +1,18 @@
+/// The limits that protect a server from its clients.
+package struct ClientLimits: Sendable {
+    /// Once 15/16 of these are open, each new connection closes the one that has been idle longest.
+    package var connections = 256
+    package var connectionsPerAddress = 64
+    /// A connection is closed after this long without traffic.
+    package var idleSeconds = 15
+    package var bodyBytes = 64 * 1024
+    /// The rest of a refused body is read and discarded, up to this many times `bodyBytes`, because a client that is still writing
+    /// does not read the response.
+    var discardedBodies = 8
+    /// The maximum size of the request line plus headers, and of a piece of the response.
+    package var memoryPerConnection = 32 * 1024
+
+    package init() {}
+
+    var mostDiscarded: Int { bodyBytes * discardedBodies }
+}

@@ -1,0 +1,62 @@
+import Testing
+
+@testable import ApplePush
+
+@Suite struct LegacyFeedbackTuplesTests {
+    /// The bytes of a tuple.
+    static func tuple(_ seconds: UInt32, _ token: [UInt8]) -> [UInt8] {
+        let length = UInt16(token.count)
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: seconds >> $0) } + [
+            UInt8(length >> 8), UInt8(length & 255),
+        ]
+            + token
+    }
+
+    @Test func `a tuple is a time in seconds and a token`() {
+        var tuples = LegacyFeedbackTuples()
+        let bytes = Self.tuple(1_300_000_000, Array(repeating: 0xab, count: 32))
+        let entries = tuples.append(bytes[...])
+        #expect(entries == [Feedback(token: String(repeating: "ab", count: 32), timestamp: 1_300_000_000_000)])
+        #expect(tuples.isWhole)
+    }
+
+    @Test func `times beyond 2038 are valid`() {
+        var tuples = LegacyFeedbackTuples()
+        let entries = tuples.append(Self.tuple(.max, [1])[...])
+        #expect(entries.first?.timestamp == 4_294_967_295_000)
+    }
+
+    @Test func `tokens have the length that they state, and empty ones are counted and skipped`() {
+        var tuples = LegacyFeedbackTuples()
+        let long = [UInt8](repeating: 7, count: 65_535)
+        let entries = tuples.append((Self.tuple(1, [0x0f]) + Self.tuple(2, []) + Self.tuple(3, long))[...])
+        #expect(entries.map(\.token.utf8.count) == [2, 131_070])
+        #expect(entries.first?.token == "0f")
+        #expect(tuples.empty == 1)
+        #expect(tuples.isWhole)
+    }
+
+    @Test(arguments: 1...40)
+    func `tuples are the same in whatever pieces they arrive`(size: Int) {
+        let tokens = (0..<20).map { number in [UInt8](repeating: UInt8(number), count: number) }
+        let bytes = tokens.flatMap { Self.tuple(UInt32($0.count), $0) }
+        var tuples = LegacyFeedbackTuples()
+        var entries: [Feedback] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            entries += tuples.append(bytes[start..<min(bytes.count, start + size)])
+        }
+        #expect(entries.map(\.timestamp) == (1..<20).map { Int64($0) * 1000 })
+        #expect(entries.map(\.token.utf8.count) == (1..<20).map { $0 * 2 })
+        #expect(tuples.isWhole && tuples.empty == 1)
+    }
+
+    @Test func `an incomplete tuple is not an entry`() {
+        let bytes = Self.tuple(1, [1, 2, 3]) + Self.tuple(2, [4, 5, 6])
+        for count in 10..<bytes.count {
+            var tuples = LegacyFeedbackTuples()
+            let entries = tuples.append(bytes[..<count])
+            #expect(entries.count == 1)
+            #expect(!tuples.isWhole)
+        }
+    }
+}

@@ -1,0 +1,8 @@
+import Testing
+
+@testable import Carillon
+
+extension Command: CustomTestStringConvertible {
+    /// As a user writes it.
+    public var testDescription: String { title }
+}
