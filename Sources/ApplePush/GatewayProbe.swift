@@ -4,11 +4,12 @@ import CarillonTLS
 /// Checks, without sending a push, whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate and, if
 /// the gateway should speak it, HTTP/2.
 package enum GatewayProbe {
+    private static let timeout = Duration.seconds(5)
+
     /// Returns how long the check took. A server may still refuse the certificate afterwards.
     package static func run(
         _ gateway: Gateway,
         with credential: Credential,
-        timeout: Duration = .seconds(5),
         on loop: EventLoop
     ) async throws(PushError) -> Duration {
         let start = MonotonicInstant.now

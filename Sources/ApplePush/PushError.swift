@@ -80,7 +80,6 @@ extension PushError {
         Self(.closed, "The only connection to \(gateway) has ended: make another session to send more.")
     }
 
-    /// The error for a failure to connect to the gateway.
     init(connectingTo gateway: Gateway, _ error: any Error) {
         if let error = error as? PushError {
             self = error

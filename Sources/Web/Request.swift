@@ -60,7 +60,6 @@ package struct Request: Sendable {
         return (words[0].lowercased(), String(words[1]))
     }
 
-    /// The first query parameter with that name.
     package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     /// The first cookie with that name.

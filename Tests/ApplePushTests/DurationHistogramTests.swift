@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ApplePush
@@ -21,7 +22,9 @@ import Testing
         one.add(nanoseconds: 500_000_000)
         var other = one
         other.add(nanoseconds: 250_000_000)
+        let before = one
         one += other
+        #expect(equalProperties(one, before).isEmpty)
         #expect(one.count == 3)
         #expect(one.sum == 1.25)
         one.removeAll()

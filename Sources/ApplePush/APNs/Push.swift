@@ -39,7 +39,6 @@ extension APNs {
             message.tokens.indices.map { Self(to: message.tokens[$0], of: message, outcomes, at: $0) }
         }
 
-        /// The push to a channel.
         init(to channel: ChannelID, as message: Message, _ outcomes: Outcomes) {
             self.init(to: channel.description, as: message.pushID(for: channel.hexadecimal), outcomes, at: 0)
         }

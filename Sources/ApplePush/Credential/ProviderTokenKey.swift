@@ -1,4 +1,5 @@
 import CarillonTLS
+import CarillonText
 
 /// The key that signs a team's provider tokens.
 public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflectable {
@@ -19,15 +20,7 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
     }
 
     private static func check(_ text: String, is what: String) throws(PushError) {
-        let isMadeOfLetters = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"):
-                true
-            default: false
-            }
-        }
-        guard text.utf8.count == 10, isMadeOfLetters else {
+        guard text.utf8.count == 10, text.utf8.allSatisfy(\.isLetterOrDigit) else {
             throw PushError(
                 .invalidCredential,
                 "The \(what) is ten letters and digits, as Apple's developer pages show it beside the key."

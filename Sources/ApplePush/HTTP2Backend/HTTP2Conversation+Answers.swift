@@ -128,7 +128,6 @@ extension HTTP2Conversation {
         }
     }
 
-    /// The error of a push that was not answered in time.
     static let late = PushError(.timedOut, "The push was sent, and the gateway did not answer it in time.")
 
     /// The gateway accepts no more streams, perhaps because of the credential.

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The body of an answer with a status other than 200: `{"reason":"Unregistered","timestamp":1729000000000}`.
 ///
 /// It is parsed in place, without a String for a known reason, because answers arrive by the ten thousand. A body of any other form
@@ -77,10 +79,8 @@ struct Reply: Equatable {
 
         private static func isPartOfToken(_ byte: UInt8) -> Bool {
             switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: byte.isLetterOrDigit
             }
         }
     }

@@ -41,7 +41,6 @@ extension APNs {
 }
 
 extension Date {
-    /// The whole seconds since 1970.
     var unixSeconds: Int64 { Int64(wholeOf: timeIntervalSince1970) }
 }
 

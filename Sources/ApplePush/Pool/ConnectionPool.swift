@@ -218,7 +218,6 @@ actor ConnectionPool {
 
     func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
 
-    /// The socket of a connection is ready for this interest.
     func ready(_ id: Int, _ interest: Interest) {
         let now = MonotonicInstant.now
         change(id, at: now) { connection in

@@ -157,7 +157,6 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     // MARK: Connections
 
-    /// A connection has changed.
     mutating func changed(_ id: Int, to status: ConnectionStatus, waiting: Int, at now: MonotonicInstant) {
         guard roster.contains(id) else { return }
         if status.isAccepted { isAccepted = true }

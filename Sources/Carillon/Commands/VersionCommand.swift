@@ -13,10 +13,8 @@ extension Command {
                 ("carillon", Program.version), ("nghttp2", Engine.version), ("openssl", OpenSSLLibrary.version),
                 ("libpq", ClientLibrary.version),
             ]
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: .object(versions.map { ($0, .string($1)) }))
-            } else {
-                for (name, version) in versions { invocation.console.print("\(name) \(version)") }
+            invocation.show(.object(versions.map { ($0, .string($1)) })) { console in
+                for (name, version) in versions { console.print("\(name) \(version)") }
             }
             return .done
         }

@@ -29,7 +29,7 @@ struct LockWatch: Sendable {
         var told: [String] = []
         while !Task.isCancelled {
             do {
-                try await loop.sleep(for: looks < 5 ? .seconds(1) : .seconds(min(60, 1 << (looks - 4))))
+                try await loop.sleep(for: BackOff(from: .seconds(1), to: .seconds(60), after: looks - 3).most)
                 looks += 1
                 let holders = try await self.holders()
                 guard !holders.isEmpty, holders != told else { continue }

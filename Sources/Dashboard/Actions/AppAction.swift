@@ -53,6 +53,6 @@ struct AppAction {
         _ kind: Notice.Kind
     ) async throws -> ActionResult {
         let isChanged = try await database.asOperator(statement, parameters) { rows in try rows.bool(0, 0) }
-        return .done(Link("apps", name), Notice(isChanged ? kind : .unchanged))
+        return .done(Link.app(name), Notice(isChanged ? kind : .unchanged))
     }
 }

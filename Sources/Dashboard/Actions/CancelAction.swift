@@ -16,7 +16,7 @@ struct CancelAction {
         let id = try MessageQuery.id(request)
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the message.") }
         let query = MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), id: id, app: app)
-        let link = Link("messages", String(id), query: ["app": app])
+        let link = Link.message(id, of: app)
         // It may have ended since the confirmation page: then no cancel is recorded. A message that is not found here, such as a
         // retry behind a long queue, may still be waiting.
         let known = try await query.messagesIfAny()

@@ -9,7 +9,7 @@ struct CancelView: PageView {
     var title: String { "Cancel message \(message.id)" }
     var section: PageSection { .broadcasts }
 
-    private var link: Link { Link("messages", String(message.id), query: ["app": message.app]) }
+    private var link: Link { Link.message(message.id, of: message.app) }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if message.waiting == 0 {

@@ -69,7 +69,7 @@ struct MessagePost: Sendable {
         return try await database.asOperator(Self.statement, Parameters(digest, body, key)) { rows in
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
             let isNew = try rows.bool(0, "is_new")
-            let link = Link("messages", String(id), query: ["app": app])
+            let link = Link.message(id, of: app)
             var answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
             // Others may be of triggers, and not for programs without access to the database.
             let notices = rows.notices.filter { $0.sqlState == SQLState.ignoredByDevices }.map(\.sentence)

@@ -66,7 +66,7 @@ enum ProblemRules {
     }
 
     private static func app(_ app: AppStatus) -> [Problem] {
-        let link = Link("apps", app.name)
+        let link = Link.app(app.name)
         if app.isPaused {
             return [
                 Problem(
@@ -112,7 +112,7 @@ enum ProblemRules {
                 severity: .warning,
                 sentence: "The oldest ready job of \(app.name) has waited for \(Quantity.age(age)).",
                 remedy: "Start more workers, or raise --connections or the app's max_rate.",
-                link: Link("apps", app.name)
+                link: Link.app(app.name)
             )
         ]
     }
@@ -142,7 +142,7 @@ enum ProblemRules {
                     severity: .critical,
                     sentence: "\(app.name) has no credential.",
                     remedy: "Choose one: carillon app set \(app.name.shellQuoted) --credential NAME",
-                    link: Link("apps", app.name)
+                    link: Link.app(app.name)
                 )
             case .expiring:
                 let days = (app.credentialExpiresIn ?? 0) / 86_400

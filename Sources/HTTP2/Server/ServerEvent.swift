@@ -12,6 +12,4 @@ package enum ServerEvent: Sendable {
     case closed(stream: Int32, ErrorCode)
     case settingsAcknowledged
     case goAway(ErrorCode)
-    /// The answer to a ping.
-    case pong(UInt64)
 }

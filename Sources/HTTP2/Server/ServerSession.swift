@@ -162,9 +162,6 @@ package final class ServerSession {
         )
     }
 
-    /// Sends a PING. The answer is ``ServerEvent/pong(_:)`` with the same value.
-    package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
-
     // MARK: State
 
     /// Whether neither side has anything left to send; then close the socket.
@@ -184,7 +181,4 @@ package final class ServerSession {
 
     /// Streams that exist, answered or not.
     package var openStreams: Int { streams.pointee.openCount }
-
-    /// The highest stream that was processed.
-    package var lastStream: Int32 { nghttp2_session_get_last_proc_stream_id(engine) }
 }

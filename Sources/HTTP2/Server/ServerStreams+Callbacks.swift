@@ -126,8 +126,6 @@ extension ServerStreams {
             state.pointee.requestEnded(slot)
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
             state.pointee.arrived(.settingsAcknowledged)
-        case NGHTTP2_PING.rawValue where isAcknowledgement:
-            state.pointee.arrived(.pong(Engine.pingValue(frame)))
         case NGHTTP2_GOAWAY.rawValue:
             state.pointee.arrived(.goAway(Engine.goAway(frame).0))
         default: break

@@ -43,7 +43,6 @@ package struct TimerHeap<Payload> {
         return timer.payload
     }
 
-    /// Removes the first timer that is due at `now`, if there is one.
     package mutating func popDue(at now: MonotonicInstant) -> Payload? {
         guard let first = entries.first, first.deadline <= now else { return nil }
         let timer = timers.remove(first.slot)

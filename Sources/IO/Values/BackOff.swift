@@ -5,10 +5,11 @@ package struct BackOff: Sendable {
     /// The longest that the next wait may be.
     package private(set) var most: Duration
 
-    package init(from shortest: Duration, to longest: Duration) {
+    /// - Parameter tries: How many have failed, for who remembers only that.
+    package init(from shortest: Duration, to longest: Duration, after tries: Int = 1) {
         self.shortest = shortest
         self.longest = longest
-        most = shortest
+        most = min(shortest * (1 << min(max(tries - 1, 0), 32)), longest)
     }
 
     package mutating func reset() { most = shortest }

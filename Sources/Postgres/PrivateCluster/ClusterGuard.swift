@@ -7,7 +7,6 @@ enum ClusterGuard {
     /// Files that the guard writes in the folder.
     static let log = "server.log"
     static let preparationLog = "initdb.log"
-    /// The guard's process ID.
     static let processID = "guard.pid"
     /// The server's process ID.
     static let server = "server.pid"

@@ -74,7 +74,9 @@ package actor PrivateCluster {
 
     /// The URL for connecting through the socket, as the superuser.
     package nonisolated func url(database: String = "postgres") -> String {
-        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(folders.folder))&port=\(port)&user=postgres"
+        let keep = "-_./"
+        let folder = folders.folder.percentEncoded(keeping: keep)
+        return "postgresql:///\(database.percentEncoded(keeping: keep))?host=\(folder)&port=\(port)&user=postgres"
     }
 
     /// Stops the server, waits for its end and removes its folder. A second call does nothing.
@@ -190,22 +192,5 @@ extension PrivateCluster {
         if fseek(file, -buffer.count, SEEK_END) != 0 { rewind(file) }
         let count = fread(&buffer, 1, buffer.count, file)
         return String(decoding: buffer[..<count], as: UTF8.self)
-    }
-
-    /// Percent-encoded.
-    private static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "/"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return encoded
     }
 }

@@ -163,7 +163,6 @@ extension Rows {
 }
 
 extension Rows {
-    /// A record from each row.
     package func records<Value: Decodable>() throws(PostgresError) -> [Value] {
         let source = RowDecoder.Source(self)
         var records: [Value] = []

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 
 /// What follows from Apple's answer to a request about a channel.
 enum ChannelRules {
@@ -36,13 +37,12 @@ enum ChannelRules {
             && (error.status == 404 || error.reason == "ChannelNotRegistered" || error.reason == "BadChannelId")
     }
 
-    /// Doubles with each attempt, with jitter.
     private static func wait(
         after attempt: Int32,
         _ demanded: Int?,
         using random: inout some RandomNumberGenerator
     ) -> Duration {
-        let most = min(shortest * (1 << min(max(attempt - 1, 0), 10)), longest)
-        return max(most * Double.random(in: 0.5...1, using: &random), .seconds(min(demanded ?? 0, 86_400)))
+        var backOff = BackOff(from: shortest, to: longest, after: Int(attempt))
+        return max(backOff.next(using: &random), .seconds(min(demanded ?? 0, 86_400)))
     }
 }

@@ -94,7 +94,6 @@ package struct ClaimedJobs: Sendable {
     /// Of the job that was begun last, if it has a payload for each token. The memory is used again.
     private var contents: [Content] = []
 
-    /// The job at that place of the claim.
     subscript(place: Int32) -> Job { jobs[Int(place)] }
 
     init(

@@ -20,7 +20,6 @@ struct ParkedLanes: Sendable {
         apps[lane.app] = parked
     }
 
-    /// Returns the lanes of the app.
     mutating func free(_ app: Int32) -> [Lane] {
         guard let parked = apps.removeValue(forKey: app) else { return [] }
         if let alarm = parked.alarm { alarms.remove(alarm) }

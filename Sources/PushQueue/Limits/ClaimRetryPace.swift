@@ -28,7 +28,6 @@ struct ClaimRetryPace: Sendable {
         return now >= all.end && !isUnderWay
     }
 
-    /// Whether claims from the lane have failed.
     func hasFailed(_ lane: Lane) -> Bool { !lanes.isEmpty && lanes[lane] != nil }
 
     /// When the lane may be claimed from, if not now.

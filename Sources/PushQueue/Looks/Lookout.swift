@@ -31,14 +31,11 @@ final class Lookout {
     /// Returns the wait before the next look.
     private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
         var look = context.event { $0.lookBegan(at: .now) }
-        let start = context.event { $0.promotionStart(at: .now) }
+        let start = look.start
         // Pipelined, since on a busy connection each answer takes long.
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
-        if let start, let rows = try await promotion.get() {
-            context.event { $0.promoted(rows, from: start, at: .now) }
-            look.promoted = rows.rows
-        }
+        if let rows = try await promotion.get() { context.event { $0.promoted(rows, in: &look, at: .now) } }
         let (lanes, cost) = try found.get()
         look.cost = cost
         return context.event { $0.lookEnded(look, lanes, at: .now) }

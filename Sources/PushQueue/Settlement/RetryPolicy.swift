@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// When a retry is due: back-off with full jitter, and not before the gateway's Retry-After.
 package struct RetryPolicy: Hashable, Sendable {
     package var base: Duration
@@ -17,9 +19,8 @@ package struct RetryPolicy: Hashable, Sendable {
         retryAfter: Int32?,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        let doublings = min(max(Int(attempt) - 1, 0), 32)
-        let ceiling = min(cap, base * (1 << doublings))
-        let jittered = ceiling * Double.random(in: 0...1, using: &generator)
+        let jittered =
+            BackOff(from: base, to: cap, after: Int(attempt)).most * Double.random(in: 0...1, using: &generator)
         guard let retryAfter else { return jittered }
         // Jitter spreads pushes with the same Retry-After.
         let asked = min(.seconds(Int64(retryAfter)), Self.longest)

@@ -143,6 +143,8 @@ struct WorkerState: Sendable {
         let began: MonotonicInstant
         /// No claim was under way or in flight.
         let wasIdle: Bool
+        /// Where it begins to look for due jobs. Nil if none are moved.
+        let start: DueFloor.Position?
         /// Due jobs that were moved to the queue.
         var promoted = 0
         /// How long the server took, if known. The time until the answer includes other statements.
@@ -150,20 +152,22 @@ struct WorkerState: Sendable {
     }
 
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
-        let look = Look(began: now, wasIdle: schedule.isIdle)
-        if look.wasIdle, options.once {
+        let wasIdle = schedule.isIdle
+        if wasIdle, options.once {
             schedule.board.forgetFloors()
             due = DueFloor()
         }
-        return look
+        return Look(began: now, wasIdle: wasIdle, start: promotes ? due.start(at: now) : nil)
     }
 
     /// Whether to move due jobs to the queue.
     var promotes: Bool { phase == .working }
 
-    /// Where to begin to look for due jobs. Nil if none are moved.
-    mutating func promotionStart(at now: MonotonicInstant) -> DueFloor.Position? {
-        promotes ? due.start(at: now) : nil
+    /// The due jobs that a look found were moved.
+    mutating func promoted(_ promotion: PromotionRows, in look: inout Look, at now: MonotonicInstant) {
+        guard let start = look.start else { return }
+        look.promoted = promotion.rows
+        promoted(promotion, from: start, at: now)
     }
 
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {

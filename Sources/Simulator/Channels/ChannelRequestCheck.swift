@@ -6,21 +6,9 @@ import FoundationEssentials
 struct ChannelRequestCheck {
     private static let rules = PushTypeRules.channel
 
-    /// A member that may have any type.
-    private struct Member: Decodable {
-        let number: Double?
-        let text: String?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            number = try? container.decode(Double.self)
-            text = try? container.decode(String.self)
-        }
-    }
-
     private struct NewChannel: Decodable {
-        let policy: Member?
-        let pushType: Member?
+        let policy: StringOrNumber?
+        let pushType: StringOrNumber?
 
         enum CodingKeys: String, CodingKey {
             case policy = "message-storage-policy"
@@ -29,22 +17,11 @@ struct ChannelRequestCheck {
     }
 
     private struct Update: Decodable {
-        struct APS: Decodable { let event: Member? }
+        struct APS: Decodable { let event: StringOrNumber? }
         let aps: APS?
     }
 
-    /// The bundle IDs that provider tokens may push to; empty for any.
-    private var topics: [String]
-    private let table: ChannelTable
-
-    init(topics: [String], _ table: ChannelTable) {
-        self.topics = topics
-        self.table = table
-    }
-
-    mutating func allow(_ topic: String) {
-        if !topics.isEmpty, !topics.contains(topic) { topics.append(topic) }
-    }
+    let table: ChannelTable
 
     /// The refusal before the credential is checked, if any.
     func refusalOfRoute(_ route: ChannelRoute, _ head: RequestHead, in bytes: Span<UInt8>) -> APNsRefusal? {
@@ -59,12 +36,13 @@ struct ChannelRequestCheck {
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         payload: Span<UInt8>,
-        credential: ClientCredential
+        credential: ClientCredential,
+        topics: [[UInt8]]
     ) -> APNsRefusal? {
         if head.requestID.isPresent, !HeaderForm.isCanonicalUUID(bytes.extracting(head.requestID.range)) {
             return .badRequestID
         }
-        if let refusal = refusalOfApp(bytes.extracting(route.app), credential) { return refusal }
+        if let refusal = refusalOfApp(bytes.extracting(route.app), credential, topics) { return refusal }
         switch route.action {
         case .create: return newChannel(payload).refusal
         case .list: return nil
@@ -75,10 +53,10 @@ struct ChannelRequestCheck {
 
     private func hasChannelID(_ head: RequestHead) -> Bool { !head.channelID.range.isEmpty }
 
-    private func refusalOfApp(_ app: Span<UInt8>, _ credential: ClientCredential) -> APNsRefusal? {
+    private func refusalOfApp(_ app: Span<UInt8>, _ credential: ClientCredential, _ topics: [[UInt8]]) -> APNsRefusal? {
         switch credential {
         case .certificate(let certificate): certificate.allows(app) ? nil : .topicMismatch
-        case .providerToken: topics.isEmpty || topics.contains(app.text) ? nil : .appDisallowed
+        case .providerToken: topics.isEmpty || topics.contains { app.equals($0.span) } ? nil : .appDisallowed
         }
     }
 

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The forms that Apple requires of header values.
 enum HeaderForm {
     /// A canonical UUID: 8-4-4-4-12 hexadecimal digits, in lower case.
@@ -42,10 +44,8 @@ enum HeaderForm {
         guard (1...255).contains(value.count) else { return false }
         for index in 0..<value.count {
             switch value[index] {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                continue
-            default: return false
+            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): continue
+            case let byte: if !byte.isLetterOrDigit { return false }
             }
         }
         return true

@@ -8,10 +8,10 @@ struct Judge {
     private var rules: AnswerRules
     /// Nil if any topic may push to any device token.
     private var owners: DeviceTokenOwners?
-    private var channels: ChannelRequestCheck
+    private let channels: ChannelRequestCheck
 
     init(_ configuration: SimulatorConfiguration, channels: ChannelTable = ChannelTable()) {
-        self.channels = ChannelRequestCheck(topics: configuration.topics, channels)
+        self.channels = ChannelRequestCheck(table: channels)
         check = RequestCheck(topics: configuration.topics)
         keys = ProviderKeys(
             configuration.providerKeys,
@@ -23,10 +23,7 @@ struct Judge {
     }
 
     /// Adds a topic. Connections that have already pushed do not know it.
-    mutating func allow(_ topic: String) {
-        check.allow(topic)
-        channels.allow(topic)
-    }
+    mutating func allow(_ topic: String) { check.allow(topic) }
 
     var acceptedProviderTokens: Int { keys.acceptedTokens }
 
@@ -53,7 +50,7 @@ struct Judge {
             return .refused(refusal)
         }
         let credential = connection.credential
-        let bound = connection.bind(check.topicCount)
+        let bound = connection.bind(check.topics.count)
         if let refusal = check.refusalOfContent(
             head,
             in: bytes,
@@ -84,7 +81,14 @@ struct Judge {
         let isPresent = head.authorization.isPresent
         let refusal =
             connection.refusalOfCredential(authorization, isPresent: isPresent, now: now, keys: &keys)
-            ?? channels.refusal(of: route, head, in: bytes, payload: payload, credential: connection.credential)
+            ?? channels.refusal(
+                of: route,
+                head,
+                in: bytes,
+                payload: payload,
+                credential: connection.credential,
+                topics: check.topics
+            )
         if let refusal { return .refused(refusal) }
         let subject = bytes.extracting(head.channelID.isPresent ? head.channelID.range : route.app)
         guard let rule = rules.rule(for: route.action, subject) else {

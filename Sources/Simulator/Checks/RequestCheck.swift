@@ -4,7 +4,7 @@ import CarillonText
 /// Checks the form of a request as APNs does, independently of connections, time and keys.
 struct RequestCheck {
     /// The bundle IDs that provider tokens may push to, in the order of their addition; empty for any.
-    private var topics: [[UInt8]]
+    private(set) var topics: [[UInt8]]
     private var json = JSONObjectCheck()
     /// The last good payload, so that one payload for many device tokens is parsed only once.
     private var goodPayload: [UInt8] = []
@@ -12,8 +12,6 @@ struct RequestCheck {
     private var plainTopic: [UInt8] = []
 
     init(topics: [String]) { self.topics = topics.map { Array($0.utf8) } }
-
-    var topicCount: Int { topics.count }
 
     mutating func allow(_ topic: String) {
         let topic = Array(topic.utf8)

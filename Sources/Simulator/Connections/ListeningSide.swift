@@ -11,6 +11,13 @@ struct ListeningSide {
 
     init(_ tls: TLSContext) { self.tls = tls }
 
+    /// Of a service of the binary protocols.
+    init(requiringCertificates context: ServiceContext) throws(SimulatorError) {
+        tls = try SimulatorError.unavailable {
+            try TLSContext.server(identity: context.identity, clients: .required())
+        }
+    }
+
     /// The number of the next connection.
     mutating func nextNumber() -> Int {
         lastNumber += 1

@@ -32,6 +32,13 @@ final class ServiceContext: Sendable {
         }
     }
 
+    /// The client's certificate, if pushes with it are not refused.
+    func usable(_ facts: CertificateFacts?) -> ClientCredential.Certificate? {
+        let credential = ClientCredential(facts, environment: configuration.environment, now: WallClock.seconds)
+        guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return nil }
+        return certificate
+    }
+
     func stop() {
         loop.stop()
         loop.join()

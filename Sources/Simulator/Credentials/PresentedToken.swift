@@ -3,26 +3,15 @@ import FoundationEssentials
 
 /// A parsed provider token (JWT). Its signature is not verified yet.
 struct PresentedToken: Sendable {
+    // The log names a member of a wrong type.
     private struct Header: Decodable {
-        let alg: Member?
-        let kid: Member?
+        let alg: StringOrNumber?
+        let kid: StringOrNumber?
     }
 
     private struct Claims: Decodable {
-        let iss: Member?
-        let iat: Member?
-    }
-
-    /// A string, a number, or neither, so that the log can name a member of a wrong type.
-    private struct Member: Decodable {
-        let text: String?
-        let number: Double?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            text = try? container.decode(String.self)
-            number = try? container.decode(Double.self)
-        }
+        let iss: StringOrNumber?
+        let iat: StringOrNumber?
     }
 
     let keyID: String

@@ -27,7 +27,6 @@ struct ProviderKeys {
 
     var acceptedTokens: Int { seen.count }
 
-    /// Accepts the provider token, or throws the refusal.
     mutating func verify(_ token: PresentedToken) throws(APNsRefusal) {
         if isPedantic, let oddity = token.oddity { throw oddity }
         if registered.isEmpty {

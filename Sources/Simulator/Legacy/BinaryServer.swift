@@ -15,10 +15,7 @@ actor BinaryServer: SimulatorService {
         self.context = context
         self.gateway = gateway
         delay = context.configuration.delay
-        let tls = try SimulatorError.unavailable {
-            try TLSContext.server(identity: context.identity, clients: .required())
-        }
-        listening = ListeningSide(tls)
+        listening = try ListeningSide(requiringCertificates: context)
     }
 
     func failed(_ failure: ConnectionFailure) {
@@ -27,9 +24,7 @@ actor BinaryServer: SimulatorService {
 
     func serve(_ stream: consuming TLSStream, as number: Int) async {
         var stream = stream
-        let (environment, now) = (context.configuration.environment, WallClock.seconds)
-        let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
-        guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
+        guard let certificate = context.usable(stream.peerCertificate) else { return }
         count(1)
         defer { count(-1) }
         var client = BinaryClient(number: number, certificate: certificate)

@@ -19,10 +19,7 @@ actor LegacyFeedbackServer: SimulatorService {
         self.context = context
         self.gateway = gateway
         cutAfter = context.configuration.feedbackCutAfter
-        let tls = try SimulatorError.unavailable {
-            try TLSContext.server(identity: context.identity, clients: .required())
-        }
-        listening = ListeningSide(tls)
+        listening = try ListeningSide(requiringCertificates: context)
     }
 
     func failed(_ failure: ConnectionFailure) {
@@ -30,9 +27,7 @@ actor LegacyFeedbackServer: SimulatorService {
     }
 
     func serve(_ stream: consuming TLSStream, as number: Int) async throws {
-        let (environment, now) = (context.configuration.environment, WallClock.seconds)
-        let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
-        guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
+        guard let certificate = context.usable(stream.peerCertificate) else { return }
         let entries = context.deadTokens?.list.withLock { $0.take(for: certificate) } ?? []
         var stream = stream
         let sent = await send(entries, over: &stream)

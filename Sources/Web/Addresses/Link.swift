@@ -1,3 +1,5 @@
+import CarillonText
+
 /// An address on this server. It begins with exactly one slash, so it cannot lead elsewhere or be a script.
 package struct Link: Sendable, Equatable {
     /// The base of the links that a task writes: the part of the server that the task serves.
@@ -66,7 +68,7 @@ package struct Link: Sendable, Equatable {
     }
 
     package var text: String {
-        let parameters = query.map { PercentCode.encode($0.name) + "=" + PercentCode.encode($0.value) }
+        let parameters = query.map { $0.name.percentEncoded() + "=" + $0.value.percentEncoded() }
         return pathText + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
     }
 

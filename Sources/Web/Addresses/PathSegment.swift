@@ -1,3 +1,5 @@
+import CarillonText
+
 /// A part of a path between two slashes, which may be any text.
 ///
 /// Browsers and proxies resolve `.` and `..`, even when they are percent-encoded, and merge empty parts. Such a text is therefore
@@ -5,7 +7,7 @@
 enum PathSegment {
     static func write(_ text: String) -> String {
         let needsMark = text.hasPrefix("~") || text.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
-        return (needsMark ? "~" : "") + PercentCode.encode(text)
+        return (needsMark ? "~" : "") + text.percentEncoded()
     }
 
     /// Nil if it is not valid.

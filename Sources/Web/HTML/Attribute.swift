@@ -1,3 +1,5 @@
+import CarillonText
+
 /// An attribute of an element. Addresses can be made only from a `Link`, and no attribute can contain a script or a style.
 package struct Attribute: Sendable {
     /// The attributes whose value is only a text.
@@ -41,6 +43,6 @@ package struct Attribute: Sendable {
 
     /// The id of an element of the same page.
     package static func anchor(_ id: String) -> Attribute {
-        Attribute("href", Value(text: "#" + PercentCode.encode(id)))
+        Attribute("href", Value(text: "#" + id.percentEncoded()))
     }
 }

@@ -42,7 +42,7 @@ final class ServerEnd {
             case .closed(let stream, let code): closed[stream] = code
             case .settingsAcknowledged: acknowledgements += 1
             case .goAway(let code): goAways.append(code)
-            case .pong, .refused, .abandoned: break
+            case .refused, .abandoned: break
             }
         }
     }

@@ -278,22 +278,18 @@ final class SimulatedWorker {
                 self.after(wait) { self.lookForWork() }
             }
             let floors = self.state.schedule.board.floors
-            let start = self.state.promotionStart(at: self.now)
             // Both are asked for together.
             link.ask(self) { database in
-                (start.map { self.promote(in: &database, from: $0) }, database.look(floors))
+                (look.start.map { self.promote(in: &database, from: $0) }, database.look(floors))
             } then: { answer in
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
                     again(self.state.failed(in: .look))
                 case .success(let (promotion, lanes)):
-                    if let promotion, let start {
-                        self.state.promoted(promotion, from: start, at: self.now)
-                        look.promoted = promotion.rows
-                    }
                     _ = self.state.apps.found(lanes)
                     _ = self.state.understood(lanes, at: self.now)
+                    if let promotion { self.state.promoted(promotion, in: &look, at: self.now) }
                     // More rarely than it would: looks that find nothing tell nothing.
                     again(self.state.lookEnded(look, lanes, at: self.now) * 3)
                 }

@@ -90,7 +90,7 @@ import Testing
                             in: bytes.span,
                             payload: payload.span,
                             credential: credential,
-                            bound: BoundTopics(known: check.topicCount)
+                            bound: BoundTopics(known: check.topics.count)
                         )
                     judgement = refusal.map { .refused($0) } ?? .accepted
                 } else {

@@ -59,7 +59,7 @@ struct SampleRequest {
                 in: bytes.span,
                 payload: payload.span,
                 credential: credential,
-                bound: BoundTopics(known: check.topicCount)
+                bound: BoundTopics(known: check.topics.count)
             )
     }
 }

@@ -9,24 +9,22 @@ extension Command {
         run: { invocation in
             let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: apps.map { $0.json.without("gateway_ca") }.json)
-                return .done
-            }
-            let table = TextTable(
-                apps,
-                .left("APP") { $0.name },
-                .left("TOPIC") { ($0.topic ?? "-") + ($0.topics.map { " +\($0.count)" } ?? "") },
-                .left("CREDENTIAL") { $0.credential ?? "-" },
-                .left("GATEWAY") {
-                    ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")
-                },
-                .left("STATE") { $0.isPaused ? "paused" : "active" }
-            )
-            invocation.console.print(table)
-            for app in apps {
-                guard let reason = app.pausedReason else { continue }
-                invocation.console.print("\(app.name) is paused: \(reason.asSentence)".visible)
+            invocation.show(apps.map { $0.json.without("gateway_ca") }.json) { console in
+                let table = TextTable(
+                    apps,
+                    .left("APP") { $0.name },
+                    .left("TOPIC") { ($0.topic ?? "-") + ($0.topics.map { " +\($0.count)" } ?? "") },
+                    .left("CREDENTIAL") { $0.credential ?? "-" },
+                    .left("GATEWAY") {
+                        ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")
+                    },
+                    .left("STATE") { $0.isPaused ? "paused" : "active" }
+                )
+                console.print(table)
+                for app in apps {
+                    guard let reason = app.pausedReason else { continue }
+                    console.print("\(app.name) is paused: \(reason.asSentence)".visible)
+                }
             }
             return .done
         }

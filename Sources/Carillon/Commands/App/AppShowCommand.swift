@@ -14,10 +14,8 @@ extension Command {
             let view = try await DatabaseScope.with(invocation) { connection, _ in
                 try await AppView.read(invocation.name, on: connection)
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: view.json)
-            } else {
-                for line in view.lines { invocation.console.print(line) }
+            invocation.show(view.json) { console in
+                for line in view.lines { console.print(line) }
             }
             for mismatch in view.credential?.mismatches(with: view.app) ?? [] { invocation.console.warn(mismatch) }
             return .done

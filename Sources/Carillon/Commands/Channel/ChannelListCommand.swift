@@ -11,24 +11,22 @@ extension Command {
             let channels = try await DatabaseScope.with(invocation) { connection, _ in
                 try await ChannelRecord.all(of: invocation.settings.text(.app), from: connection)
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: channels.json)
-                return .done
+            invocation.show(channels.json) { console in
+                guard !channels.isEmpty else {
+                    console.print("There are no channels.")
+                    return
+                }
+                let table = TextTable(
+                    channels,
+                    .left("APP") { $0.app },
+                    .left("REFERENCE") { $0.reference },
+                    .left("CHANNEL") { $0.id ?? "-" },
+                    .left("STORES") { $0.storage },
+                    .left("STATE") { $0.state.rawValue },
+                    .left("ERROR") { $0.error ?? "-" }
+                )
+                console.print(table)
             }
-            guard !channels.isEmpty else {
-                invocation.console.print("There are no channels.")
-                return .done
-            }
-            let table = TextTable(
-                channels,
-                .left("APP") { $0.app },
-                .left("REFERENCE") { $0.reference },
-                .left("CHANNEL") { $0.id ?? "-" },
-                .left("STORES") { $0.storage },
-                .left("STATE") { $0.state.rawValue },
-                .left("ERROR") { $0.error ?? "-" }
-            )
-            invocation.console.print(table)
             return .done
         }
     )

@@ -29,11 +29,9 @@ extension Command {
                     return (id, policy)
                 }
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: ["app": app, "channel_id": id, "policy": policy.rawValue])
-            } else {
+            invocation.show(["app": app, "channel_id": id, "policy": policy.rawValue]) { console in
                 let stored = policy == .lastMessage ? "the last message" : "no messages"
-                invocation.console.print("The channel \(id) exists, and Apple stores \(stored).")
+                console.print("The channel \(id) exists, and Apple stores \(stored).")
             }
             return .done
         }

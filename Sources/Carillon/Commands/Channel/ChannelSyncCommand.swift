@@ -37,12 +37,8 @@ extension Command {
                     return (entries, Set(gone.removed), gone.failure)
                 }
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(
-                    json: entries.map { $0.json(isRemoved: removed.contains($0.channelID ?? "")) }.json
-                )
-            } else {
-                show(entries, removed, on: invocation.console)
+            invocation.show(entries.map { $0.json(isRemoved: removed.contains($0.channelID ?? "")) }.json) { console in
+                show(entries, removed, on: console)
             }
             if let failure { throw CommandError(failure) }
             return .done

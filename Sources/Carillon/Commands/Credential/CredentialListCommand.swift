@@ -11,20 +11,18 @@ extension Command {
             let credentials = try await DatabaseScope.with(invocation) { connection, _ in
                 try await CredentialStore(connection).list()
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: credentials.json)
-                return .done
+            invocation.show(credentials.json) { console in
+                let table = TextTable(
+                    credentials,
+                    .left("CREDENTIAL") { $0.name },
+                    .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
+                    .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
+                    .left("EXPIRES") { $0.notAfter.map(TimeText.day) ?? "-" },
+                    .left("STATUS") { $0.status?.rawValue ?? "not checked" },
+                    .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
+                )
+                console.print(table)
             }
-            let table = TextTable(
-                credentials,
-                .left("CREDENTIAL") { $0.name },
-                .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
-                .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
-                .left("EXPIRES") { $0.notAfter.map(TimeText.day) ?? "-" },
-                .left("STATUS") { $0.status?.rawValue ?? "not checked" },
-                .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
-            )
-            invocation.console.print(table)
             return .done
         }
     )

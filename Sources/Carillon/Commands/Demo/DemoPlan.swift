@@ -46,9 +46,9 @@ struct DemoPlan: Sendable {
 
     /// The gateway's answers. Dead tokens are reported dead since after their registration, renewed ones since before
     /// it.
-    func answers(now: Date = .now) throws(SimulatorError) -> [AnswerRule] {
+    func answers() throws(SimulatorError) -> [AnswerRule] {
         let millisecondsADay: Int64 = 86_400_000
-        let now = Int64(now.timeIntervalSince1970 * 1_000)
+        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
         return [
             try AnswerRule(prefix: Kind.throttled.rawValue, status: 429, reason: "TooManyRequests", times: 1),
             try AnswerRule(

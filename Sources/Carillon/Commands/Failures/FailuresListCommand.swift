@@ -40,28 +40,25 @@ private struct FailuresListCommand {
         let filter = FailureFilter(settings: invocation.settings)
         try await filter.check(on: connection)
         let (failures, hasMore) = try await read(filter)
-        let console = invocation.console
-        if invocation.settings.isOn(.json) {
-            console.print(json: failures.json)
-            return .done
-        }
-        guard !failures.isEmpty else {
-            console.print("Nothing failed.")
-            return .done
-        }
-        let table = TextTable(
-            failures,
-            .left("TIME") { $0.failedAt.text },
-            .left("APP") { $0.app ?? "-" },
-            .right("MESSAGE") { String($0.messageID) },
-            .right("STATUS") { $0.status.map { String($0) } ?? "-" },
-            .left("REASON") { $0.reason },
-            .left("REQUEUED") { $0.requeuedAt != nil ? "yes" : "-" },
-            .left("TOKEN") { $0.token }
-        )
-        console.print(table)
-        if hasMore {
-            console.note("There are more: these are the newest \(failures.count.grouped). --limit lists more.")
+        invocation.show(failures.json) { console in
+            guard !failures.isEmpty else {
+                console.print("Nothing failed.")
+                return
+            }
+            let table = TextTable(
+                failures,
+                .left("TIME") { $0.failedAt.text },
+                .left("APP") { $0.app ?? "-" },
+                .right("MESSAGE") { String($0.messageID) },
+                .right("STATUS") { $0.status.map { String($0) } ?? "-" },
+                .left("REASON") { $0.reason },
+                .left("REQUEUED") { $0.requeuedAt != nil ? "yes" : "-" },
+                .left("TOKEN") { $0.token }
+            )
+            console.print(table)
+            if hasMore {
+                console.note("There are more: these are the newest \(failures.count.grouped). --limit lists more.")
+            }
         }
         return .done
     }

@@ -56,11 +56,9 @@ extension Command {
             }
         }
         let pushes = isDry ? try await count(parameters, connection) : try await requeue(parameters, connection)
-        if invocation.settings.isOn(.json) {
-            invocation.console.print(json: ["pushes": pushes, "dry_run": isDry])
-        } else {
+        invocation.show(["pushes": pushes, "dry_run": isDry]) { console in
             let count = Counted.text(pushes, "push", "pushes")
-            invocation.console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")
+            console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")
         }
         return .done
     }

@@ -92,9 +92,7 @@ private struct FeedbackCommand: Sendable {
     }
 
     private func show(_ tables: [ReapPreview]) -> ExitStatus {
-        if settings.isOn(.json) {
-            console.print(json: tables.json)
-        } else {
+        invocation.show(tables.json) { console in
             console.print(
                 TextTable(
                     tables,

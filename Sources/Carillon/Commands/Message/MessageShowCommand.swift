@@ -18,10 +18,8 @@ extension Command {
             let messages = try await DatabaseScope.with(invocation) { connection, _ in
                 try await key.find(on: connection)
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: messages.map(\.json).json)
-            } else {
-                for message in messages { show(message, on: invocation.console) }
+            invocation.show(messages.map(\.json).json) { console in
+                for message in messages { show(message, on: console) }
             }
             return .done
         }

@@ -116,9 +116,7 @@ extension Command {
                     return (states, routines, error)
                 }
             }
-            if invocation.settings.isOn(.json) {
-                invocation.console.print(json: states.json)
-            } else {
+            invocation.show(states.json) { console in
                 let table = TextTable(
                     states.map(\.line) + [routines.line],
                     .right("VERSION") { $0.version },
@@ -126,7 +124,7 @@ extension Command {
                     .left("CONDITION") { "\($0.condition)" },
                     .left("APPLIED") { $0.appliedAt.map(TimeText.day) ?? "-" }
                 )
-                invocation.console.print(table)
+                console.print(table)
             }
             if let problem { throw problem }
             return .done

@@ -107,15 +107,15 @@ private struct BroadcastCommand {
         let line = ProgressLine(invocation.console.errors)
         defer { line.clear() }
         // The interval grows, so that polling costs little.
-        var pause = Duration.milliseconds(20)
+        var pause = BackOff(from: .milliseconds(20), to: .milliseconds(500))
         while true {
             let progress = try await look(at: id)
             if progress.isFinished || MonotonicInstant.now >= deadline { return progress }
             let ended = progress.tokens - progress.remaining
             let rate = Int(Double(ended) / max(0.1, (MonotonicInstant.now - start).seconds))
             line.show("\(progress.text); \(rate.grouped) a second")
-            try await loop.sleep(until: min(deadline, .now + pause))
-            pause = min(pause * 2, .milliseconds(500))
+            try await loop.sleep(until: min(deadline, .now + pause.most))
+            pause.lengthen()
         }
     }
 

@@ -103,7 +103,7 @@ private struct SendCommand {
         let quiet = MonotonicInstant.now + .milliseconds(500)
         var told = ""
         // The interval grows, so that polling costs little.
-        var pause = Duration.milliseconds(20)
+        var pause = BackOff(from: .milliseconds(20), to: .milliseconds(500))
         while true {
             let app = invocation.settings.text(.app)
             guard let progress = try await MessageStatus.all(id, of: app, from: connection).first else {
@@ -118,8 +118,8 @@ private struct SendCommand {
                 told = progress.condition
                 invocation.console.note("Waiting: \(told)")
             }
-            try await loop.sleep(until: min(deadline, .now + pause))
-            pause = min(pause * 2, .milliseconds(500))
+            try await loop.sleep(until: min(deadline, .now + pause.most))
+            pause.lengthen()
         }
     }
 

@@ -54,9 +54,7 @@ private struct StatusWatch {
         let console = invocation.console
         while true {
             let snapshot = try await StatusSnapshot.read(from: connection)
-            if invocation.settings.isOn(.json) {
-                console.print(json: snapshot.json)
-            } else {
+            invocation.show(snapshot.json) { console in
                 // On a terminal, each snapshot replaces the one before.
                 if isWatching, console.output.isTerminal { console.output.write("\u{1B}[H\u{1B}[2J") }
                 console.output.write(snapshot.text(for: console.output))

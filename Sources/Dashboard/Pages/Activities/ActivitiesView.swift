@@ -60,7 +60,7 @@ struct ActivitiesView: PageView {
             DataTable(
                 activities.count == ActivitiesQuery.count ? "The \(activities.count) that end last" : "Under way",
                 activities,
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("App") { .app($0.app) },
                 .text("Token") { tokens.html($0.token) },
                 .text("State") { $0.mark.html($0.state.rawValue) },
                 .number("Updates waiting") { Quantity.short($0.updates) },
@@ -73,7 +73,7 @@ struct ActivitiesView: PageView {
 
     @HTMLBuilder private static func lastUpdate(_ row: Activity) -> HTML {
         if let message = row.messageID, let updatedAt = row.updatedAt {
-            HTML(.a, .href(Link("messages", String(message), query: ["app": row.app]))) { String(message) }
+            HTML.message(message, of: row.app)
             " "
             updatedAt.html
         } else {

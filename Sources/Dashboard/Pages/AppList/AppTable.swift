@@ -11,7 +11,7 @@ struct AppTable {
         DataTable(
             caption,
             apps,
-            .text("App") { app in HTML(.a, .href(Link("apps", app.name))) { app.name } },
+            .text("App") { .app($0.name) },
             .text("State") { $0.state.mark.html($0.state.rawValue) },
             .number("Ready") { Quantity.short($0.ready) },
             .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },

@@ -20,10 +20,8 @@ struct BroadcastsView: PageView {
             DataTable(
                 "Broadcasts",
                 broadcasts,
-                .text("Message") { row in
-                    HTML(.a, .href(Link("messages", String(row.id), query: ["app": row.app]))) { String(row.id) }
-                },
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("Message") { .message($0.id, of: $0.app) },
+                .text("App") { .app($0.app) },
                 .text("Reference") { HTML($0.reference ?? "–") },
                 .text("Progress") { Self.progress($0) },
                 .text("State") { $0.mark.html($0.state) },

@@ -44,12 +44,7 @@ struct Change: Record {
                 .text("When") { $0.at.html }, .text("Login") { HTML($0.actor) },
                 .text("On behalf of") { HTML($0.onBehalfOf ?? "–") },
             ]
-            + (withApp
-                ? [
-                    .text("App") { change in
-                        change.app.map { app in HTML(.a, .href(Link("apps", app))) { app } } ?? HTML("–")
-                    }
-                ] : [])
+            + (withApp ? [.text("App") { $0.app.map { .app($0) } ?? HTML("–") }] : [])
             + [
                 .text("What") { HTML($0.action) },
                 .text("Details") { change in HTML(.code, .class("details")) { change.linkedDetails } },

@@ -30,7 +30,7 @@ struct ChannelsView: PageView {
             DataTable(
                 channels.count == ChannelsQuery.count ? "The first \(channels.count)" : "Channels",
                 channels,
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("App") { .app($0.app) },
                 .text("Reference") { HTML($0.reference) },
                 .text("State") { $0.mark.html($0.state.rawValue) },
                 .text("Stored for offline devices") { HTML($0.storage) },
@@ -43,7 +43,7 @@ struct ChannelsView: PageView {
             DataTable(
                 "Unknown channels: they exist only at Apple",
                 unknown,
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("App") { .app($0.app) },
                 .text("Channel id") { row in HTML(.code) { row.channelID } },
                 .text("Created by") { HTML($0.isOurs ? "a worker of this database; it is removed" : "somebody else") },
                 .text("First seen") { $0.firstSeenAt.html }

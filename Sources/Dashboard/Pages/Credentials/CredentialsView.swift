@@ -28,7 +28,7 @@ struct CredentialsView: PageView {
                 .text("Expires") { $0.end?.html ?? HTML("never") },
                 .text("Apps") { row in
                     HTML(.ul, .class("inline")) {
-                        for app in row.apps.prefix(20) { HTML(.li) { HTML(.a, .href(Link("apps", app))) { app } } }
+                        for app in row.apps.prefix(20) { HTML(.li) { HTML.app(app) } }
                         if row.apps.count > 20 { HTML(.li) { "and \(row.apps.count - 20) more" } }
                     }
                 },

@@ -36,7 +36,7 @@ struct FailureGroupTable {
 
     private var columns: [DataTable<FailureGroup>.Column] {
         let facts: [DataTable<FailureGroup>.Column] = [
-            .text("App") { group in HTML(.a, .href(Link("apps", group.app))) { group.app } },
+            .text("App") { .app($0.app) },
             .text("Reason") { group in
                 let query: KeyValuePairs<String, String?> = [
                     "app": group.app, "reason": group.reason, "since": window.rawValue,

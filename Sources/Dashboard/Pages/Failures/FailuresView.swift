@@ -53,11 +53,7 @@ struct FailuresView: PageView {
                 .number("Status") { $0.status.map(String.init) ?? "–" },
                 .number("Attempt") { String($0.attempt) },
                 .text("Token") { tokens.html($0.token) },
-                .text("Message") { row in
-                    HTML(.a, .href(Link("messages", String(row.messageID), query: ["app": row.app]))) {
-                        String(row.messageID)
-                    }
-                },
+                .text("Message") { .message($0.messageID, of: $0.app) },
                 .text("Reference") { HTML($0.reference ?? "–") },
                 .text("Done") { HTML($0.requeuedAt != nil ? "requeued" : $0.isDismissed ? "dismissed" : "–") }
             ).html

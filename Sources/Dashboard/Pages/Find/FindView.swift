@@ -50,16 +50,13 @@ struct FindView: PageView {
                 "What is known about it",
                 events,
                 .text("When") { $0.at?.html ?? HTML("–") },
-                .text("App") { event in HTML(.a, .href(Link("apps", event.app))) { event.app } },
+                .text("App") { .app($0.app) },
                 .text("What") { $0.mark.html($0.event.rawValue) },
                 .text("Answer") { event in
                     HTML([event.status.map(String.init), event.reason].compactMap { $0 }.joined(separator: " "))
                 },
                 .number("Attempt") { $0.attempt.map(String.init) ?? "–" },
-                .text("Message") { event in
-                    guard let id = event.messageID else { return HTML("–") }
-                    return HTML(.a, .href(Link("messages", String(id), query: ["app": event.app]))) { String(id) }
-                }
+                .text("Message") { event in event.messageID.map { .message($0, of: event.app) } ?? HTML("–") }
             ).html
             HTML(.p, .class("note")) {
                 "No record is kept of the token of a push that APNs accepted."

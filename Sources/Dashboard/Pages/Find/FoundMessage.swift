@@ -20,7 +20,7 @@ struct FoundMessage: Record {
         createdAt = message.createdAt.map(Moment.init)
     }
 
-    var link: Link { Link("messages", String(id), query: ["app": app]) }
+    var link: Link { Link.message(id, of: app) }
 
     var json: JSONValue {
         [

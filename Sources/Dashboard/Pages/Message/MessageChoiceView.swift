@@ -15,7 +15,7 @@ struct MessageChoiceView: PageView {
             HTML(.p) { "Several apps have a message of this id. Choose one:" }
             HTML(.ul) {
                 for app in apps.compactMap({ $0 }) {
-                    HTML(.li) { HTML(.a, .href(Link("messages", String(id), query: ["app": app]))) { app } }
+                    HTML(.li) { HTML(.a, .href(Link.message(id, of: app))) { app } }
                 }
             }
         }

@@ -21,7 +21,7 @@ struct MessageView: PageView {
             StateMark.ofMessage(message.state).html(message.state.rawValue)
             " "
             if let app = message.app {
-                HTML(.a, .href(Link("apps", app))) { app }
+                HTML.app(app)
             } else {
                 "an app that is gone"
             }

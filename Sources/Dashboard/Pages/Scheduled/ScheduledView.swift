@@ -56,11 +56,7 @@ struct ScheduledView: PageView {
                 jobs,
                 .text("Due") { $0.runAt.html },
                 .text("App") { HTML($0.app ?? "an app that is gone") },
-                .text("Message") { job in
-                    HTML(.a, .href(Link("messages", String(job.messageID), query: ["app": job.app]))) {
-                        String(job.messageID)
-                    }
-                },
+                .text("Message") { .message($0.messageID, of: $0.app) },
                 .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },
                 .number("Pushes") { Int($0.tokens).grouped },
                 .number("Attempt") { String($0.attempt) },

@@ -61,7 +61,7 @@ struct TokensView: PageView {
             DataTable(
                 "Registered tokens",
                 counts,
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("App") { .app($0.app) },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
                 .number("Tokens") { Quantity.short(Amount($0.tokens, $0.tokensIs)) }
             ).html
@@ -76,7 +76,7 @@ struct TokensView: PageView {
                 "Reported dead, by day (UTC)",
                 days,
                 .text("Day") { HTML($0.day) },
-                .text("App") { row in HTML(.a, .href(Link("apps", row.app))) { row.app } },
+                .text("App") { .app($0.app) },
                 .number("Reports") { Amount($0.reportedDead, $0.precision).text },
                 .number("Not handled yet") { $0.waiting == 0 ? "–" : Amount($0.waiting, $0.precision).text }
             ).html

@@ -1,0 +1,15 @@
+import CarillonWeb
+
+extension Link {
+    static func app(_ name: String) -> Link { Link("apps", name) }
+
+    /// - Parameter app: Several apps may have a message with this id.
+    static func message(_ id: Int64, of app: String?) -> Link { Link("messages", String(id), query: ["app": app]) }
+}
+
+/// What leads to its own page wherever it is named.
+extension HTML {
+    static func app(_ name: String) -> HTML { HTML(.a, .href(.app(name))) { name } }
+
+    static func message(_ id: Int64, of app: String?) -> HTML { HTML(.a, .href(.message(id, of: app))) { String(id) } }
+}
