@@ -101,17 +101,19 @@ COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the argumen
 COMMENT ON COLUMN carillon.recorded_rights.column_name IS 'the column, for a right on one column; otherwise empty';
 COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT names it';
 
--- The id is part of each apns-id, so that two installations never assign the same apns-id.
 CREATE TABLE carillon.installation (
     id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at        timestamptz NOT NULL DEFAULT now(),
-    -- Where pushes are sent from: see functions/database/place.sql.
+    -- Where pushes are sent from: see functions/database/installation.sql.
     system_identifier bigint NOT NULL DEFAULT 0,
     database_oid      bigint NOT NULL DEFAULT 0,
     name              text
 );
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
+COMMENT ON TABLE carillon.installation IS
+    'Internal: one row, which identifies this installation and the database that may send its pushes. The id is part of each '
+    'apns-id, so that two installations never assign the same one.';
 
 -- Roles belong to the whole cluster, so another database may create or drop them at the same time. The `migrate down` of another
 -- database cannot drop a role that has a grant in this schema.

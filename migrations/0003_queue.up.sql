@@ -31,7 +31,7 @@ CREATE TABLE carillon.messages (
     CONSTRAINT messages_push_type_is_255_bytes_at_most CHECK (octet_length(push_type) <= 255),
     CONSTRAINT messages_collapse_id_is_255_bytes_at_most CHECK (octet_length(collapse_id) <= 255),
     CONSTRAINT messages_topic_is_255_bytes_at_most CHECK (octet_length(topic) <= 255),
-    -- As in most_reference_bytes().
+    -- As in max_reference_bytes().
     CONSTRAINT messages_reference_is_1024_bytes_at_most CHECK (octet_length(reference) <= 1024),
     CONSTRAINT messages_on_unknown_is_255_bytes_at_most CHECK (octet_length(on_unknown) <= 255)
 );
@@ -69,9 +69,9 @@ COMMENT ON COLUMN carillon.messages.on_unknown IS
     'retry, or fail for pushes that must not be sent twice; a row with any other value fails';
 COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 
--- Jobs that are not due yet, and retries. Whoever inserts a row takes its id from the sequence of messages, because a due row moves
--- to messages and keeps its id. Ids from the sequence are unique in messages, scheduled and inflight together. An INSERT may
--- specify its own id, and two apps may use the same one.
+-- Whoever inserts a row takes its id from the sequence of messages, because a due row moves to messages and keeps its id. Ids from
+-- the sequence are unique in messages, scheduled and inflight together. An INSERT may specify its own id, and two apps may use the
+-- same one.
 CREATE TABLE carillon.scheduled (
     LIKE carillon.messages INCLUDING CONSTRAINTS INCLUDING DEFAULTS INCLUDING STORAGE,
     run_at timestamptz NOT NULL,
@@ -88,8 +88,11 @@ ALTER TABLE carillon.scheduled SET (
     toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.scheduled IS
+    'Internal: jobs that are not due yet: scheduled messages and retries. Workers move them to messages when run_at has come. The '
+    'view pending shows them.';
 
--- A job in flight. A separate type, so that stored rows do not block later changes of messages.
+-- A separate type, so that stored rows do not block later changes of messages.
 CREATE TYPE carillon.job AS (
     id           bigint,
     lane         smallint,
@@ -112,6 +115,7 @@ CREATE TYPE carillon.job AS (
     last_status  smallint,
     last_reason  text
 );
+COMMENT ON TYPE carillon.job IS 'Internal: a job in flight, as inflight keeps it; its fields are columns of messages.';
 
 -- One row for each run of a worker. Its id is never reused, and is part of the fence.
 CREATE TABLE carillon.workers (
@@ -182,7 +186,6 @@ COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that holds the clai
 COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.inflight.claimed_at IS 'when it was claimed';
 
--- Messages with some pushes that have ended. When none remain, the row becomes a row of results.
 CREATE TABLE carillon.unfinished (
     app_id       integer,
     message_id   bigint,
@@ -205,6 +208,9 @@ ALTER TABLE carillon.unfinished SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.unfinished IS
+    'Internal: the counts of jobs some of whose pushes have ended and others have not. When none remain, the row becomes a row of '
+    'results.';
 
 -- Split messages: broadcasts, however few their tokens, and messages to more than 1,000 tokens. Each is stored as one or more jobs.
 -- The id is that of the first job; the ids of all jobs are between id and last_id, in one lane.
@@ -233,16 +239,17 @@ COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null if it was not';
 
--- Messages that were cancelled while in flight: their jobs are not sent again when they return.
 CREATE TABLE carillon.cancelled (
     app_id       integer,
     message_id   bigint,
     cancelled_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, message_id)
 );
+COMMENT ON TABLE carillon.cancelled IS
+    'Internal: messages that were cancelled while pushes were in flight, so that those are not retried. For split messages, '
+    'split_messages has cancelled_at instead.';
 
--- Messages with an attempt that got no answer, so that they may have been delivered, whatever is recorded later. There is no key,
--- so that writers never wait for each other; a message may have several rows.
+-- There is no key, so that writers never wait for each other; a message may have several rows.
 CREATE TABLE carillon.unknown_outcomes (
     app_id     integer NOT NULL,
     message_id bigint NOT NULL,
@@ -250,8 +257,10 @@ CREATE TABLE carillon.unknown_outcomes (
 );
 CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.unknown_outcomes IS
+    'Internal: messages with an attempt that got no answer. Their pushes may have been delivered, whatever is recorded later; '
+    'message_status reports it as may_have_arrived.';
 
--- Dedupe keys. Only calls with a dedupe_key use it.
 CREATE TABLE carillon.dedupe (
     app_id     integer,
     key        text,
@@ -261,60 +270,28 @@ CREATE TABLE carillon.dedupe (
     PRIMARY KEY (app_id, key)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
+COMMENT ON TABLE carillon.dedupe IS
+    'Internal: the dedupe keys in use. Until its time has passed, no other message of the app is enqueued with the same key.';
 
--- Tasks that one worker of the fleet does at a time: the worker whose UPDATE … WHERE next_run <= now() returns the row.
-CREATE TABLE carillon.fleet_tasks (
-    name     text PRIMARY KEY,
-    next_run timestamptz NOT NULL DEFAULT now(),
-    every    interval NOT NULL,
-    held_by  bigint  -- the worker that is doing it; once that worker is dead, another one does the task
-);
-INSERT INTO carillon.fleet_tasks (name, every) VALUES
-    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
-
--- What is needed to record a cancelled job.
 CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
     last_reason text, created_at timestamptz,
     updates text[]  -- its tokens, if its pushes are updates
 );
+COMMENT ON TYPE carillon.cancelled_job IS 'Internal: what is needed to record a cancelled job.';
 
--- What is left of a message after its jobs left the queue: tokens that are not counted yet, and how many of them are in flight.
 CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+COMMENT ON TYPE carillon.remnant IS
+    'Internal: what is left of a message after its waiting jobs were removed: how many pushes have not ended, and how many of them '
+    'are in flight.';
 
--- The time of one background push to a device token, for apps with max_per_device.
-CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
-
--- A background push of a claim, once it is decided. `replaces` is the older message whose push to the token it replaces.
-CREATE TYPE carillon.paced_push AS (
-    place bigint, job bigint, token text, decision text, slot_at timestamptz, replaces bigint
-);
-
--- What order_updates() and pace_devices() decide about pushes of a claim, in the order in which they were asked about them.
 CREATE TYPE carillon.push_decisions AS (
     decisions  text[],    -- send; later (it waits in scheduled); or superseded (it has ended, because a newer push exists)
     stamps     bigint[],  -- for updates that are sent: the timestamp in the payload
     superseded bigint     -- how many pushes have ended as superseded, including waiting ones outside the claim
 );
-
--- One row for each token. Each push has one slot: the time at which it was or will be sent.
-CREATE TABLE carillon.device_slots (
-    app_id  integer,
-    token   text,
-    slots   carillon.device_slot[] NOT NULL,
-    last_at timestamptz NOT NULL,
-    PRIMARY KEY (app_id, token)
-);
-ALTER TABLE carillon.device_slots SET (
-    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
-    autovacuum_vacuum_cost_delay = 0
-);
-COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
-COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
-COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
-COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of the times';
+COMMENT ON TYPE carillon.push_decisions IS
+    'Internal: which pushes of a claim are sent now, as order_updates and pace_devices decide, in the order of their arguments.';
 
 -- The order of updates: no device shows an older update after a newer one.
 --
@@ -381,12 +358,16 @@ COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was s
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
 -- that may only name the view can take only that mode, which makes no cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
--- Rows that are only locked: places 0 to 63 for cancels of messages, and 64 for requeueing. A trigger of apps inserts them.
+COMMENT ON VIEW carillon.cancelling IS
+    'Internal: has no columns to read; sessions lock it, so that no message is cancelled while another session returns its jobs to '
+    'the queue.';
+-- A trigger of apps inserts the rows, which are only locked.
 CREATE TABLE carillon.app_locks (
-    app_id integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
-    place  smallint, PRIMARY KEY (app_id, place)
+    app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
+    lock_number smallint, PRIMARY KEY (app_id, lock_number)
 );
 COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock so that no two cancel or requeue the same pushes at the same time.';
 COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.app_locks.place IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
+COMMENT ON COLUMN carillon.app_locks.lock_number IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

@@ -26,6 +26,7 @@ CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) W
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
 -- Holds rows of days without a partition. make_partitions() turns it into a partition.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
+COMMENT ON TABLE carillon.results_default IS 'Internal: rows of results for whose day there was no partition.';
 -- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
@@ -50,7 +51,6 @@ COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, o
 COMMENT ON COLUMN carillon.results.apns_unique_ids IS
     'for an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
 
--- How pushes of one message ended, for end_messages().
 CREATE TYPE carillon.ending AS (
     message_id      bigint,
     reference       text,
@@ -66,6 +66,8 @@ CREATE TYPE carillon.ending AS (
     last_reason     text,
     apns_unique_ids jsonb
 );
+COMMENT ON TYPE carillon.ending IS
+    'Internal: how pushes of one job have ended, which end_messages adds to results or unfinished.';
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
@@ -89,6 +91,7 @@ CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
 CREATE INDEX failures_unrecorded ON carillon.failures USING spgist (reference) WHERE reason = 'Unrecorded';
 CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_id) WHERE broadcast_id IS NOT NULL;
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
+COMMENT ON TABLE carillon.failures_default IS 'Internal: rows of failures for whose day there was no partition.';
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.failures IS 'One row for each push that failed, even if other pushes of its message still wait.';
@@ -109,8 +112,7 @@ COMMENT ON COLUMN carillon.failures.apns_unique_id IS
     'for an app with keep_unique_ids: the apns-unique-id of its last answer, which only the sandbox sends';
 COMMENT ON COLUMN carillon.failures.dismissed_at IS 'when a person marked it as needing no action; null if never';
 
--- The content of messages with failures that can be requeued, one row for each message and day. Dead tokens need none. If each
--- token has its own payload, a row has the payloads of the tokens that failed together.
+-- Dead tokens need no row. If each token has its own payload, a row has the payloads of the tokens that failed together.
 CREATE TABLE carillon.failed_messages (
     message_id  bigint NOT NULL,
     app_id      integer NOT NULL,
@@ -130,6 +132,11 @@ CREATE TABLE carillon.failed_messages (
     PRIMARY KEY (app_id, message_id, failed_at)
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
+COMMENT ON TABLE carillon.failed_messages_default IS
+    'Internal: rows of failed_messages for whose day there was no partition.';
+COMMENT ON TABLE carillon.failed_messages IS
+    'Internal: the payload and headers of messages with failures, kept so that requeue_failures can send them again; one row for '
+    'each message and day.';
 
 -- Counts by minute. Each worker writes them once a second instead of in each settlement: while a long transaction keeps old row
 -- versions alive, a row that is updated often becomes slow to find.

@@ -1,6 +1,5 @@
--- State that all workers share: the pace of each app, provider tokens, breakers, and maintenance.
+-- State that all workers share: the pace of each app and device, provider tokens, breakers, and the tasks of the fleet.
 
--- When the next turn of an app begins. Apps without max_rate have no row.
 CREATE TABLE carillon.rates (
     app_id  integer PRIMARY KEY,
     next_at timestamptz NOT NULL
@@ -9,19 +8,55 @@ CREATE TABLE carillon.rates (
 ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.rates IS
+    'Internal: when pushes of each app with max_rate may next be sent, which keeps all workers together within its rate.';
 
--- One provider token for each signing key, minted by the first worker that finds that the previous one has expired.
+CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
+COMMENT ON TYPE carillon.device_slot IS
+    'Internal: the time at which one background push was or will be sent to a device token, for apps with max_per_device.';
+
+CREATE TYPE carillon.paced_push AS (
+    place bigint, job bigint, token text, decision text, slot_at timestamptz, replaces bigint
+);
+COMMENT ON TYPE carillon.paced_push IS
+    'Internal: a background push of a claim, with what was decided about it: whether it is sent, when, and the older message whose '
+    'push it replaces.';
+
+-- One row for each token. Each push has one slot: the time at which it was or will be sent.
+CREATE TABLE carillon.device_slots (
+    app_id  integer,
+    token   text,
+    slots   carillon.device_slot[] NOT NULL,
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (app_id, token)
+);
+ALTER TABLE carillon.device_slots SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.device_slots IS
+    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
+COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
+COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
+COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of the times';
+
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
     issued_at      timestamptz NOT NULL,
     rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
+COMMENT ON TABLE carillon.provider_tokens IS
+    'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
+    'next one.';
 
 -- Workers write tokens through it: see functions/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
 SELECT c.id AS certificate_id, c.updated_at AS since, NULL::bigint AS refused_at, NULL::text AS jwt, NULL::bigint AS issued_at
 FROM carillon.certificates c WHERE false;
+COMMENT ON VIEW carillon.provider_token_input IS
+    'Internal: always empty; a provider token that is inserted here is stored in provider_tokens, and appears in no log.';
 
 -- Apps that were paused because most of their pushes failed for a reason that lies in their settings.
 CREATE TABLE carillon.breakers (
@@ -46,18 +81,31 @@ COMMENT ON COLUMN carillon.breakers.closed_bad IS
     'the pushes that failed for this reason in the minute of closed_at, which no longer count';
 COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute, which no longer count';
 
+-- The worker whose UPDATE … WHERE next_run <= now() returns the row does the task.
+CREATE TABLE carillon.fleet_tasks (
+    name      text PRIMARY KEY,
+    next_run  timestamptz NOT NULL DEFAULT now(),
+    every     interval NOT NULL,
+    worker_id bigint  -- the worker that is doing it; once that worker is dead, another one does the task
+);
+INSERT INTO carillon.fleet_tasks (name, every) VALUES
+    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
+COMMENT ON TABLE carillon.fleet_tasks IS
+    'Internal: tasks that one worker at a time does for the whole fleet, such as maintenance and feedback passes, and when each is '
+    'due.';
+
 -- Maintenance: creates partitions of history ahead of time, drops those older than the retention, sums counts of pushes, and
 -- deletes other old rows.
 
 -- The state of each step. A step takes one transaction or several; a step that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
     step         text PRIMARY KEY,
-    place        integer NOT NULL UNIQUE,
+    run_order    integer NOT NULL UNIQUE,
     last_success timestamptz NOT NULL DEFAULT now(),
     last_failure timestamptz,
     last_error   text
 );
-INSERT INTO carillon.maintenance (step, place) VALUES
+INSERT INTO carillon.maintenance (step, run_order) VALUES
     ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
@@ -67,7 +115,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('delete audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
-COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
+COMMENT ON COLUMN carillon.maintenance.run_order IS 'the order in which the steps run, from 1';
 COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
 COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';
 COMMENT ON COLUMN carillon.maintenance.last_error IS 'the error of the last failure';

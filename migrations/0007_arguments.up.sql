@@ -1,6 +1,5 @@
 -- Types for the arguments of messages and for what is built from them.
 
--- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
     app               text,
     tokens            text[],
@@ -41,8 +40,8 @@ CREATE TYPE carillon.message_arguments AS (
     payloads_type     regtype,  -- the type of the argument
     badge_add         bigint
 );
+COMMENT ON TYPE carillon.message_arguments IS 'Internal: the arguments of a call of enqueue or broadcast.';
 
--- What Apple requires of the pushes of one type.
 CREATE TYPE carillon.push_rules AS (
     push_type            text,
     topic_suffix         text,
@@ -55,25 +54,27 @@ CREATE TYPE carillon.push_rules AS (
     needs_provider_token boolean,
     token_kind           text
 );
+COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one push type, as push_types returns it.';
 
--- A message without its tokens, checked and ready to be stored, or its refusal.
 CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal,
     payloads json[],  -- one for each token that was given
     after_badge text  -- if each token has its own badge: what follows the badge; payload is what precedes it
 );
+COMMENT ON TYPE carillon.draft IS
+    'Internal: a message without its tokens, checked and ready to be stored, or the reason why it is refused.';
 
--- The message that message_status() describes. last_job and later fields are from split_messages, and null if it was not split.
+-- last_job and later fields are from split_messages, and null if the message was not split.
 CREATE TYPE carillon.chosen_message AS (
     app_id integer, id bigint, app text, last_job bigint, tokens bigint, reference text, created_at timestamptz
 );
+COMMENT ON TYPE carillon.chosen_message IS 'Internal: a message that message_status describes.';
 
--- What happened to one token of it.
 CREATE TYPE carillon.token_outcome AS (
     token text, state text, status smallint, reason text, next_attempt_at timestamptz, apns_unique_id uuid
 );
+COMMENT ON TYPE carillon.token_outcome IS 'Internal: the state of the push to one token of a message, for message_status.';
 
--- Its pushes that have ended.
 CREATE TYPE carillon.ended_counts AS (
     sent           bigint,
     failed         bigint,
@@ -90,8 +91,8 @@ CREATE TYPE carillon.ended_counts AS (
     failed_ids     bigint[],  -- of those with failures
     has_unique_ids boolean
 );
+COMMENT ON TYPE carillon.ended_counts IS 'Internal: counts of the pushes of a message that have ended, for message_status.';
 
--- Its pushes that have not ended.
 CREATE TYPE carillon.open_counts AS (
     state       text,  -- null: all have ended
     tokens      bigint,  -- of the whole message
@@ -106,6 +107,7 @@ CREATE TYPE carillon.open_counts AS (
     ids         bigint[],  -- of its jobs
     outcomes    carillon.token_outcome[]  -- of the first 1,000 tokens
 );
+COMMENT ON TYPE carillon.open_counts IS 'Internal: counts of the pushes of a message that have not ended, for message_status.';
 
 CREATE TYPE carillon.message_state AS (
     id              bigint,
@@ -124,7 +126,7 @@ CREATE TYPE carillon.message_state AS (
     expired         bigint,
     cancelled       bigint,
     waiting         bigint,
-    held            text,
+    waiting_reason  text,
     created_at      timestamptz,
     finished_at     timestamptz,
     -- The first 1,000 tokens that failed, that wait, or that were sent with an apns-unique-id that was kept. All others were sent,
@@ -152,7 +154,7 @@ COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
-COMMENT ON COLUMN carillon.message_state.held IS
+COMMENT ON COLUMN carillon.message_state.waiting_reason IS
     'why it is not sent at the moment, for example a paused app, no worker, or a refused credential';
 COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null if this could not be recorded';
 COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null if some pushes have not ended';
@@ -162,9 +164,6 @@ COMMENT ON COLUMN carillon.message_state.outcomes IS
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 
--- Starting, updating and ending Live Activities.
-
--- The arguments of start_activity, update_activity and end_activity.
 CREATE TYPE carillon.activity_arguments AS (
     app             text,
     tokens          text[],
@@ -198,10 +197,9 @@ CREATE TYPE carillon.activity_arguments AS (
     aps             jsonb,
     extra           jsonb
 );
+COMMENT ON TYPE carillon.activity_arguments IS
+    'Internal: the arguments of a call of start_activity, update_activity or end_activity.';
 
--- Publishing to a channel.
-
--- The arguments of publish.
 CREATE TYPE carillon.publication AS (
     app             text,
     channel         text,
@@ -228,5 +226,6 @@ CREATE TYPE carillon.publication AS (
     on_duplicate    text,
     extra           jsonb
 );
+COMMENT ON TYPE carillon.publication IS 'Internal: the arguments of a call of publish.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'arguments');

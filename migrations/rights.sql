@@ -92,9 +92,9 @@ BEGIN
                 register_token unregister_token check_choice set_badge token invalid_token token_kinds check_kind usual_end is_usual
                 token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
-            ('carillon_app, carillon_worker', 'check_place'),
+            ('carillon_app, carillon_worker', 'check_installation'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
-                'missing_rights guarded_tables place_fault'),
+                'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
                 validity queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
@@ -103,14 +103,14 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person place_now
+                topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person installation_state
                 validity queue_depth depth_is scheduled_depth
-                take_rate_turn provider_token seconds_to_renewal open_breakers most_are_bad order_updates withdraw rules_of
+                take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal
                 fail_jobs discard_unreadable shortened_token split_job split
-                most_payload_bytes oversized_payload
+                max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
@@ -138,7 +138,7 @@ END
 $$;
 
 -- Apps that were added while there was no trigger.
-INSERT INTO carillon.app_locks (app_id, place)
+INSERT INTO carillon.app_locks (app_id, lock_number)
 SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
 
 -- Restores the roles that were isolated before a migration down.
@@ -150,7 +150,7 @@ $$;
 
 -- A new installation lives where it is installed.
 UPDATE carillon.installation i
-SET (system_identifier, database_oid) = (SELECT p.system_identifier, p.database_oid FROM carillon.place() AS p)
+SET (system_identifier, database_oid) = (SELECT p.system_identifier, p.database_oid FROM carillon.this_database() AS p)
 WHERE i.database_oid = 0;
 
 SELECT carillon.record_rights();

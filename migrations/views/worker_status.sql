@@ -6,13 +6,13 @@ SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.l
         -- clock was set back, and a live worker would have sent another by now.
         WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
         -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
-        WHEN w.settles_by < now() OR w.settles_by IS NULL AND held.oldest < now() - interval '2 minutes' - known.lease * 2
+        WHEN w.settles_by < now() OR w.settles_by IS NULL AND claimed.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
         ELSE 'alive' END AS state,
     known.lease,
     now() - known.heartbeat_at AS silence,
     now() - known.started_at AS age,
-    coalesce(held.claims, 0) AS claims
+    coalesce(claimed.claims, 0) AS claims
 FROM carillon.workers w
 CROSS JOIN LATERAL (
     SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
@@ -26,7 +26,7 @@ CROSS JOIN LATERAL (
 ) known
 LEFT JOIN (
     SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
-) held ON held.worker_id = w.id;
+) claimed ON claimed.worker_id = w.id;
 COMMENT ON VIEW carillon.worker_status IS 'The state of each worker that runs, or that died and was not taken over yet.';
 COMMENT ON COLUMN carillon.worker_status.id IS 'the id of this run';
 COMMENT ON COLUMN carillon.worker_status.name IS 'the name of the worker, for people';

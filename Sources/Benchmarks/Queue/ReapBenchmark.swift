@@ -74,7 +74,7 @@ struct ReapBenchmark {
     private func wait(until isUnderWay: Bool, on installation: Installation) async throws {
         let giveUp = MonotonicInstant.now + .seconds(300)
         while try await installation.number(
-            "SELECT count(c.held_by) FROM carillon.fleet_tasks c WHERE c.name = 'feedback'"
+            "SELECT count(c.worker_id) FROM carillon.fleet_tasks c WHERE c.name = 'feedback'"
         ) != (isUnderWay ? 1 : 0) {
             if .now > giveUp { throw BenchmarkError("The feedback pass does not \(isUnderWay ? "begin" : "end").") }
             try await installation.loop.sleep(for: .milliseconds(20))

@@ -13,8 +13,12 @@ struct CountedMetric: Sendable {
             \.waits
         ),
         Self("carillon_claims_total", "Claims that returned at least one job.", \.claims),
-        Self("carillon_jobs_total", "Jobs claimed.", \.jobs),
-        Self("carillon_stale_results_total", "Settlements of claims that another worker had taken over.", \.stale),
+        Self("carillon_claimed_jobs_total", "Jobs claimed.", \.jobs),
+        Self(
+            "carillon_stale_results_total",
+            "Settlements that wrote nothing, because another worker had taken over the claim.",
+            \.stale
+        ),
         Self("carillon_unrecorded_jobs_total", "Jobs whose outcome PostgreSQL refused to record.", \.unrecorded),
         Self("carillon_takeovers_total", "Claims taken over from dead workers.", \.takeovers),
         Self("carillon_database_errors_total", "Statements and connections that failed.", \.databaseErrors),
@@ -25,7 +29,7 @@ struct CountedMetric: Sendable {
         ),
         Self(
             "carillon_feedback_handled_total",
-            "Rows of feedback handled by this worker's feedback passes.",
+            "Reports of dead tokens, which are rows of carillon.feedback, handled by this worker's feedback passes.",
             \.feedbackHandled
         ),
         Self(

@@ -16,7 +16,11 @@ struct ProgramMetrics {
             "Connections to gateways that ended or could not be opened, by cause."
         )
         for (end, count) in traffic.ends.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["end": end]) }
-        metrics.add("carillon_late_answers_total", "Pushes abandoned after --request-timeout.", traffic.lateAnswers)
+        metrics.add(
+            "carillon_push_timeouts_total",
+            "Pushes that got no answer within --request-timeout.",
+            traffic.lateAnswers
+        )
         metrics.add(
             "carillon_send_to_answer_seconds",
             "Time from a request to its answer, whatever the answer.",

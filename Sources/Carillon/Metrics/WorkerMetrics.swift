@@ -46,7 +46,10 @@ struct WorkerMetrics {
             "Attempts that led to a retry, by status and reason, as in carillon_pushes_total."
         )
         addReasons(counters.retries, to: &metrics)
-        metrics.begin("carillon_returned_total", "Pushes returned to the queue without counting as an attempt.")
+        metrics.begin(
+            "carillon_returned_pushes_total",
+            "Pushes returned to the queue without counting as an attempt."
+        )
         for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
         metrics.begin("carillon_unknown_outcomes_total", "Attempts whose outcome is unknown.")
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
@@ -84,7 +87,7 @@ struct WorkerMetrics {
             "1 if carillon_queue_jobs is exact for the app, 0 if it is an estimate."
         )
         for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
-        metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, by app.")
+        metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
         for app in apps { metrics.add(app.later.value, ["app": app.name]) }
         metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest due job has waited.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }

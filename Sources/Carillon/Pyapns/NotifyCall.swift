@@ -8,7 +8,7 @@ struct NotifyCall {
     static let statement = Statement(
         "pyapns_notify",
         """
-        WITH app AS MATERIALIZED (SELECT carillon.app_id($1), carillon.check_place()),
+        WITH app AS MATERIALIZED (SELECT carillon.app_id($1), carillon.check_installation()),
         job AS MATERIALIZED (
             SELECT array_agg(t.token ORDER BY t.place) AS tokens, $4[t.payload]::json AS payload
             FROM unnest($2::text[], $3::int4[]) WITH ORDINALITY AS t(token, payload, place)

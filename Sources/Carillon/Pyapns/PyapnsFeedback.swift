@@ -7,7 +7,7 @@ enum PyapnsFeedback {
     static let statement = Statement(
         "pyapns_feedback",
         """
-        WITH app AS MATERIALIZED (SELECT carillon.app_id($1) AS id, carillon.check_place()),
+        WITH app AS MATERIALIZED (SELECT carillon.app_id($1) AS id, carillon.check_installation()),
         unread AS MATERIALIZED (
             SELECT f.app_id, f.id FROM carillon.feedback f
             WHERE f.app_id = (SELECT a.id FROM app a) AND f.read_at IS NULL AND f.seen_at <= clock_timestamp()

@@ -10,7 +10,7 @@ struct FailureActionQuery {
         "web_count_failures",
         """
         SELECT c.pushes, c.is_all FROM carillon.count_failures($1, $2, \(FailureAction.instant(3)), \(FailureAction.instant(4)),
-            reason => $5, include_unknown => $6, depth => 2000) AS c
+            reason => $5, include_unknown => $6, max_rows_read => 2000) AS c
         """
     )
     private static let now = Statement("web_now", "SELECT now() AS now")

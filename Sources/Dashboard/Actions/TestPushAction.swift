@@ -8,7 +8,7 @@ struct TestPushAction {
     private static let preview = Statement(
         "web_preview",
         """
-        SELECT p.payload, p.bytes, p.most_bytes, p.push_type, p.priority, p.topic
+        SELECT p.payload, p.bytes, p.max_bytes, p.push_type, p.priority, p.topic
         FROM carillon.preview_message($1, $2::jsonb) AS p
         """
     )

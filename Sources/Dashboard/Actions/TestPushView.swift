@@ -10,7 +10,7 @@ struct TestPushView: PageView {
     struct Preview: Record {
         let payload: String
         let bytes: Int64
-        let mostBytes: Int64
+        let maxBytes: Int64
         let pushType: String
         let priority: Int64
         let json: JSONValue
@@ -85,7 +85,7 @@ struct TestPushView: PageView {
     @HTMLBuilder private func sight(of preview: Preview) -> HTML {
         HTML(.h2) { "What goes out" }
         FactList(
-            ("Size", HTML("\(Int(preview.bytes).grouped) of \(Int(preview.mostBytes).grouped) bytes")),
+            ("Size", HTML("\(Int(preview.bytes).grouped) of \(Int(preview.maxBytes).grouped) bytes")),
             ("apns-push-type", HTML(preview.pushType)),
             ("apns-priority", HTML(String(preview.priority))),
             ("apns-topic", HTML(preview.topic ?? "the certificate's")),

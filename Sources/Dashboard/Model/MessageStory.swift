@@ -10,8 +10,8 @@ struct MessageStory {
 
     private var first: String {
         let next = message.nextAttemptAt.map { Moment($0).readable } ?? "an unknown time"
-        if let held = message.held {
-            return "It has not been sent yet: \(held.asSentence)"
+        if let reason = message.waitingReason {
+            return "It has not been sent yet: \(reason.asSentence)"
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
         }
         switch message.state {

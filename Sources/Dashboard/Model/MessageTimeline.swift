@@ -90,8 +90,8 @@ struct MessageTimeline {
 
     private var future: [Event] {
         guard message.waiting > 0 else { return [] }
-        if let held = message.held {
-            return [Event(at: nil, isNow: true, text: "It waits: \(held.asSentence)", mark: .attention)] + due
+        if let reason = message.waitingReason {
+            return [Event(at: nil, isNow: true, text: "It waits: \(reason.asSentence)", mark: .attention)] + due
         }
         return due
     }

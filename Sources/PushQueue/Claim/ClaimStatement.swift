@@ -19,7 +19,7 @@ package enum ClaimStatement {
     /// Compressed tokens with more bytes are not uncompressed to be measured.
     private static let mostCompressedBytes = 65536
     /// A longer payload is replaced by one that is refused as too large.
-    private static let mostPayloadBytes = "carillon.most_payload_bytes()"
+    private static let mostPayloadBytes = "carillon.max_payload_bytes()"
     /// The number of pushes of a row that cannot be claimed, and has to be split or discarded.
     private static let unfit = "2147483647"
 

@@ -47,7 +47,7 @@ extension WorkerEvent {
 
     static func lockMet(_ error: String, suppressed: Int, holders: [LockHolder]) -> Self {
         Self(.lockMet, .warning, "A statement timed out on a lock that another session holds, and will be tried again.")
-            .with(["error": error, "more_since_last": suppressed, "held_by": holders.map(\.sentence)])
+            .with(["error": error, "more_since_last": suppressed, "locked_by": holders.map(\.sentence)])
     }
 
     static let maintained = Self(.maintained, .debug, "Maintenance has succeeded.")
@@ -55,6 +55,6 @@ extension WorkerEvent {
     static func maintenanceFailed(step: String, error: String, holders: [LockHolder]) -> Self {
         let how = holders.isEmpty ? "failed" : "failed on a lock that another session holds,"
         return Self(.maintenanceFailed, .warning, "A maintenance step \(how) and will be tried again.")
-            .with(["step": step, "error": error]).with(holders.isEmpty ? [:] : ["held_by": holders.map(\.sentence)])
+            .with(["step": step, "error": error]).with(holders.isEmpty ? [:] : ["locked_by": holders.map(\.sentence)])
     }
 }

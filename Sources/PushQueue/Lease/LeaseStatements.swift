@@ -29,7 +29,7 @@ enum LeaseStatements {
         )
         SELECT (SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed) AS workers,
             p.fault, p.cluster, p.timeline, p.flushed
-        FROM carillon.place_now() AS p
+        FROM carillon.installation_state() AS p
         """
     )
 

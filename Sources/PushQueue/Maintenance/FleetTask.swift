@@ -1,8 +1,8 @@
 import CarillonIO
 package import CarillonPostgres
 
-/// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `held_by` has it while it
-/// has a row in `workers`.
+/// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `worker_id` has it while
+/// it has a row in `workers`.
 package struct FleetTask: Sendable {
     package static let maintain = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
@@ -13,11 +13,11 @@ package struct FleetTask: Sendable {
     /// The interval has passed, or its start is in the future because the database's clock was set back, or this worker has begun it
     /// and not ended it, or its worker is dead.
     private static let isDueNow = """
-        c.name = $1 AND (c.held_by IS NULL AND (c.next_run <= now()
+        c.name = $1 AND (c.worker_id IS NULL AND (c.next_run <= now()
                 OR c.next_run - c.every + coalesce(make_interval(secs => $2), c.every) <= now()
                 OR c.next_run - c.every > now())
-            OR c.held_by = $3
-            OR c.held_by IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.held_by))
+            OR c.worker_id = $3
+            OR c.worker_id IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.worker_id))
         """
 
     static let isDue = Statement("is_due", "SELECT EXISTS (SELECT FROM carillon.fleet_tasks c WHERE \(isDueNow))")
@@ -26,14 +26,14 @@ package struct FleetTask: Sendable {
         "take",
         """
         UPDATE carillon.fleet_tasks c SET next_run = now() + coalesce(make_interval(secs => $2), c.every),
-            every = coalesce(make_interval(secs => $2), c.every), held_by = $3
+            every = coalesce(make_interval(secs => $2), c.every), worker_id = $3
         WHERE \(isDueNow)
         """
     )
 
     static let end = Statement(
         "end_fleet_task",
-        "UPDATE carillon.fleet_tasks c SET held_by = NULL WHERE c.name = $1 AND c.held_by = $2"
+        "UPDATE carillon.fleet_tasks c SET worker_id = NULL WHERE c.name = $1 AND c.worker_id = $2"
     )
 
     /// - Parameters:

@@ -55,7 +55,7 @@ extension MaintenanceTools {
 }
 
 private enum MaintainStatements {
-    static let steps = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.place")
+    static let steps = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order")
 
     static let step = Statement(
         "maintain_step",

@@ -1,10 +1,10 @@
 package import CarillonPostgres
 
-/// What a server says of itself: a row of `carillon.place_now()`.
+/// What a server says of itself: a row of `carillon.installation_state()`.
 package struct PlaceSighting: Sendable {
     package static let statement = Statement(
-        "place_now",
-        "SELECT p.fault, p.cluster, p.timeline, p.flushed FROM carillon.place_now() AS p"
+        "installation_state",
+        "SELECT p.fault, p.cluster, p.timeline, p.flushed FROM carillon.installation_state() AS p"
     )
 
     /// Why nothing may be sent from there.

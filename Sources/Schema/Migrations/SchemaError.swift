@@ -16,7 +16,7 @@ package struct SchemaError: CodedError {
         case invalid
         /// A statement does not use its index.
         case plans
-        /// The database is a copy: see `migrations/functions/database/place.sql`.
+        /// The database is a copy: see `migrations/functions/database/installation.sql`.
         case moved
         /// There is no migration of that number.
         case unknownVersion

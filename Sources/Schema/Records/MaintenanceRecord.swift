@@ -7,7 +7,7 @@ package struct MaintenanceRecord: Decodable, Sendable {
         """
         SELECT m.step, extract(epoch FROM now() - m.last_success)::int8 AS seconds_since_success,
             coalesce(m.last_failure > m.last_success, false) AS is_failing, m.last_error
-        FROM carillon.maintenance m ORDER BY m.place
+        FROM carillon.maintenance m ORDER BY m.run_order
         """
     )
 

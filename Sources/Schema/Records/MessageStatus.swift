@@ -17,7 +17,7 @@ package struct MessageStatus: Decodable, Sendable {
 
     package static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
-            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.may_have_arrived,
+            m.failed, m.expired, m.cancelled, m.waiting, m.waiting_reason, m.created_at, m.finished_at, m.may_have_arrived,
             m.outcomes::json
         """
     private static let byID = Statement(
@@ -40,7 +40,7 @@ package struct MessageStatus: Decodable, Sendable {
     package let ended: EndedPushes
     package let waiting: Int
     /// Why nothing of it can be sent at the moment.
-    package let held: String?
+    package let waitingReason: String?
     /// Microseconds since 1970.
     package let createdAt: Int64?
     package let finishedAt: Int64?
@@ -112,7 +112,7 @@ package struct MessageStatus: Decodable, Sendable {
         }
         let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
         let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
-        let text = state.rawValue + cause + time + (held.map { "; \($0.visible)" } ?? "")
+        let text = state.rawValue + cause + time + (waitingReason.map { "; \($0.visible)" } ?? "")
         return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

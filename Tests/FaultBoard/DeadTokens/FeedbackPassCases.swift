@@ -172,7 +172,7 @@ import Testing
             try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'")
             try await scene.isInThePassing(of: dead.count)
             let holder = try await scene.client.number(
-                "SELECT w.pid FROM carillon.fleet_tasks c JOIN carillon.workers w ON w.id = c.held_by"
+                "SELECT w.pid FROM carillon.fleet_tasks c JOIN carillon.workers w ON w.id = c.worker_id"
             )
             let leader = try #require(scene.fleet.running.first { $0.processID == holder })
             #expect(try await leader.stop() == .status(0))

@@ -16,7 +16,7 @@ import Testing
                     try await scene.requests(500)
                     try await proxy.openBlackHole()
                     try await scene.eventually("answers were missed", within: .seconds(20)) {
-                        try await worker.metric("carillon_late_answers_total") > 0
+                        try await worker.metric("carillon_push_timeouts_total") > 0
                     }
                     await proxy.closeBlackHole()
                     try await scene.goesOn(within: .seconds(60))

@@ -194,7 +194,7 @@ import Testing
                 let worker = try scene.fleet.start(flags, lease: Fleet.calm)
                 try await scene.enqueue(1_000)
                 try await scene.drained()
-                let missed = try await worker.metric("carillon_late_answers_total")
+                let missed = try await worker.metric("carillon_push_timeouts_total")
                 let unknown = try await worker.metric("carillon_unknown_outcomes_total")
                 let (twice, left) = (late.load(ordering: .relaxed), held.withLock { $0.count })
                 // Several late ones in a row end a connection, and the other answers may be lost with it.

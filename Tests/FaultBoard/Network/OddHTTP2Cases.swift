@@ -287,7 +287,7 @@ import Testing
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 1)
-            let missed = try await worker.metric("carillon_late_answers_total")
+            let missed = try await worker.metric("carillon_push_timeouts_total")
             #expect(missed == 1)
         }
     }

@@ -100,7 +100,7 @@ import Testing
             #expect(sent < count)
             #expect(
                 try await scene.client.text(
-                    "SELECT (p.sent, p.failed, p.cancelled, p.remaining, p.finished) FROM carillon.broadcast_progress(\(id)) p"
+                    "SELECT (p.sent, p.failed, p.cancelled, p.waiting, p.finished) FROM carillon.broadcast_progress(\(id)) p"
                 ) == "(\(sent),0,\(count - sent),0,t)"
             )
             #expect(Set(scene.record.deliveries.map(\.token)).count == sent)

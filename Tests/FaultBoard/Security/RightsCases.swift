@@ -92,7 +92,7 @@ import Testing
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
             "apps_of_caller",
-            "request_channel", "record_channel", "channel", "remove_channel", "record_of_person", "place_now",
+            "request_channel", "record_channel", "channel", "remove_channel", "record_of_person", "installation_state",
         ],
     ]
 
@@ -129,9 +129,8 @@ import Testing
                 """
             ) { rows in try rows.indices.map { (try rows.string($0, 0), try rows.string($0, 1)) } }
             var forbidden = Self.statements(columns, for: role)
-            forbidden += calls.filter { !Self.mayCall[role, default: []].union(["place_fault"]).contains($0.0) }.map {
-                "SELECT \($0.1)"
-            }
+            let allowed = Self.mayCall[role, default: []].union(["installation_fault"])
+            forbidden += calls.filter { !allowed.contains($0.0) }.map { "SELECT \($0.1)" }
             try await scene.client.session { session async throws in
                 try await session.script("SET ROLE \(role)")
                 for statement in forbidden {

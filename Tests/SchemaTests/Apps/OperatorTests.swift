@@ -192,7 +192,7 @@ import Testing
             let count =
                 "SELECT pushes, is_all FROM far, carillon.count_failures('demo', 'requeue', '-infinity', far.until"
             #expect(try await database.rows(count + ")") == ["(50,t)"])
-            #expect(try await database.rows(count + ", 'BadTopic', depth => 10)") == ["(5,f)"])
+            #expect(try await database.rows(count + ", 'BadTopic', max_rows_read => 10)") == ["(5,f)"])
             // What fails after the person confirmed is not part of it.
             try await database.run(
                 "INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (1, 1, 'ff', 500, 'BadTopic')"
@@ -202,7 +202,7 @@ import Testing
                 let step = try await database.rows(
                     """
                     SELECT s.pushes, s.next FROM far, carillon.requeue_step('demo', '\(after)', far.until, 'BadTopic',
-                        on_behalf_of => 'anna', depth => 10) s
+                        on_behalf_of => 'anna', max_rows_read => 10) s
                     """
                 )
                 let parts = step[0].dropFirst().dropLast().split(
@@ -257,7 +257,7 @@ import Testing
             let payload = #"{"aps":{"alert":{"title":"a","body":"b"},"badge":3}}"#
             #expect(
                 try await database.rows(
-                    "SELECT payload = '\(payload)', bytes, most_bytes, push_type, priority, tokens FROM carillon.preview_message('demo', '\(body)')"
+                    "SELECT payload = '\(payload)', bytes, max_bytes, push_type, priority, tokens FROM carillon.preview_message('demo', '\(body)')"
                 ) == ["(t,\(payload.utf8.count),4096,alert,10,{aa})"]
             )
             #expect(try await database.number("SELECT count(*) FROM carillon.messages") == 0)
@@ -382,7 +382,7 @@ import Testing
             )
             #expect(
                 try await database.rows(
-                    "SELECT id, tokens, attempt FROM carillon.next_due(only_retries => true, most => 2)"
+                    "SELECT id, tokens, attempt FROM carillon.next_due(only_retries => true, max_rows => 2)"
                 )
                     == ["(1,2,2)", "(3,2,2)"]
             )

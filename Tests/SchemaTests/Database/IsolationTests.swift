@@ -189,9 +189,10 @@ import Testing
                         AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                     """
                 ) == [
-                    "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)", "(message_jobs)",
-                    "(message_status)", "(place_fault)", "(record_channel)", "(remove_channel)", "(request_channel)",
-                    "(requeue_failures)", "(submit)", "(submit_activity)", "(submit_publication)", "(unregister_token)",
+                    "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)",
+                    "(installation_fault)", "(message_jobs)", "(message_status)", "(record_channel)",
+                    "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
+                    "(submit_publication)", "(unregister_token)",
                 ]
             )
         }

@@ -114,6 +114,8 @@ import Testing
                 ]
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.results") == (areMany ? "60004" : "14"))
+            let comment = try await database.value("SELECT obj_description('carillon.results_default'::regclass)")
+            #expect(comment?.isEmpty == false)
             #expect(
                 try await database.value("SELECT count(*) FROM pg_constraint WHERE conname LIKE 'days_up_to%'") == "0"
             )

@@ -58,15 +58,16 @@ import Testing
 
     @Test func `apps have their rows to lock, and only the owner can lock them`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let places = "SELECT app_id, count(*), min(place), max(place) FROM carillon.app_locks GROUP BY app_id"
-            #expect(try await database.rows(places) == ["(1,65,0,64)"])
+            let locks =
+                "SELECT app_id, count(*), min(lock_number), max(lock_number) FROM carillon.app_locks GROUP BY app_id"
+            #expect(try await database.rows(locks) == ["(1,65,0,64)"])
             let granted = """
                 SELECT g.grantee::regrole FROM pg_class c, aclexplode(c.relacl) g
                 WHERE c.oid IN ('carillon.app_locks'::regclass, 'carillon.cancelling'::regclass) AND g.grantee <> c.relowner
                 """
             #expect(try await database.rows(granted) == [])
             try await database.run("DELETE FROM carillon.apps")
-            #expect(try await database.rows(places) == [])
+            #expect(try await database.rows(locks) == [])
         }
     }
 

@@ -9,13 +9,13 @@ enum SQLResultColumns {
             "failed": "pushes that failed",
             "expired": "pushes that were not sent before expires_at",
             "cancelled": "pushes that were cancelled, or superseded by a newer update",
-            "remaining": "pushes that have not ended",
+            "waiting": "pushes that have not ended",
             "finished": "whether all pushes have ended",
             "created_at": "when it was enqueued",
             "finished_at": "when its last push ended; null if some pushes have not ended",
         ],
         "count_failures": [
-            "pushes": "the number of failures", "is_all": "false if depth ended the count before until",
+            "pushes": "the number of failures", "is_all": "false if max_rows_read ended the count before until",
         ],
         "default_partition_rows": [
             "relation": "results, failures or failed_messages",
@@ -56,7 +56,7 @@ enum SQLResultColumns {
         "preview_message": [
             "payload": "the payload; the first one if payloads is given",
             "bytes": "its size",
-            "most_bytes": "the largest size that the push type allows, or the protocol of the app",
+            "max_bytes": "the largest size that the push type allows, or the protocol of the app",
             "push_type": "apns-push-type",
             "priority": "apns-priority; 10, which is Apple's default, if none is sent",
             "topic": "the topic of the message or, if it names none, of the app",

@@ -153,7 +153,7 @@ import Testing
             try await Self.register(2500, in: database)
             let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello')"))
             let progress = """
-                SELECT app_id, tokens, sent, failed, expired, cancelled, remaining, finished, finished_at IS NULL
+                SELECT app_id, tokens, sent, failed, expired, cancelled, waiting, finished, finished_at IS NULL
                 FROM carillon.broadcast_progress(\(id))
                 """
             #expect(try await database.rows(progress) == ["(1,2500,0,0,0,0,2500,f,t)"])
@@ -183,7 +183,7 @@ import Testing
 
     @Test func `broadcast_progress also counts a message of one job, in every state`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let progress = "SELECT tokens, sent, remaining, finished FROM carillon.broadcast_progress"
+            let progress = "SELECT tokens, sent, waiting, finished FROM carillon.broadcast_progress"
             let ready = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', lane => 2)"))
             let later = try #require(
                 try await database.value("carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')")

@@ -77,7 +77,7 @@ import Testing
             )
             let found = "SELECT count(*) FROM carillon.search_reference('order 2000'"
             #expect(try await database.value("\(found))") == "1")
-            #expect(try await database.value("\(found), depth => 300)") == "0")
+            #expect(try await database.value("\(found), max_rows_read => 300)") == "0")
         }
     }
 
@@ -121,10 +121,12 @@ import Testing
             )
             let status = "SELECT state, waiting, last_reason FROM carillon.message_status(1"
             #expect(try await database.rows("\(status))") == ["(retrying,1,ServiceUnavailable)"])
-            #expect(try await database.rows("\(status), depth => 50)") == ["(retrying,1,)"])
-            let rows = try await reads("messages", database, "\(status), depth => 50)")
+            #expect(try await database.rows("\(status), max_rows_read => 50)") == ["(retrying,1,)"])
+            let rows = try await reads("messages", database, "\(status), max_rows_read => 50)")
             #expect(rows < 500, "\(rows) rows")
-            #expect(try await database.rows("\(status), depth => 30000)") == ["(retrying,1,ServiceUnavailable)"])
+            #expect(
+                try await database.rows("\(status), max_rows_read => 30000)") == ["(retrying,1,ServiceUnavailable)"]
+            )
         }
     }
 
@@ -162,7 +164,7 @@ import Testing
                 INSERT INTO carillon.results (app_id, message_id, broadcast_id, sent) VALUES (1, 1000001, 1000001, 1000)
                 """
             )
-            let progress = "SELECT sent, remaining FROM carillon.broadcast_progress(1000001, 'demo')"
+            let progress = "SELECT sent, waiting FROM carillon.broadcast_progress(1000001, 'demo')"
             #expect(try await database.rows(progress) == ["(1000,1000)"])
             #expect(try await reads("scheduled", database, progress) == 0)
         }

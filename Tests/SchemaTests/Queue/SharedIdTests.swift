@@ -141,7 +141,7 @@ import Testing
                 try await database.rows("SELECT * FROM carillon.broadcast_progress(100)")
             }
             #expect("\(error)".contains("The apps are: demo, other."), "\(error)")
-            let progress = "SELECT app_id, tokens, sent, cancelled, remaining FROM carillon.broadcast_progress"
+            let progress = "SELECT app_id, tokens, sent, cancelled, waiting FROM carillon.broadcast_progress"
             #expect(try await database.rows("\(progress)(100, app => 'demo')") == ["(1,2,0,0,2)"])
             #expect(try await database.rows("\(progress)(100, app => 'other')") == ["(2,2,1,0,1)"])
             #expect(try await database.value("carillon.cancel_broadcast(100, app => 'demo')") == "2")

@@ -142,7 +142,7 @@ import Testing
                 try await database.run("BEGIN")
                 // What the transactions before have read may be counted yet.
                 let before = try await database.value(Self.rowsReadInOrder)
-                #expect(try await database.value("SELECT deleted FROM carillon.reap_batch(most => 500)") == "1000")
+                #expect(try await database.value("SELECT deleted FROM carillon.reap_batch(max_rows => 500)") == "1000")
                 let after = try await database.value(Self.rowsReadInOrder)
                 #expect(after == before, "rows were read without an index, analyzed: \(analyzed)")
                 try await database.run("COMMIT")

@@ -51,7 +51,9 @@ actor DatabaseCopies {
     private func settle(in name: String) async throws {
         let url = cluster.url(database: name)
         let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test databases")
-        try await connection.script("UPDATE carillon.installation SET database_oid = (carillon.place()).database_oid")
+        try await connection.script(
+            "UPDATE carillon.installation SET database_oid = (carillon.this_database()).database_oid"
+        )
         await connection.close()
     }
 

@@ -55,7 +55,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
             HINT = 'The owner of the schema creates one with carillon.make_api_token.';
     END IF;
-    PERFORM carillon.check_place();
+    PERFORM carillon.check_installation();
     m := carillon.message_of_json(app, message);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END

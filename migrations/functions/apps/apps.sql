@@ -47,7 +47,7 @@ CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH RO
 CREATE OR REPLACE FUNCTION carillon.app_added() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    INSERT INTO carillon.app_locks (app_id, place) SELECT NEW.id, p FROM generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+    INSERT INTO carillon.app_locks (app_id, lock_number) SELECT NEW.id, p FROM generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
     RETURN NULL;
 END
 $$;
@@ -74,11 +74,11 @@ CREATE OR REPLACE FUNCTION carillon.pause_app(app text, reason text DEFAULT NULL
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
-    most CONSTANT integer := 1000;
+    max_length CONSTANT integer := 1000;
     why CONSTANT text := nullif(btrim(reason), '');
 BEGIN
-    IF length(why) > most THEN
-        PERFORM carillon.refuse(carillon.refusal('reason', format('text of at most %s characters', most),
+    IF length(why) > max_length THEN
+        PERFORM carillon.refuse(carillon.refusal('reason', format('text of at most %s characters', max_length),
             format('one of %s characters', length(why))));
     ELSIF target.paused THEN
         RETURN false;

@@ -58,7 +58,7 @@ CREATE OR REPLACE FUNCTION carillon.request_channel(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    most CONSTANT integer := 10000;
+    max_channels CONSTANT integer := 10000;
     target carillon.apps;
     known carillon.channels;
     refusal carillon.refusal;
@@ -81,8 +81,8 @@ BEGIN
         ELSIF known.state = 'removing' THEN
             refusal := carillon.refusal('reference', 'a channel that is not being removed', quote_literal(reference),
                 'Request it again when it has been removed.', '55000');
-        ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= most THEN
-            refusal := carillon.refusal('app', format('an app with fewer than %s channels, which is Apple''s limit', most),
+        ELSIF known.state IS NULL AND (SELECT count(*) FROM carillon.channels c WHERE c.app_id = target.id) >= max_channels THEN
+            refusal := carillon.refusal('app', format('an app with fewer than %s channels, which is Apple''s limit', max_channels),
                 quote_literal(app), 'Remove channels that are not needed.', '54000');
         END IF;
     END IF;
@@ -218,14 +218,14 @@ $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
 
-CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION carillon.take_channels(max_rows integer) RETURNS TABLE (
     app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
 )
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
         WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
-        ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
+        ORDER BY c.next_try_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
     UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts

@@ -1,10 +1,10 @@
 -- Pauses apps most of whose pushes fail because of their settings. A worker calls open_breakers() after it has written its counts
 -- of pushes. It locks rows of apps in order of id, and skips those that are locked. app_changed() closes a breaker.
 
--- most_are_bad() has no SET clause, so that PostgreSQL inlines it.
-CREATE OR REPLACE FUNCTION carillon.most_are_bad(bad numeric, pushes numeric) RETURNS boolean
+-- mostly_failed() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.mostly_failed(bad numeric, pushes numeric) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT bad OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>) pushes $$;
-COMMENT ON FUNCTION carillon.most_are_bad IS
+COMMENT ON FUNCTION carillon.mostly_failed IS
     'Internal: returns whether more than half of an app''s pushes failed, so that its settings are probably wrong.';
 
 -- open_breakers() opens the breaker of an app if most of its pushes failed as BadDeviceToken or because of their topic. Most likely
@@ -42,7 +42,7 @@ BEGIN
                 bad := bad - target.closed_bad;
                 pushes := pushes - target.closed_pushes;
             END IF;
-            opens := pushes >= fewest AND carillon.most_are_bad(bad, pushes);
+            opens := pushes >= fewest AND carillon.mostly_failed(bad, pushes);
             EXIT WHEN opens;
         END LOOP;
         CONTINUE WHEN opens IS NOT TRUE;

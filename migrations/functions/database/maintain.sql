@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
-    most CONSTANT integer := 10000;
+    max_rows CONSTANT integer := 10000;
     is_old CONSTANT text := CASE relation
         WHEN 'results_default' THEN 't.finished_at < $1'
         WHEN 'failures_default' THEN 't.failed_at < $1'
@@ -41,10 +41,10 @@ DECLARE
     END;
 BEGIN
     EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
-        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
+        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, max_rows)
     USING horizon;
     GET DIAGNOSTICS changed = ROW_COUNT;
-    more := changed = most;
+    more := changed = max_rows;
 END
 $$;
 COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
@@ -130,7 +130,7 @@ DECLARE
     name text;
     done record;
 BEGIN
-    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
+    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order LOOP
         LOOP
             SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
             COMMIT;
@@ -150,12 +150,13 @@ COMMENT ON PROCEDURE carillon.maintain IS
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    most CONSTANT integer := 1000;
+    max_rows CONSTANT integer := 1000;
     plan json;
 BEGIN
     FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
-        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', most + 1) INTO rows;
-        IF rows > most THEN
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', max_rows + 1)
+            INTO rows;
+        IF rows > max_rows THEN
             EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
             rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
         END IF;

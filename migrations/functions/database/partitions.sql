@@ -51,7 +51,7 @@ DECLARE
     is_used boolean := false;
     lower_bound timestamptz;
     upper_bound timestamptz;
-    holds text;  -- the condition for rows within the bounds
+    condition text;  -- for rows within the bounds
     proof text;  -- the name of the CHECK
     old_proof text;
     is_proven boolean;
@@ -68,7 +68,7 @@ BEGIN
         SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
             min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
         INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
-        holds := format('%I < %L', time_column, upper_bound)
+        condition := format('%I < %L', time_column, upper_bound)
             || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
         proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
     END IF;
@@ -82,7 +82,7 @@ BEGIN
 
     IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
         IF is_proven IS NULL THEN
-            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, condition);
             more := true;
             RETURN;
         END IF;
@@ -108,12 +108,14 @@ BEGIN
         EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
         EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
         EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        EXECUTE format('COMMENT ON TABLE carillon.%I IS %L', spare,
+            obj_description(format('carillon.%I', child)::regclass, 'pg_class'));
         IF is_proven IS NOT TRUE THEN
             SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
             WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
                 AND a.attgenerated = '';
             EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
-                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, condition, spare, columns, columns);
         END IF;
         EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
             parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);

@@ -3,9 +3,9 @@
 -- Only functions that users call pin search_path. These leave it to them.
 
 -- As in the table of messages. PostgreSQL inlines the function.
-CREATE OR REPLACE FUNCTION carillon.most_reference_bytes() RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.max_reference_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1024 $$;
-COMMENT ON FUNCTION carillon.most_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
+COMMENT ON FUNCTION carillon.max_reference_bytes IS 'Internal: returns the maximum size of a reference in bytes.';
 
 -- Later calculations would fail with times outside these years. PostgreSQL inlines the function.
 CREATE OR REPLACE FUNCTION carillon.is_usual(at timestamptz) RETURNS boolean
@@ -127,8 +127,8 @@ BEGIN
                 'Import a signing key with ''carillon credential import''; it sends to all topics of its team.');
         END IF;
     END IF;
-    IF octet_length(m.reference) > carillon.most_reference_bytes() THEN
-        RETURN carillon.refusal('reference', format('text of at most %s bytes', carillon.most_reference_bytes()),
+    IF octet_length(m.reference) > carillon.max_reference_bytes() THEN
+        RETURN carillon.refusal('reference', format('text of at most %s bytes', carillon.max_reference_bytes()),
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
     IF NOT carillon.is_usual(m.run_at) THEN

@@ -140,7 +140,7 @@ BEGIN
     -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
-        OR octet_length(m.reference) > carillon.most_reference_bytes()
+        OR octet_length(m.reference) > carillon.max_reference_bytes()
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);
         IF (made.refusal).message IS NOT NULL THEN

@@ -1,6 +1,15 @@
 -- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
--- FUNCTION carillon.update_activity and FUNCTION carillon.publish from a table of their variants. docs/sql.md, "Functions", has the
--- signatures that result. A new argument needs an entry in a list here and a field in the type that holds the arguments.
+-- FUNCTION carillon.update_activity and FUNCTION carillon.publish: 13 functions that do nothing but pass their arguments on as one
+-- row. What they do is in submit(), submit_activity() and submit_publication(), each in a file of its name. This is one of them,
+-- with most of its arguments left out:
+--
+--     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
+--         SELECT carillon.submit_publication(
+--             ROW(app, channel, content_state, COALESCE(event, 'update'), …)::carillon.publication)
+--
+-- SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue' prints what a database has, and docs/sql.md lists the
+-- arguments. The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and
+-- a field in the type that holds the arguments, such as carillon.message_arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
@@ -45,7 +54,7 @@ DECLARE
     text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "attributes"}';
     json_start CONSTANT jsonb := json_state
         || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
-    one record;
+    one record;  -- a function: its name, arguments and fields, and what it calls
     arguments text[];
     names text[];
     fields text;

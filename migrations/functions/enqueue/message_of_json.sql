@@ -117,7 +117,7 @@ COMMENT ON FUNCTION carillon.message_of_json IS
     'Internal: returns the arguments of a message from an object with the members of enqueue.';
 
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
-    payload text, bytes integer, most_bytes integer, push_type text, priority smallint, topic text, tokens text[])
+    payload text, bytes integer, max_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -146,7 +146,7 @@ BEGIN
         WHEN made.after_badge IS NOT NULL THEN made.payload || greatest(m.badge_add, 0) || made.after_badge
         ELSE made.payload END;
     bytes := octet_length(payload);
-    most_bytes := carillon.payload_limit(push_type, (SELECT a.protocol FROM carillon.apps a WHERE a.id = made.app_id));
+    max_bytes := carillon.payload_limit(push_type, (SELECT a.protocol FROM carillon.apps a WHERE a.id = made.app_id));
     RETURN NEXT;
 END
 $$;
@@ -198,12 +198,12 @@ CREATE OR REPLACE FUNCTION carillon.send_test(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    most CONSTANT integer := 10;
+    max_tokens CONSTANT integer := 10;
     m carillon.message_arguments := carillon.message_of_json(app, message);
     refusal carillon.refusal;
 BEGIN
-    IF cardinality(m.tokens) > most THEN
-        refusal := carillon.refusal('tokens', format('at most %s device tokens', most), cardinality(m.tokens)::text);
+    IF cardinality(m.tokens) > max_tokens THEN
+        refusal := carillon.refusal('tokens', format('at most %s device tokens', max_tokens), cardinality(m.tokens)::text);
         PERFORM carillon.refuse(refusal);
     END IF;
     m.lane := coalesce(m.lane, 0);

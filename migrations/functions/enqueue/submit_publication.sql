@@ -1,6 +1,48 @@
 -- Publishes to channels. enqueue.sql has carillon.publish, which users call. The update is noted in the transaction that enqueues
 -- it, as in submit_activity.sql.
 
+CREATE OR REPLACE FUNCTION carillon.check_publication(p carillon.publication, channel carillon.channels, content_state jsonb)
+RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal carillon.refusal;
+BEGIN
+    IF channel.state <> 'ready' THEN
+        refusal := carillon.refusal('channel', 'a channel that is ready',
+            format('%L, which is %s%s', p.channel, channel.state, ': ' || channel.last_error),
+            CASE channel.state
+                WHEN 'requested' THEN
+                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
+                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
+                ELSE 'Request it again with carillon.request_channel.' END, '55000');
+    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
+        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
+            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
+    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
+        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
+            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
+    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
+    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
+    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
+        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
+            quote_literal(p.apns_timestamp));
+    ELSIF p.expires_at > timestamptz 'epoch' AND channel.policy = 0 THEN
+        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
+            'Apple delivers its messages at once or never.');
+    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
+        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
+    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
+        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
+            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
+    END IF;
+    RETURN refusal;
+END
+$$;
+COMMENT ON FUNCTION carillon.check_publication IS
+    'Internal: returns the first argument of publish that is refused, other than those of every message; null if none is.';
+
 -- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -20,38 +62,10 @@ DECLARE
     id bigint;
     holder bigint;
 BEGIN
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF (answer.known).state <> 'ready' THEN
-        refusal := carillon.refusal('channel', 'a channel that is ready',
-            format('%L, which is %s%s', p.channel, (answer.known).state, ': ' || (answer.known).last_error),
-            CASE (answer.known).state
-                WHEN 'requested' THEN
-                    'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
-                WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
-                ELSE 'Request it again with carillon.request_channel.' END, '55000');
-    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
-        refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
-            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
-    ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
-        refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
-            CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
-    ELSIF p.dismissal_date IS NOT NULL AND p.event <> 'end' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time only if event is ''end''', quote_literal(p.dismissal_date));
-    ELSIF p.dismissal_date < timestamptz 'epoch' OR p.dismissal_date >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('dismissal_date', 'a time from 1970 to 2200', quote_literal(p.dismissal_date));
-    ELSIF p.apns_timestamp < timestamptz '1970-01-01 00:00:01Z' OR p.apns_timestamp >= timestamptz '2201-01-01 00:00:00Z' THEN
-        refusal := carillon.refusal('apns_timestamp', 'a time after 1970-01-01 00:00:00 UTC, up to the year 2200',
-            quote_literal(p.apns_timestamp));
-    ELSIF p.expires_at > timestamptz 'epoch' AND (answer.known).policy = 0 THEN
-        refusal := carillon.refusal('expires_at', 'null for a channel that stores nothing (policy 0)', quote_literal(p.expires_at),
-            'Apple delivers its messages at once or never.');
-    ELSIF jsonb_typeof(p.aps) <> 'object' THEN
-        refusal := carillon.refusal('aps', 'a JSON object', p.aps::text);
-    ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
-        refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
-            'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
-    ELSE
+    IF refusal.message IS NULL THEN
+        refusal := carillon.check_publication(p, answer.known, content_state);
+    END IF;
+    IF refusal.message IS NULL THEN
         alert.alert := p.alert;
         alert.alert_type := p.alert_type;
         alert.title := p.title;

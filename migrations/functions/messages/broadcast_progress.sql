@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
-    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+    OUT waiting bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -57,25 +57,25 @@ BEGIN
             expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
         INTO sent, failed, expired, cancelled FROM carillon.unfinished u
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
-        remaining := tokens - sent - failed - expired - cancelled;
+        waiting := tokens - sent - failed - expired - cancelled;
     ELSE
         -- A message of one job: ended, partly ended, or waiting.
         SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.created_at, r.finished_at
-        INTO sent, failed, expired, cancelled, remaining, created_at, finished_at
+        INTO sent, failed, expired, cancelled, waiting, created_at, finished_at
         FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
         IF NOT FOUND THEN
             SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
-            INTO sent, failed, expired, cancelled, remaining, created_at
+            INTO sent, failed, expired, cancelled, waiting, created_at
             FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
         END IF;
         IF NOT FOUND THEN
             SELECT 0, 0, 0, 0, p.token_count, p.created_at
-            INTO sent, failed, expired, cancelled, remaining, created_at
+            INTO sent, failed, expired, cancelled, waiting, created_at
             FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
         END IF;
-        tokens := sent + failed + expired + cancelled + remaining;
+        tokens := sent + failed + expired + cancelled + waiting;
     END IF;
-    finished := remaining <= 0;
+    finished := waiting <= 0;
     IF NOT finished THEN
         finished_at := NULL;
     END IF;

@@ -22,8 +22,8 @@ CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) R
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     PERFORM FROM carillon.app_locks l
-    WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(i.id) FROM unnest(ids) AS i(id)))
-    ORDER BY l.place FOR UPDATE;
+    WHERE l.app_id = app AND l.lock_number = ANY (ARRAY(SELECT carillon.lock_number(i.id) FROM unnest(ids) AS i(id)))
+    ORDER BY l.lock_number FOR UPDATE;
     -- Waits for sessions that are returning jobs and do not know of this cancel. Sessions that start later do.
     LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
 END
@@ -31,28 +31,28 @@ $$;
 COMMENT ON FUNCTION carillon.lock_for_cancel IS
     'Internal: takes the locks of a cancel and holds them until the transaction ends.';
 
--- 64 places: retries of other messages are delayed only if they share the place of one that is being cancelled.
-CREATE OR REPLACE FUNCTION carillon.lock_place(message bigint) RETURNS smallint
+-- 64 locks for each app: retries of other messages are delayed only if they share the lock of one that is being cancelled.
+CREATE OR REPLACE FUNCTION carillon.lock_number(message bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (message & 63)::smallint
 $$;
-COMMENT ON FUNCTION carillon.lock_place IS 'Internal: returns the place in app_locks of a message.';
+COMMENT ON FUNCTION carillon.lock_number IS 'Internal: returns the lock_number in app_locks of a message.';
 
--- hold_off_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
-CREATE OR REPLACE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
+-- delay_cancels() is for a transaction that returns jobs of these messages to the queue. It never waits.
+CREATE OR REPLACE FUNCTION carillon.delay_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN ARRAY(
-        WITH held AS MATERIALIZED (
-            SELECT l.place FROM carillon.app_locks l
-            WHERE l.app_id = app AND l.place = ANY (ARRAY(SELECT carillon.lock_place(m.id) FROM unnest(messages) AS m(id)))
+        WITH locked AS MATERIALIZED (
+            SELECT l.lock_number FROM carillon.app_locks l
+            WHERE l.app_id = app AND l.lock_number = ANY (ARRAY(SELECT carillon.lock_number(m.id) FROM unnest(messages) AS m(id)))
             FOR SHARE SKIP LOCKED
         )
-        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_place(m.id) NOT IN (SELECT h.place FROM held h)
+        SELECT m.id FROM unnest(messages) AS m(id) WHERE carillon.lock_number(m.id) NOT IN (SELECT h.lock_number FROM locked h)
     );
 END
 $$;
-COMMENT ON FUNCTION carillon.hold_off_cancels IS
+COMMENT ON FUNCTION carillon.delay_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns those that may already be being cancelled.';
 
 -- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
@@ -251,7 +251,9 @@ BEGIN
     RETURN jobs;
 END
 $$;
-COMMENT ON FUNCTION carillon.cancel_messages IS 'Cancels several messages as cancel does. Returns the number of jobs cancelled.';
+COMMENT ON FUNCTION carillon.cancel_messages IS
+    'Cancels several messages, each as cancel does. A transaction that calls cancel several times can deadlock with another; one '
+    'call of cancel_messages cannot. Returns the number of jobs cancelled.';
 
 -- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
 CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
@@ -266,7 +268,8 @@ CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
-COMMENT ON FUNCTION carillon.cancel_broadcast IS 'Cancels a message exactly as cancel does.';
+COMMENT ON FUNCTION carillon.cancel_broadcast IS
+    'Another name of cancel, for the id that broadcast returned. Returns the number of jobs cancelled.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_message(id bigint, app text, on_behalf_of text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -276,5 +279,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_message IS
-    'Cancels a message of this app, as cancel does. Returns the number of jobs cancelled. Recorded in '
-    'audit.';
+    'Cancels a message of one app, as cancel does, for a dashboard: audit records the person on whose behalf it acts. Returns the '
+    'number of jobs cancelled.';

@@ -14,7 +14,7 @@ COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''
 
 -- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
 -- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
-CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, most bigint DEFAULT 1000) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, exact_up_to bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 #variable_conflict use_column
@@ -23,35 +23,35 @@ DECLARE
 BEGIN
     SELECT count(*) INTO depth FROM (
         SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
-        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.most, 1000) + 1) few;
-    RETURN CASE WHEN depth > coalesce(queue_depth.most, 1000)
+        ORDER BY m.lane DESC, m.id DESC LIMIT coalesce(queue_depth.exact_up_to, 1000) + 1) few;
+    RETURN CASE WHEN depth > coalesce(queue_depth.exact_up_to, 1000)
         THEN greatest(depth, carillon.estimated_depth(queue_depth.app_id)) ELSE depth END;
 END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns the number of ready jobs of an app: exact up to the argument most, an estimate above it. depth_is says which.';
+    'Returns the number of ready jobs of an app: exact up to the argument exact_up_to, an estimate above it. depth_is says which.';
 
--- One more than most: counting stopped there, and the estimate was no higher.
-CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, most bigint DEFAULT 1000) RETURNS text
+-- One more than exact_up_to: counting stopped there, and the estimate was no higher.
+CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN depth <= most THEN 'exact' WHEN depth = most + 1 THEN 'at least' ELSE 'about' END
+    SELECT CASE WHEN depth <= exact_up_to THEN 'exact' WHEN depth = exact_up_to + 1 THEN 'at least' ELSE 'about' END
 $$;
 COMMENT ON FUNCTION carillon.depth_is IS
     'Returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
-CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, most bigint DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, max_count bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) FROM (
-        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT most) few
+        SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT max_count) few
 $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns the number of scheduled jobs of an app, including retries. Counting stops at the argument most.';
+    'Returns the number of scheduled jobs of an app, including retries. Counting stops at the argument max_count.';
 
 -- next_due() reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
     app text DEFAULT NULL, only_retries boolean DEFAULT false, after timestamptz DEFAULT '-infinity',
-    most integer DEFAULT 100, depth integer DEFAULT 5000
+    max_rows integer DEFAULT 100, max_rows_read integer DEFAULT 5000
 ) RETURNS TABLE (
     app text, id bigint, message_id bigint, run_at timestamptz, tokens integer, attempt smallint, last_status smallint,
     last_reason text, reference text)
@@ -59,23 +59,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT a.name, s.id, coalesce(s.broadcast_id, s.origin, s.id), s.run_at, cardinality(s.tokens), s.attempt, s.last_status,
         s.last_reason, s.reference
     FROM (SELECT * FROM carillon.scheduled s WHERE s.run_at > coalesce(next_due.after, '-infinity')
-        ORDER BY s.run_at, s.id LIMIT coalesce(depth, 5000)) s
+        ORDER BY s.run_at, s.id LIMIT coalesce(max_rows_read, 5000)) s
     LEFT JOIN carillon.apps a ON a.id = s.app_id
     WHERE (next_due.app IS NULL OR a.name = next_due.app) AND (only_retries IS NOT TRUE OR s.attempt > 1)
-    ORDER BY s.run_at, s.id LIMIT coalesce(most, 100)
+    ORDER BY s.run_at, s.id LIMIT coalesce(max_rows, 100)
 $$;
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most depth jobs.';
+    'Returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most max_rows_read '
+    'jobs.';
 
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
-CREATE OR REPLACE FUNCTION carillon.token_counts(most integer DEFAULT 100)
+CREATE OR REPLACE FUNCTION carillon.token_counts(max_apps integer DEFAULT 100)
 RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
     plan json;
-    shown CONSTANT integer := coalesce(most, 100);
+    shown CONSTANT integer := coalesce(max_apps, 100);
     bound CONSTANT bigint := (SELECT least(1000, 10000 / greatest(least(count(*), shown), 1)) FROM carillon.apps);
 BEGIN
     FOR one IN
@@ -118,7 +119,7 @@ COMMENT ON FUNCTION carillon.feedback_schedule IS
     'Returns when the next feedback pass of a worker is due, and the interval between passes.';
 
 -- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
-CREATE OR REPLACE FUNCTION carillon.newest_activities(most integer DEFAULT 200) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION carillon.newest_activities(max_rows integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
     message_id bigint, waiting integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -129,7 +130,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     FROM (
         SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(most, 200), 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (

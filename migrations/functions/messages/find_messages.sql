@@ -146,22 +146,22 @@ $$;
 COMMENT ON FUNCTION carillon.find_messages IS
     'Internal: returns the messages with an id or a reference, each with its app; for a job of a split message, the whole message.';
 
--- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `most` of each,
+-- failed_jobs() returns the id of the message and, if it was split, the ids of its jobs with failures: at most `max_rows` of each,
 -- because a message may have ten thousand jobs.
-CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, most bigint) RETURNS TABLE (message_id bigint)
+CREATE OR REPLACE FUNCTION carillon.failed_jobs(app_id integer, id bigint, max_rows bigint) RETURNS TABLE (message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT failed_jobs.id
     UNION
     (SELECT r.message_id FROM carillon.results r
-    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT most)
+    WHERE r.broadcast_id = failed_jobs.id AND r.app_id = failed_jobs.app_id AND r.failed > 0 LIMIT max_rows)
     UNION
     (SELECT u.message_id FROM carillon.unfinished u
-    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT most)
+    WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT max_rows)
     UNION
     -- Failures that are the only record of a job: see end_unrecorded().
     SELECT few.message_id FROM (
         SELECT f.message_id FROM carillon.failures f
-        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT most) few
+        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT max_rows) few
 $$;
 COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
 

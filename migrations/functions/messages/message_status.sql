@@ -2,14 +2,15 @@
 -- open: ended_counts(), open_counts(), then message_state(). They only read.
 
 -- PostgreSQL inlines this function, which has no SET clause.
-CREATE OR REPLACE FUNCTION carillon.most_outcomes() RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.max_outcomes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 1000 $$;
-COMMENT ON FUNCTION carillon.most_outcomes IS 'Internal: returns how many tokens message_status lists.';
+COMMENT ON FUNCTION carillon.max_outcomes IS 'Internal: returns how many tokens message_status lists.';
 
 -- open_jobs() finds jobs by their ids or, for a split message, between its first and last id. In messages, retries have ids of
--- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `depth` rows of each lane.
-CREATE OR REPLACE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean, depth integer)
-RETURNS TABLE (
+-- their own that no index finds: with `everywhere`, all rows of the app are read, or the newest `max_rows_read` rows of each lane.
+CREATE OR REPLACE FUNCTION carillon.open_jobs(
+    app integer, message bigint, last_job bigint, everywhere boolean, max_rows_read integer
+) RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
     last_reason text, reference text, created_at timestamptz
 )
@@ -25,12 +26,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
         m.created_at
     FROM (
-        SELECT a.* FROM carillon.messages a WHERE everywhere AND depth IS NULL AND a.app_id = open_jobs.app
+        SELECT a.* FROM carillon.messages a WHERE everywhere AND max_rows_read IS NULL AND a.app_id = open_jobs.app
         UNION ALL
         SELECT n.* FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
             SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
-            ORDER BY s.id DESC LIMIT open_jobs.depth) n
-        WHERE everywhere AND depth IS NOT NULL
+            ORDER BY s.id DESC LIMIT open_jobs.max_rows_read) n
+        WHERE everywhere AND max_rows_read IS NOT NULL
     ) m
     WHERE m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
         AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
@@ -94,7 +95,7 @@ COMMENT ON FUNCTION carillon.ended_counts IS 'Internal: counts the pushes of a m
 
 -- Retries that are due have ids of their own. The queue of the app is searched for them only if fewer jobs were found without it
 -- than remain.
-CREATE OR REPLACE FUNCTION carillon.open_counts(message carillon.chosen_message, ended carillon.ended_counts, depth integer)
+CREATE OR REPLACE FUNCTION carillon.open_counts(message carillon.chosen_message, ended carillon.ended_counts, max_rows_read integer)
 RETURNS carillon.open_counts
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -107,11 +108,11 @@ BEGIN
         WITH job AS MATERIALIZED (
             SELECT o.*, count(*) OVER () AS jobs, EXISTS (SELECT FROM carillon.unfinished u
                 WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
-            FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, depth) o
+            FROM carillon.open_jobs(message.app_id, message.id, message.last_job, read_queue, max_rows_read) o
         )
         -- Thousands of jobs of a split message may be waiting. Their tokens, 66 kB each, are not read just to count them.
         SELECT CASE WHEN 'in flight' = ANY (q.states) THEN 'in flight'
-                WHEN w.waiting > 0 AND (q.attempt > 1 OR depth IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
+                WHEN w.waiting > 0 AND (q.attempt > 1 OR max_rows_read IS NOT NULL AND ended.remaining > q.counted) THEN 'retrying'
                 WHEN 'ready' = ANY (q.states) THEN 'ready'
                 WHEN w.waiting > 0 THEN 'scheduled' END,
             coalesce(message.tokens, ended.sent + ended.failed + ended.expired + ended.cancelled + ended.remaining + q.uncounted),
@@ -120,7 +121,7 @@ BEGIN
                 SELECT ROW(carillon.token_text(u.token),
                     CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
                     j.last_status, j.last_reason, j.run_at, NULL)::carillon.token_outcome
-                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT carillon.most_outcomes())
+                FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS u(token) LIMIT carillon.max_outcomes())
         INTO open
         FROM (
             SELECT count(*) > few_jobs AND is_split AS are_many,
@@ -168,9 +169,9 @@ END
 $$;
 COMMENT ON FUNCTION carillon.last_outcome IS 'Internal: returns the outcome of the last attempt of a message.';
 
--- may_have_arrived() looks at `depth` failures, or at all if it is null.
+-- may_have_arrived() looks at `max_rows_read` failures, or at all if it is null.
 CREATE OR REPLACE FUNCTION carillon.may_have_arrived(
-    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
 ) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -179,7 +180,7 @@ BEGIN
             WHERE u.app_id = message.app_id AND u.message_id = ANY (ended.ids || open.ids))
         OR EXISTS (SELECT FROM (
             SELECT f.status, f.reason FROM carillon.failures f
-            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT depth) seen
+            WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) LIMIT max_rows_read) seen
             WHERE carillon.can_requeue(seen.status, seen.reason, true, true)
                 AND NOT carillon.can_requeue(seen.status, seen.reason, false, false)));
 END
@@ -187,7 +188,7 @@ $$;
 COMMENT ON FUNCTION carillon.may_have_arrived IS
     'Internal: returns whether pushes of a message that do not count as sent may have been delivered.';
 
--- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; at most most_outcomes().
+-- token_outcomes() covers tokens that failed or wait, and sent tokens whose apns-unique-id was kept; at most max_outcomes().
 CREATE OR REPLACE FUNCTION carillon.token_outcomes(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts
 ) RETURNS jsonb
@@ -210,13 +211,13 @@ BEGIN
             SELECT u.apns_unique_ids FROM carillon.unfinished u
             WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         ) AS k(ids), jsonb_each_text(k.ids) AS s(token, id) WHERE ended.has_unique_ids
-        LIMIT carillon.most_outcomes()) t);
+        LIMIT carillon.max_outcomes()) t);
 END
 $$;
 COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
-    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, depth integer
+    message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
@@ -243,12 +244,12 @@ BEGIN
     made.cancelled := ended.cancelled;
     made.waiting := open.waiting;
     made.created_at := coalesce(message.created_at, ended.created_at, open.created_at);
-    made.may_have_arrived := carillon.may_have_arrived(message, ended, open, depth);
+    made.may_have_arrived := carillon.may_have_arrived(message, ended, open, max_rows_read);
     made.outcomes := carillon.token_outcomes(message, ended, open);
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
-        made.held := (
+        made.waiting_reason := (
             SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
                 WHEN h.reason IS NOT NULL THEN h.reason
                 WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
@@ -264,10 +265,10 @@ COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of mess
 -- message, or if its partition was dropped after the retention. A reference that several messages share returns a row for each; so
 -- does an id that several apps have, limited to the named app or to the apps that the caller may use.
 --
--- A retry that is due is found by reading the queue of its app, or the newest `depth` rows of each lane. If it is not among them,
--- only its last answer is unknown.
+-- A retry that is due is found by reading the queue of its app, or the newest `max_rows_read` rows of each lane. If it is not among
+-- them, only its last answer is unknown.
 CREATE OR REPLACE FUNCTION carillon.message_status(
-    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, depth integer DEFAULT NULL
+    id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -298,7 +299,7 @@ BEGIN
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         ended := carillon.ended_counts(message);
-        RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, depth), depth);
+        RETURN NEXT carillon.message_state(message, ended, carillon.open_counts(message, ended, max_rows_read), max_rows_read);
     END LOOP;
 END
 $$;

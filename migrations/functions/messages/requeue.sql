@@ -66,7 +66,7 @@ COMMENT ON FUNCTION carillon.failed_apps IS 'Internal: returns the apps that hav
 CREATE OR REPLACE FUNCTION carillon.requeueable(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
-) RETURNS TABLE (message_id bigint, token text, partition oid, place tid)
+) RETURNS TABLE (message_id bigint, token text, partition oid, row_address tid)
 LANGUAGE sql STABLE AS $$
     WITH failed AS MATERIALIZED (
         SELECT f.message_id, f.token, f.tableoid, f.ctid, EXISTS (
@@ -106,13 +106,13 @@ DECLARE
     requeued bigint;
 BEGIN
     -- One call at a time: the next one finds what is left.
-    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.place = 64 FOR UPDATE;
+    PERFORM FROM carillon.app_locks l WHERE l.app_id = requeue_some.app AND l.lock_number = 64 FOR UPDATE;
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
         FROM carillon.requeueable(requeue_some.app, requeue_some.reason, requeue_some.messages, requeue_some.lower,
             requeue_some.upper, requeue_some.include_unknown, requeue_some.include_delivered) AS r
         -- Located by ctid, because failures of one message have the same values in most columns.
-        WHERE f.tableoid = r.partition AND f.ctid = r.place AND f.requeued_at IS NULL
+        WHERE f.tableoid = r.partition AND f.ctid = r.row_address AND f.requeued_at IS NULL
         RETURNING f.message_id, f.token
     ), message AS (
         SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id

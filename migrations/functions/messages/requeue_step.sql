@@ -1,15 +1,15 @@
 -- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
-CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, depth integer)
+CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, max_rows_read integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.failed_at FROM carillon.failures f
     WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
-    ORDER BY f.failed_at OFFSET greatest(depth, 1) - 1 LIMIT 1
+    ORDER BY f.failed_at OFFSET greatest(max_rows_read, 1) - 1 LIMIT 1
 $$;
 COMMENT ON FUNCTION carillon.failure_step_end IS
-    'Internal: returns the time of the last of the next depth failures of an app; null if there are fewer.';
+    'Internal: returns the time of the last of the next max_rows_read failures of an app; null if there are fewer.';
 
 CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -33,13 +33,13 @@ COMMENT ON FUNCTION carillon.check_failure_step IS
 
 CREATE OR REPLACE FUNCTION carillon.count_failures(
     app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
-    include_unknown boolean DEFAULT false, depth integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
+    include_unknown boolean DEFAULT false, max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
-    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, depth);
+    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, max_rows_read);
 BEGIN
     IF action = 'requeue' THEN
         SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
@@ -53,19 +53,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most depth '
+    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most max_rows_read '
     'failures; is_all is true if there are no more.';
 
 CREATE OR REPLACE FUNCTION carillon.requeue_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
-    on_behalf_of text DEFAULT NULL, depth integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
+    on_behalf_of text DEFAULT NULL, max_rows_read integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failure_step_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, max_rows_read);
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
@@ -77,20 +77,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_step IS
-    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most depth failures. Returns '
+    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most max_rows_read failures. Returns '
     'their number and the time to continue from, which is null when done. Recorded in audit.';
 
 -- Dismissed failures are kept; they are only no longer shown as needing action.
 CREATE OR REPLACE FUNCTION carillon.dismiss_step(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL,
-    depth integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
+    max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
 BEGIN
-    next := carillon.failure_step_end(target.id, after, until, depth);
+    next := carillon.failure_step_end(target.id, after, until, max_rows_read);
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
@@ -103,5 +103,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app between two times as needing no action. Reads at most depth failures. Dashboards hide them, and '
-    'bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';
+    'Marks failures of an app between two times as needing no action. Reads at most max_rows_read failures. Dashboards hide them, '
+    'and bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';

@@ -112,19 +112,19 @@ CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    held carillon.job[];
+    claimed_jobs carillon.job[];
     refused carillon.job;
 BEGIN
-    SELECT f.jobs INTO held FROM carillon.inflight f
+    SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
     FOR UPDATE;
     IF NOT FOUND THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
-    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
-    IF cardinality(held) > 1 THEN
+    SELECT j.* INTO refused FROM unnest(claimed_jobs) AS j WHERE j.id = job;
+    IF cardinality(claimed_jobs) > 1 THEN
         UPDATE carillon.inflight f
-        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(claimed_jobs) AS j WHERE j.id <> job)
         WHERE f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;

@@ -23,7 +23,7 @@ COMMENT ON FUNCTION carillon.lock_unfinished IS
 
 -- find_cancelled() returns as `cancelled` the messages that were cancelled, and as `unsure` those whose cancel is still running.
 -- Callers pass each message with its broadcast. A cancel that finds a row of split_messages locked here waits until the jobs have
--- returned; for messages of one job, hold_off_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
+-- returned; for messages of one job, delay_cancels() does the same. A caller with `requeues` false puts all jobs into scheduled:
 -- promote() then looks for cancels that were still running.
 --
 -- If any message was cancelled, this locks the rows of unfinished that will change: those of cancelled messages and those in
@@ -38,7 +38,7 @@ DECLARE
     wanted bigint[];  -- split messages
     known bigint[];  -- those whose rows no cancel has locked
     over bigint[];  -- those that were cancelled
-    held bigint[] := '{}';  -- those whose rows a cancel has locked
+    being_cancelled bigint[] := '{}';  -- those whose rows a cancel has locked
     alone bigint[] := messages;  -- messages of one job
 BEGIN
     cancelled := '{}';
@@ -53,12 +53,12 @@ BEGIN
         SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
         INTO known, over FROM locked l;
         IF cardinality(known) < cardinality(wanted) THEN
-            held := ARRAY(
+            being_cancelled := ARRAY(
                 SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
                 WHERE b.id <> ALL (known));
         END IF;
-        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
-            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || being_cancelled)) IS NOT TRUE),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (being_cancelled)), '{}'),
             coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
         INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
     END IF;
@@ -68,7 +68,7 @@ BEGIN
             LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
-                unsure := unsure || carillon.hold_off_cancels(app, alone);
+                unsure := unsure || carillon.delay_cancels(app, alone);
         END;
     END IF;
     -- Read last, so that it includes every cancel that has committed.

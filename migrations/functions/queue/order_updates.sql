@@ -33,7 +33,7 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- back, and no update waits.
 --
 -- A push without a row of activity_updates was ordered before, starts an activity, or comes from a plain INSERT. If it was the last
--- one ordered, it keeps its place. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
+-- one ordered, it stays the last. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
 -- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
 -- over.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
@@ -45,13 +45,13 @@ DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
-    held carillon.job[];
+    claimed_jobs carillon.job[];
     answer carillon.push_decisions;
     jobs bigint[];  -- the pushes that leave the claim
     tokens text[];
     waits integer[];
 BEGIN
-    SELECT f.jobs INTO held FROM carillon.inflight f
+    SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -66,9 +66,9 @@ BEGIN
         JOIN (
             SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token,
                 j.push_type = 'liveactivity' AS is_activity
-            FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
+            FROM unnest(claimed_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
-    ), placed AS MATERIALIZED (  -- with their places in the order: is_end, due_at, message
+    ), ranked AS MATERIALIZED (  -- with what orders them: is_end, due_at, message
         SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
             coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
             CASE WHEN u.due_at IS NOT NULL THEN u.due_at
@@ -79,7 +79,7 @@ BEGIN
         LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
     ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
-            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM placed p WHERE p.is_ordered
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM ranked p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
         ) AS n
         WHERE NOT EXISTS (
@@ -116,7 +116,7 @@ BEGIN
         SELECT w.place, w.job, w.token, o.stamp, e.wait,
             CASE WHEN o.stamp IS NOT NULL THEN 'send' WHEN e.wait IS NOT NULL THEN 'later' ELSE 'superseded' END AS decision
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
-        LEFT JOIN placed p ON p.place = w.place
+        LEFT JOIN ranked p ON p.place = w.place
         LEFT JOIN early e ON e.token = p.token AND e.message = p.message
         LEFT JOIN stamped s ON s.token = p.token AND s.message_id = p.message
         CROSS JOIN LATERAL (SELECT CASE WHEN NOT p.is_ordered THEN seconds ELSE s.stamp END) AS o(stamp)
@@ -126,7 +126,7 @@ BEGIN
         array_agg(d.token) FILTER (WHERE d.decision <> 'send'), array_agg(d.wait) FILTER (WHERE d.decision <> 'send')
     INTO answer.decisions, answer.stamps, answer.superseded, jobs, tokens, waits FROM decided d;
     IF jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held, jobs, tokens, waits);
+        PERFORM carillon.withdraw(app, claim, claimed_jobs, jobs, tokens, waits);
     END IF;
     RETURN answer;
 END

@@ -5,9 +5,10 @@
 -- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. The other functions run once for each
 -- push and leave it to pace_devices() to pin search_path.
 
--- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs that
--- have an id of `held`. Rows that others have locked are skipped: their pushes are paced when they arrive.
-CREATE OR REPLACE FUNCTION carillon.lock_waiting_jobs(app integer, message bigint, tokens text[], held bigint[]) RETURNS SETOF tid
+-- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs in
+-- `claimed_ids`. Rows that others have locked are skipped: their pushes are paced when they arrive.
+CREATE OR REPLACE FUNCTION carillon.lock_waiting_jobs(app integer, message bigint, tokens text[], claimed_ids bigint[])
+RETURNS SETOF tid
 LANGUAGE plpgsql ROWS 1 AS $$
 BEGIN
     -- Two scans of an index: an OR of their conditions would read all jobs of the app.
@@ -16,18 +17,18 @@ BEGIN
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.id = message
             UNION ALL
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
-        AND s.id <> ALL (held) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
+        AND s.id <> ALL (claimed_ids) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
             OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
     FOR UPDATE SKIP LOCKED;
 END
 $$;
 COMMENT ON FUNCTION carillon.lock_waiting_jobs IS 'Internal: locks the rows of scheduled in which background pushes wait.';
 
--- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `most` within the hour. If not, it
--- waits. If an older push with the same meaning waits, it replaces that push and takes its slot. If a newer one waits, the push is
--- superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
+-- pace_push() decides one push and notes its slot. The push is sent if its token had fewer than `max_per_device` within the hour.
+-- If not, it waits. If an older push with the same meaning waits, it replaces that push and takes its slot. If a newer one waits,
+-- the push is superseded. A push that returns for another attempt keeps its one slot, which moves to the present time.
 CREATE OR REPLACE FUNCTION carillon.pace_push(
-    app integer, token text, message bigint, meaning bigint, most integer, clock timestamptz, held bigint[],
+    app integer, token text, message bigint, meaning bigint, max_per_device integer, clock timestamptz, claimed_ids bigint[],
     OUT decision text, OUT slot_at timestamptz, OUT replaces bigint
 )
 LANGUAGE plpgsql STRICT AS $$
@@ -43,17 +44,17 @@ BEGIN
     INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
     taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
-    IF cardinality(taken) < most THEN
+    IF cardinality(taken) < max_per_device THEN
         decision := 'send';
         slot_at := clock;
     ELSE
         decision := 'later';
         slot_at := clock + interval '1 minute'
-            * ceil(extract(epoch FROM taken[cardinality(taken) - most + 1] + interval '1 hour' - clock) / 60);
+            * ceil(extract(epoch FROM taken[cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
-            PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], held);
+            PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], claimed_ids);
             decision := CASE WHEN FOUND THEN 'superseded' ELSE 'later' END;
         END IF;
         IF decision = 'later' AND waiting.message_id IS NOT NULL THEN
@@ -72,12 +73,12 @@ COMMENT ON FUNCTION carillon.pace_push IS
 
 -- apply_pace() takes pushes out of the claim that are not sent now, and pushes that they replace out of scheduled.
 CREATE OR REPLACE FUNCTION carillon.apply_pace(
-    app integer, claim bigint, held carillon.job[], paced carillon.paced_push[], clock timestamptz
+    app integer, claim bigint, claimed_jobs carillon.job[], paced carillon.paced_push[], clock timestamptz
 ) RETURNS carillon.push_decisions
 LANGUAGE plpgsql AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
-        SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(held) AS h)) FROM (
+        SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(claimed_jobs) AS h)) FROM (
             SELECT p.replaces AS message, array_agg(p.token) AS tokens FROM unnest(paced) AS p
             WHERE p.replaces IS NOT NULL GROUP BY p.replaces) AS r);
     waiting carillon.scheduled[];
@@ -100,7 +101,7 @@ BEGIN
         FROM unnest(waiting) AS w, unnest(w.tokens) AS u(token)
     ) AS l;
     IF leaving.jobs IS NOT NULL THEN
-        PERFORM carillon.withdraw(app, claim, held || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
+        PERFORM carillon.withdraw(app, claim, claimed_jobs || ARRAY(SELECT carillon.scheduled_job(w) FROM unnest(waiting) AS w),
             leaving.jobs, leaving.tokens, leaving.waits);
     END IF;
     answer.decisions := ARRAY(SELECT p.decision FROM unnest(paced) AS p ORDER BY p.place);
@@ -113,18 +114,18 @@ COMMENT ON FUNCTION carillon.apply_pace IS 'Internal: applies what pace_push() h
 -- Pushes have the same meaning if they have the same topic and collapse id or, without a collapse id, the same payload. The
 -- function returns null if another worker has taken over the claim.
 CREATE OR REPLACE FUNCTION carillon.pace_devices(
-    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], most integer
+    app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[], max_per_device integer
 ) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
-    held carillon.job[];
-    held_ids bigint[];
+    claimed_jobs carillon.job[];
+    claimed_ids bigint[];
     paced carillon.paced_push[];
 BEGIN
-    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h) INTO held, held_ids FROM carillon.inflight f
+    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h) INTO claimed_jobs, claimed_ids FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -137,20 +138,21 @@ BEGIN
             concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
                 || coalesce(j.payload, (carillon.payloads_of(j, ARRAY[w.token]))[1])::text)), 0) AS meaning
         FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
-        LEFT JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(held) AS h, unnest(h.tokens) AS u(token)) AS t
+        LEFT JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(claimed_jobs) AS h, unnest(h.tokens) AS u(token)) AS t
             ON t.id = w.job AND t.token = lower(w.token)
-        LEFT JOIN unnest(held) AS j ON j.id = t.id
+        LEFT JOIN unnest(claimed_jobs) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
     ), decided AS (
         -- pace_push() is not called for a push that has left the claim since, because it has no message. Such a push counts as
         -- superseded: nothing is left to be sent.
         SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
-        FROM asked a CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, most, clock, held_ids) AS p
+        FROM asked a
+        CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, max_per_device, clock, claimed_ids) AS p
     )
     SELECT array_agg(ROW(d.place, d.job, d.token, CASE WHEN d.decision = 'later' AND d.message = ANY (d.replaced) THEN 'superseded'
         ELSE coalesce(d.decision, 'superseded') END, d.slot_at, d.replaces)::carillon.paced_push)
     INTO paced FROM decided d;
-    RETURN carillon.apply_pace(app, claim, held, paced, clock);
+    RETURN carillon.apply_pace(app, claim, claimed_jobs, paced, clock);
 END
 $$;
 COMMENT ON FUNCTION carillon.pace_devices IS

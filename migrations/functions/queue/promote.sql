@@ -57,13 +57,13 @@ COMMENT ON FUNCTION carillon.promote_rows IS
 -- stays in scheduled if it is being cancelled, or if it was cancelled and its row of unfinished is locked. If an open transaction
 -- holds the id of a job or its row of unfinished, jobs move one by one; after several such locks the rest stay.
 CREATE OR REPLACE FUNCTION carillon.promote(
-    most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
+    max_jobs integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
 RETURNS TABLE (kind text, app_id integer, lane smallint, lowest bigint, jobs bigint, next_at timestamptz, next_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
-    most_locks CONSTANT integer := 8;
-    most_bytes CONSTANT integer := 67108864;
+    max_locks CONSTANT integer := 8;
+    max_bytes CONSTANT integer := 67108864;
     locks integer := 0;
     one tid;
     due tid[];
@@ -78,15 +78,15 @@ BEGIN
         after_id := -9223372036854775808;
     END IF;
     -- Takes at least one row, and no more than an array can hold. Sizes are compressed sizes, so a large row is moved alone.
-    SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= most_bytes),
-        bool_or(d.place > 1 AND d.total > most_bytes)
+    SELECT array_agg(d.ctid ORDER BY d.run_at, d.id) FILTER (WHERE d.place = 1 OR d.total <= max_bytes),
+        bool_or(d.place > 1 AND d.total > max_bytes)
     INTO due, is_cut FROM (
         SELECT l.*, row_number() OVER w AS place,
-            sum(CASE WHEN l.size > 1048576 THEN most_bytes + 1::bigint ELSE l.size END) OVER w AS total FROM (
+            sum(CASE WHEN l.size > 1048576 THEN max_bytes + 1::bigint ELSE l.size END) OVER w AS total FROM (
             SELECT s.ctid, s.run_at, s.id, pg_column_size(s.tokens) + coalesce(pg_column_size(s.payloads), 0) AS size
             FROM carillon.scheduled s
             WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
-            ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+            ORDER BY s.run_at, s.id LIMIT max_jobs FOR UPDATE SKIP LOCKED
         ) AS l WINDOW w AS (ORDER BY l.run_at, l.id)
     ) AS d;
     -- Due rows that remain come after the last one taken.
@@ -97,7 +97,7 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    IF cardinality(due) >= most OR is_cut THEN
+    IF cardinality(due) >= max_jobs OR is_cut THEN
         SELECT s.run_at, s.id INTO next_at, next_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
     SELECT array_agg(d.tid) FILTER (WHERE d.message = ANY (o.cancelled)),
@@ -122,7 +122,7 @@ BEGIN
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
-                EXIT WHEN locks >= most_locks;
+                EXIT WHEN locks >= max_locks;
                 BEGIN
                     RETURN QUERY SELECT 'lane', m.*, NULL::timestamptz, NULL::bigint
                         FROM carillon.promote_rows(ARRAY[one], cancelled) m;

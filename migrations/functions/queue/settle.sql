@@ -19,7 +19,7 @@ COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim cou
 
 -- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
 CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
-    held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
+    claimed_jobs carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
 )
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -28,7 +28,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM unnest(messages, expired, given_status, given_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
     LEFT JOIN (
         SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
-        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
+        FROM unnest(claimed_jobs) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
 COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the last outcome of messages that have expired.';
@@ -110,7 +110,7 @@ DECLARE
     -- If pushes have expired, their jobs hold the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
     needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
-    held carillon.job[];
+    claimed_jobs carillon.job[];
     checked record;
     at_once carillon.job[];
     later carillon.job[];
@@ -120,24 +120,24 @@ DECLARE
     ended_unique_ids jsonb[] := '{}';
 BEGIN
     IF has_staying THEN
-        SELECT f.jobs INTO held FROM carillon.inflight f
+        SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
-            JOIN unnest(held) AS j ON j.id = k.id
+            JOIN unnest(claimed_jobs) AS j ON j.id = k.id
             LEFT JOIN (
                 SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
-        WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
+        WHERE claimed_jobs IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number
-        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO held;
+        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO claimed_jobs;
     END IF;
     IF NOT FOUND THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
@@ -149,7 +149,7 @@ BEGIN
     IF has_going_back THEN
         SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(held) AS j WHERE j.id = ANY (going_back)
+            FROM unnest(claimed_jobs) AS j WHERE j.id = ANY (going_back)
         ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
             requeues => cardinality(going_back_after) < cardinality(going_back)
                 OR array_position(going_back_after, NULL) IS NOT NULL
@@ -157,7 +157,7 @@ BEGIN
     END IF;
     IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
-        FROM carillon.outcomes_before_expiry(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        FROM carillon.outcomes_before_expiry(claimed_jobs, ended, ended_expired, ended_status, ended_reason) AS l;
     END IF;
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
@@ -168,7 +168,7 @@ BEGIN
             FROM (
                 SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
                 WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
-            ) AS pushes JOIN unnest(held) AS j ON coalesce(j.origin, j.id) = pushes.id);
+            ) AS pushes JOIN unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id);
     END IF;
     IF has_going_back THEN
         WITH tokens AS (
@@ -186,7 +186,7 @@ BEGIN
             FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
                     going_back_reason) WITH ORDINALITY
                 AS a(id, whole, attempt, after, status, reason, place)
-            JOIN unnest(held) AS j ON j.id = a.id
+            JOIN unnest(claimed_jobs) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
         )
         SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
@@ -245,4 +245,6 @@ BEGIN
     RETURN 'written';
 END
 $$;
-COMMENT ON FUNCTION carillon.settle IS 'Internal: records the outcomes of a claim, or of a part of it, once.';
+COMMENT ON FUNCTION carillon.settle IS
+    'Internal: records the outcomes of a claim, or of a part of it, once. Arguments whose names begin alike are the columns of one '
+    'table: ended messages, failed pushes, jobs that go back to the queue, jobs that stay in flight, and apns-unique-ids.';

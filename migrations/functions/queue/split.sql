@@ -2,12 +2,12 @@
 -- return_lost_jobs() calls split_job() for jobs that enter quarantine.
 
 -- Workers and split() keep no larger payload, because every gateway refuses it. PostgreSQL inlines the function.
-CREATE OR REPLACE FUNCTION carillon.most_payload_bytes() RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.max_payload_bytes() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 8192 $$;
-COMMENT ON FUNCTION carillon.most_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
+COMMENT ON FUNCTION carillon.max_payload_bytes IS 'Internal: returns the size of the largest payload that a claim keeps.';
 
 CREATE OR REPLACE FUNCTION carillon.oversized_payload() RETURNS json
-LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.most_payload_bytes())) $$;
+LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', carillon.max_payload_bytes())) $$;
 COMMENT ON FUNCTION carillon.oversized_payload IS
     'Internal: returns the payload that replaces a larger one, and is refused as too large.';
 
@@ -40,7 +40,7 @@ BEGIN
         SELECT min(u.token) AS token, min(u.place) AS place, (array_agg(u.payload ORDER BY u.place))[1] AS payload
         FROM (
             SELECT carillon.shortened_token(w.token) AS token, w.place, CASE
-                WHEN octet_length(w.payload::text) > carillon.most_payload_bytes() THEN carillon.oversized_payload()
+                WHEN octet_length(w.payload::text) > carillon.max_payload_bytes() THEN carillon.oversized_payload()
                 ELSE w.payload END AS payload
             FROM unnest(whole.tokens, CASE WHEN is_matched THEN whole.payloads END)
                 WITH ORDINALITY AS w(token, payload, place)

@@ -109,7 +109,7 @@ DECLARE
     broadcasts bigint[];
     busy bigint[];
     checked record;
-    held record;
+    batch record;
 BEGIN
     workers := 0;
     claims := 0;
@@ -150,7 +150,7 @@ BEGIN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
         claims := claims + cardinality(lost);
         -- All jobs of a worker together, up to the size of an array.
-        FOR held IN
+        FOR batch IN
             WITH taken AS (
                 DELETE FROM carillon.inflight f
                 WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
@@ -162,7 +162,7 @@ BEGIN
             )
             SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
         LOOP
-            jobs := jobs + carillon.return_lost_jobs(target, held.jobs, checked.cancelled, checked.unsure);
+            jobs := jobs + carillon.return_lost_jobs(target, batch.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
 END

@@ -3,7 +3,7 @@
 
 -- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.
 CREATE OR REPLACE FUNCTION carillon.withdraw(
-    app integer, claim bigint, held carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
+    app integer, claim bigint, claimed_jobs carillon.job[], job bigint[], token text[], wait integer[] DEFAULT '{}'
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -23,7 +23,7 @@ BEGIN
                     NOT bool_or(b.leaves) AS stays, max(b.wait) AS wait
                 FROM (
                     SELECT j.id, lower(u.token) AS key, u.token, u.place, false AS leaves, NULL::integer AS wait
-                    FROM unnest(held) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
+                    FROM unnest(claimed_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) WITH ORDINALITY AS u(token, place)
                     UNION ALL
                     SELECT l.job, lower(l.token), NULL, NULL, true, l.wait
                     FROM unnest(withdraw.job, withdraw.token, withdraw.wait) AS l(job, token, wait)
@@ -37,20 +37,20 @@ BEGIN
             tokens => d.tokens, payloads => carillon.payloads_of(j, d.tokens),
             origin => CASE WHEN d.pieces <> 1 THEN coalesce(j.origin, j.id) END,
             last_reason => CASE WHEN NOT d.stays AND d.wait IS NULL THEN 'Superseded' END) AS made
-        FROM divided d JOIN unnest(held) AS j ON j.id = d.id
+        FROM divided d JOIN unnest(claimed_jobs) AS j ON j.id = d.id
     )
     SELECT coalesce(array_agg(m.made ORDER BY (m.made).id) FILTER (WHERE m.stays), '{}'),
         coalesce(array_agg(m.made) FILTER (WHERE NOT m.stays AND m.wait IS NULL), '{}'),
         coalesce(array_agg(m.made) FILTER (WHERE m.wait IS NOT NULL), '{}'),
         array_agg(m.wait) FILTER (WHERE m.wait IS NOT NULL)
     INTO rest, ended, later, waits FROM made m;
-    rest := rest || ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
+    rest := rest || ARRAY(SELECT j FROM unnest(claimed_jobs) AS j WHERE coalesce(cardinality(j.tokens), 0) = 0);
 
     -- Messages that are now divided into several jobs.
     begun := ARRAY(
         SELECT carillon.ending(message_id => j.id, reference => j.reference, broadcast_id => j.broadcast_id,
             created_at => j.created_at, attempts => j.attempt - 1, remaining => carillon.count_tokens(j.tokens))
-        FROM unnest(held) AS j WHERE j.origin IS NULL AND (
+        FROM unnest(claimed_jobs) AS j WHERE j.origin IS NULL AND (
             SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
     IF cardinality(rest) > 0 THEN
         UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;

@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (
             SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
         AND coalesce((
-            SELECT bool_or(m.bad_tokens > 0) AND bool_and(NOT carillon.most_are_bad(m.bad_tokens, m.pushes)) FROM (
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(NOT carillon.mostly_failed(m.bad_tokens, m.pushes)) FROM (
                 SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.push_counts t
                 WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
@@ -122,7 +122,8 @@ $$;
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 
 -- catch_up_next_table() catches up on the next watched table after `after`. It returns null if no table has missed feedback.
-CREATE OR REPLACE FUNCTION carillon.catch_up_next_table(only_app integer, after bigint, most integer) RETURNS carillon.reap_batch
+CREATE OR REPLACE FUNCTION carillon.catch_up_next_table(only_app integer, after bigint, max_rows integer)
+RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     watched carillon.watched_tables;
@@ -135,7 +136,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    SELECT c.* INTO made FROM carillon.catch_up_table(watched, most) c;
+    SELECT c.* INTO made FROM carillon.catch_up_table(watched, max_rows) c;
     UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
     WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
     batch.state := 'more';
@@ -152,7 +153,7 @@ $$;
 COMMENT ON FUNCTION carillon.catch_up_next_table IS 'Internal: applies some feedback that a watched table has missed.';
 
 -- reap_new_feedback() handles feedback app by app. What awaits counts stays for a later pass.
-CREATE OR REPLACE FUNCTION carillon.reap_new_feedback(only_app integer, after carillon.reap_position, most integer)
+CREATE OR REPLACE FUNCTION carillon.reap_new_feedback(only_app integer, after carillon.reap_position, max_rows integer)
 RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -180,7 +181,7 @@ BEGIN
                 WHERE n.handled_at IS NULL AND (n.app_id, n.id) > (at_app, at_report) AND NOT carillon.awaits_counts(n)
                 ORDER BY n.app_id, n.id LIMIT 1))
             AND f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_report) AND NOT carillon.awaits_counts(f)
-        ORDER BY f.id LIMIT most) report;
+        ORDER BY f.id LIMIT max_rows) report;
     IF ids IS NULL THEN
         batch.state := 'over';
         RETURN batch;
@@ -206,7 +207,7 @@ COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedba
 -- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
 -- perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
-    app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, most integer DEFAULT 1000
+    app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, max_rows integer DEFAULT 1000
 ) RETURNS carillon.reap_batch
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 DECLARE
@@ -223,10 +224,10 @@ BEGIN
     END IF;
     -- Tables that fail once new feedback is being handled wait for the next pass.
     IF after IS NULL OR after.watched_table IS NOT NULL THEN
-        batch := carillon.catch_up_next_table(only_app, coalesce(after.watched_table, 0), most);
+        batch := carillon.catch_up_next_table(only_app, coalesce(after.watched_table, 0), max_rows);
     END IF;
     IF batch.state IS NULL THEN
-        batch := carillon.reap_new_feedback(only_app, after, most);
+        batch := carillon.reap_new_feedback(only_app, after, max_rows);
     END IF;
     RETURN batch;
 END

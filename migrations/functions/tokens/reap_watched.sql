@@ -214,7 +214,7 @@ COMMENT ON FUNCTION carillon.reap_watched IS 'Internal: deletes the tokens of a 
 -- catch_up_table() returns the first row of feedback still missed, or null if there is none. If it is the same as before, the row
 -- cannot be applied yet. Feedback that awaits counts is still missed.
 CREATE OR REPLACE FUNCTION carillon.catch_up_table(
-    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
+    watched carillon.watched_tables, max_rows integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -231,8 +231,8 @@ BEGIN
     INTO gone, gone_at, waiting, last, rows
     FROM (
         SELECT f.id, f.token, carillon.died_at(f), carillon.awaits_counts(f) FROM carillon.feedback f
-        WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT most) report;
-    missed_from := coalesce(waiting, CASE WHEN rows = most THEN last + 1 END);
+        WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from ORDER BY f.id LIMIT max_rows) report;
+    missed_from := coalesce(waiting, CASE WHEN rows = max_rows THEN last + 1 END);
     deleted := 0;
     IF gone IS NOT NULL THEN
         SELECT r.deleted, r.fault INTO catch_up_table.deleted, catch_up_table.fault

@@ -31,7 +31,7 @@ private struct AdoptCommand: Sendable {
                 UNION ALL SELECT s.created_at FROM carillon.scheduled s
                 UNION ALL SELECT j.created_at FROM carillon.inflight f, unnest(f.jobs) AS j) AS o
                 WHERE isfinite(o.created_at)) AS oldest
-        FROM carillon.installation i, carillon.place() AS p
+        FROM carillon.installation i, carillon.this_database() AS p
         """
     )
 

@@ -33,7 +33,7 @@ private struct BroadcastCommand {
     private static let progress = Statement(
         "broadcast_progress",
         """
-        SELECT $1::int8 AS id, p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.remaining
+        SELECT $1::int8 AS id, p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.waiting
         FROM carillon.broadcast_progress($1, app => $2) AS p
         """
     )
@@ -45,10 +45,10 @@ private struct BroadcastCommand {
     private struct Progress: Decodable, Sendable {
         let tokens: Int
         let ended: EndedPushes
-        let remaining: Int
+        let waiting: Int
         let json: JSONValue
 
-        var isFinished: Bool { remaining <= 0 }
+        var isFinished: Bool { waiting <= 0 }
 
         var text: String {
             (["\(ended.sent.grouped) of \(tokens.grouped) sent"] + ended.unsentTexts).joined(separator: ", ")
@@ -84,7 +84,7 @@ private struct BroadcastCommand {
         guard progress.isFinished else {
             throw CommandError(
                 .tryAgain,
-                "After \(DurationText.write(wait)), \(progress.remaining.grouped) pushes have not ended; they are still sent.",
+                "After \(DurationText.write(wait)), \(progress.waiting.grouped) pushes have not ended; they are still sent.",
                 hint: "'carillon message show \(id)' shows the progress."
             )
         }
@@ -111,7 +111,7 @@ private struct BroadcastCommand {
         while true {
             let progress = try await look(at: id)
             if progress.isFinished || MonotonicInstant.now >= deadline { return progress }
-            let ended = progress.tokens - progress.remaining
+            let ended = progress.tokens - progress.waiting
             let rate = Int(Double(ended) / max(0.1, (MonotonicInstant.now - start).seconds))
             line.show("\(progress.text); \(rate.grouped) a second")
             try await loop.sleep(until: min(deadline, .now + pause.most))

@@ -8,7 +8,7 @@ struct BroadcastsView: PageView {
 
     var title: String { "Broadcasts" }
     var section: PageSection { .broadcasts }
-    var refreshInterval: Int? { broadcasts.contains { $0.remaining > 0 } ? 3 : 10 }
+    var refreshInterval: Int? { broadcasts.contains { $0.waiting > 0 } ? 3 : 10 }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
@@ -26,7 +26,7 @@ struct BroadcastsView: PageView {
                 .text("Progress") { Self.progress($0) },
                 .text("State") { $0.mark.html($0.state) },
                 .text("Cancel") { row in
-                    guard viewer.mayChange, row.remaining > 0, row.cancelledAt == nil else { return HTML("–") }
+                    guard viewer.mayChange, row.waiting > 0, row.cancelledAt == nil else { return HTML("–") }
                     return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
                         "Cancel"
                     }
@@ -36,7 +36,7 @@ struct BroadcastsView: PageView {
                 .number("Failed") { Int($0.failed).grouped },
                 .number("Expired") { Int($0.expired).grouped },
                 .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
-                .number("A second") { $0.remaining > 0 ? Quantity.rate($0.rate) : "–" },
+                .number("A second") { $0.waiting > 0 ? Quantity.rate($0.rate) : "–" },
                 .text("Enqueued") { $0.createdAt.html }
             ).html
         }

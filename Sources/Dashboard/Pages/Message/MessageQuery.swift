@@ -15,7 +15,7 @@ struct MessageQuery {
     private static let message = Statement(
         "web_message",
         """
-        SELECT \(MessageStatus.columns) FROM carillon.message_status(id => $1, app => $2, depth => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
+        SELECT \(MessageStatus.columns) FROM carillon.message_status(id => $1, app => $2, max_rows_read => \(retryDepth)) AS m ORDER BY m.app LIMIT 20
         """
     )
     private static let flights = Statement(

@@ -13,7 +13,7 @@ struct ScheduledQuery {
         SELECT d.app, d.id, d.message_id, d.run_at, d.tokens, d.attempt, d.last_status, d.last_reason, d.reference
         FROM carillon.next_due($1, only_retries => $2,
             after => coalesce('epoch'::timestamptz + ($3 - 1) * interval '1 microsecond', '-infinity'),
-            most => (\(pageLength) + $4)::integer, depth => (5000 + $4)::integer) AS d
+            max_rows => (\(pageLength) + $4)::integer, max_rows_read => (5000 + $4)::integer) AS d
         ORDER BY d.run_at, d.id OFFSET $4
         """
     )

@@ -121,8 +121,8 @@ import Testing
         "level":"info","message":"The database is back."}
         "level":"warning","message":"A statement failed and will be tried again.","error":"disk full"}
         "level":"warning","message":"Statements keep failing and will be tried again.","error":"disk full","more_since_last":2}
-        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":1,"held_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
-        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":0,"held_by":[]}
+        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":1,"locked_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
+        "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","error":"timeout","more_since_last":0,"locked_by":[]}
         "level":"warning","message":"Other workers considered this worker dead and took over its jobs; it continues with another id.","worker":8}
         "level":"warning","message":"The outcome of a claim came too late to be recorded.","claim":5}
         "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","app":"shop","message":9,"error":"violates"}
@@ -142,7 +142,7 @@ import Testing
         "level":"error","message":"A certificate has expired: import a newer one.","credential":"acme"}
         "level":"debug","message":"Maintenance has succeeded."}
         "level":"warning","message":"A maintenance step failed and will be tried again.","step":"partitions","error":"denied"}
-        "level":"warning","message":"A maintenance step failed on a lock that another session holds, and will be tried again.","step":"partitions","error":"timeout","held_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
+        "level":"warning","message":"A maintenance step failed on a lock that another session holds, and will be tried again.","step":"partitions","error":"timeout","locked_by":["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]}
         "level":"info","message":"Read an app's list of dead tokens.","app":"shop","gateway":"a:1","tokens":2}
         "level":"error","message":"An app's list of dead tokens could not be read to its end.","app":"shop","gateway":null,"tokens":2,"error":"cut"}
         "level":"error","message":"Dead tokens could not be deleted from a watched table.","error":"no table"}
@@ -164,7 +164,7 @@ import Testing
         """#
 
     private static let text = #"""
-        warning A statement timed out on a lock that another session holds, and will be tried again. error=timeout more_since_last=1 held_by=["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]
+        warning A statement timed out on a lock that another session holds, and will be tried again. error=timeout more_since_last=1 locked_by=["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]
         error   Too many. app=shop kind=token_updates next_try_in=1m1s500ms
         warning Pushes fail for good because of their topic. app=shop topic=null status=400 reason=TopicMismatch pushes=5 sent=2 remedy=null
         error   Dead tokens could not be deleted from a watched table. error="no table"

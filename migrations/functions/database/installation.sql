@@ -6,7 +6,7 @@
 -- told from the original only by a name, which the owner of the schema gives to the installation, and the sessions of its programs
 -- must have in the setting carillon.installation.
 
-CREATE OR REPLACE FUNCTION carillon.place(OUT system_identifier bigint, OUT database_oid bigint)
+CREATE OR REPLACE FUNCTION carillon.this_database(OUT system_identifier bigint, OUT database_oid bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     SELECT d.oid INTO database_oid FROM pg_database d WHERE d.datname = current_database();
@@ -17,12 +17,12 @@ BEGIN
     END;
 END
 $$;
-COMMENT ON FUNCTION carillon.place IS 'Internal: returns the cluster and the database of this session.';
+COMMENT ON FUNCTION carillon.this_database IS 'Internal: returns the cluster and the database of this session.';
 
-CREATE OR REPLACE FUNCTION carillon.place_fault() RETURNS text
+CREATE OR REPLACE FUNCTION carillon.installation_fault() RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    here CONSTANT record := carillon.place();
+    here CONSTANT record := carillon.this_database();
     home carillon.installation;
     name CONSTANT text := nullif(current_setting('carillon.installation', true), '');
 BEGIN
@@ -37,16 +37,16 @@ BEGIN
     END;
 END
 $$;
-COMMENT ON FUNCTION carillon.place_fault IS
-    'Internal: says why nothing may be sent from this database; null if it is where the installation lives.';
+COMMENT ON FUNCTION carillon.installation_fault IS
+    'Internal: returns why nothing may be sent from this database, such as being a copy; null if pushes may be sent.';
 
 -- A worker asks with each heartbeat. If the log that is safe on disk has become shorter, the database went back to an older state,
 -- as after restoring a backup.
-CREATE OR REPLACE FUNCTION carillon.place_now(OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint)
+CREATE OR REPLACE FUNCTION carillon.installation_state(OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    fault := carillon.place_fault();
-    cluster := (carillon.place()).system_identifier;
+    fault := carillon.installation_fault();
+    cluster := (carillon.this_database()).system_identifier;
     BEGIN
         flushed := pg_current_wal_flush_lsn() - '0/0'::pg_lsn;
         timeline := ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::integer;
@@ -55,20 +55,20 @@ BEGIN
     END;
 END
 $$;
-COMMENT ON FUNCTION carillon.place_now IS
+COMMENT ON FUNCTION carillon.installation_state IS
     'Internal: says why nothing may be sent from this database, and how long the write-ahead log of its cluster is.';
 
-CREATE OR REPLACE FUNCTION carillon.check_place() RETURNS void
+CREATE OR REPLACE FUNCTION carillon.check_installation() RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    fault CONSTANT text := carillon.place_fault();
+    fault CONSTANT text := carillon.installation_fault();
 BEGIN
     IF fault IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = fault, HINT = 'To send pushes from here, run: carillon adopt';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.check_place IS 'Internal: fails if nothing may be sent from this database.';
+COMMENT ON FUNCTION carillon.check_installation IS 'Internal: fails if nothing may be sent from this database.';
 
 -- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
 -- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
@@ -76,7 +76,7 @@ CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    here CONSTANT record := carillon.place();
+    here CONSTANT record := carillon.this_database();
     home carillon.installation;
     is_copy boolean;
     expired bigint := 0;
