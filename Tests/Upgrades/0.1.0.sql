@@ -1943,13 +1943,14 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.take_channels(most integer) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION carillon.take_channels(most integer, skipped integer[] DEFAULT '{}') RETURNS TABLE (
     app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
 )
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
         WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+            AND c.app_id <> ALL (skipped)
         ORDER BY c.next_try_at LIMIT most FOR UPDATE OF c SKIP LOCKED)
     UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
@@ -8681,7 +8682,8 @@ COMMENT ON FUNCTION carillon.channel IS
     'create it.';
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
-COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
+COMMENT ON FUNCTION carillon.take_channels IS
+    'Internal: takes due requests for channels, each for one minute, except those of the skipped apps.';
 COMMENT ON FUNCTION carillon.channel_made IS
     'Internal: records a channel that Apple has created; fails if another channel of the app has its id.';
 COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
@@ -9504,7 +9506,7 @@ UPDATE carillon.schema_migrations SET checksum = '9824f86e91c719b69990eaedbbaeb5
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = 'cca726184c879c8fd179309b95cbb825b26337833929646327389b4da723215f' WHERE file = 'functions/apps/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'd04634dd07bec92b93391fa4127c4bf1008751c2b957a77b3aed4342eabc7efa' WHERE file = 'functions/apps/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '2bdfaa05eeae3bf7fc43c57d68ed8b61d1026da1dfd8b5e1b23b566040f1878f' WHERE file = 'functions/apps/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '274275689c9bebc60efce35840857bde5024e2779a6b3324259c176d3fe92a90' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'b05e2c55dc3b2c8fcdaa4d2303720f0f9c765143bbb23525988a35df85582204' WHERE file = 'functions/apps/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '1c793b3e2ebd4435460c63f5edfd18197c21af7b8b4e4db29ed72ac5470baa29' WHERE file = 'functions/apps/provider_token.sql';
