@@ -6,6 +6,8 @@ extension Command {
     static let failuresList = Command(
         "failures list",
         summary: "List the pushes that failed for good, newest first.",
+        discussion:
+            "With --json, prints an object with failures, an array, and failures_is: exact, or at least if there are more.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
             "carillon failures list --app shop --since 1h",
@@ -42,7 +44,7 @@ private struct FailuresListCommand {
         let (failures, hasMore) = try await read(filter)
         let console = invocation.console
         if invocation.settings.isOn(.json) {
-            console.print(json: failures.json)
+            console.print(json: ["failures": failures, "failures_is": Amount.Precision(isCut: hasMore)])
             return .done
         }
         guard !failures.isEmpty else {

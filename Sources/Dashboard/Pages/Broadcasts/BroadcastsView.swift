@@ -18,7 +18,7 @@ struct BroadcastsView: PageView {
             HTML(.p) { "There is none." }
         } else {
             DataTable(
-                "Broadcasts",
+                precision == .exact ? "Broadcasts" : "The newest \(broadcasts.count)",
                 broadcasts,
                 .text("Message") { row in
                     HTML(.a, .href(Link("messages", String(row.id), query: ["app": row.app]))) { String(row.id) }
@@ -55,5 +55,11 @@ struct BroadcastsView: PageView {
         " \(percent) %"
     }
 
-    var json: JSONValue { ["broadcasts": broadcasts] }
+    private var precision: Amount.Precision {
+        .init(
+            isCut: broadcasts.first.map { $0.newest == BroadcastsQuery.count || $0.newest > broadcasts.count } ?? false
+        )
+    }
+
+    var json: JSONValue { ["broadcasts": broadcasts, "broadcasts_is": precision] }
 }
