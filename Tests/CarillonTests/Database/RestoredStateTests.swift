@@ -97,6 +97,8 @@ import Testing
                     try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
                 }
                 let worker = try BackgroundProgram(["worker", "--lease", "5s"], environment: both, in: folder)
+                // The first one tells the worker where the database is.
+                try await Self.waitForHeartbeats(in: primary, on: loop)
                 try await TestDatabase.open(standby.url()) { database in
                     try await loop.eventually("the standby knows what was sent", within: .seconds(60)) {
                         try await database.number(sent) == 5

@@ -36,12 +36,12 @@ import Testing
         ("/apps/shop", ["failures", "changes"]), ("/broadcasts", ["broadcasts"]),
         ("/tokens", ["registered", "reported_dead"]), ("/channels", ["channels", "unknown"]),
         ("/activities", ["activities"]), ("/workers", ["workers"]), ("/credentials", ["credentials"]),
-        ("/failures?since=7d", ["groups", "failures"]), ("/scheduled?only=retries", ["jobs"]),
+        ("/test", ["apps"]), ("/failures?since=7d", ["groups", "failures"]), ("/scheduled?only=retries", ["jobs"]),
         ("/messages/1?app=shop", ["in_flight", "workers", "failures"]),
     ]
 
-    /// Lists that need no mark: they are read completely, or are the text of the page.
-    private static let whole = ["explanation", "unsearched", "maintenance_failing", "default_partition_rows"]
+    /// Lists that need no mark on every page: they have a fixed length, are read completely, or are sentences.
+    private static let whole = ["counts", "explanation", "unsearched", "maintenance_failing", "default_partition_rows"]
 
     /// The message 1 has 60 jobs, of which 30 have ended.
     private static let message = """
@@ -51,7 +51,7 @@ import Testing
     private static let rows = """
         INSERT INTO carillon.certificates (name, certificate) SELECT 'key ' || n, 'none' FROM generate_series(1, 600) n;
         INSERT INTO carillon.apps (name, topic, certificate_id)
-        SELECT 'app ' || lpad(c.id::text, 4, '0'), 'com.example.app' || c.id, c.id FROM carillon.certificates c
+        SELECT 'shop ' || lpad(c.id::text, 4, '0'), 'com.example.app' || c.id, c.id FROM carillon.certificates c
         WHERE c.certificate = 'none';
         INSERT INTO carillon.workers (id, name, lease_until)
         SELECT n, 'worker ' || n, now() + interval '1 hour' FROM generate_series(1, 600) n;
@@ -71,15 +71,15 @@ import Testing
         SELECT a.id, 'aa', now(), 'Unregistered' FROM carillon.apps a;
         INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
         SELECT a.id, 'bb', 'live_activity', now() + interval '8 hours' FROM carillon.apps a;
-        INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
-        SELECT 1, '{aa}', '{}', now() + interval '1 hour' FROM generate_series(1, 6000) n;
+        INSERT INTO carillon.scheduled (app_id, id, tokens, payload, run_at)
+        SELECT 1, 10000 + n, '{aa}', '{}', now() + interval '1 hour' FROM generate_series(1, 6000) n;
         DO $$ BEGIN FOR n IN 1..12 LOOP UPDATE carillon.apps SET max_attempts = n WHERE id = 1; END LOOP; END $$
         """
 
     @Test func `each list and each number of a page says whether it goes beyond a limit`() async throws {
         try await Shop.with { shop in
             try await shop.database.run(Self.message)
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
                 try await Self.expect("exact", client)
                 try await shop.database.run(Self.rows)
                 try await Self.expect("at least", client)

@@ -25,6 +25,10 @@ struct FailuresView: PageView {
 
     private var isFirst: Bool { start == nil }
 
+    private var searched: String {
+        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(LookDepth.apps) apps" : "")
+    }
+
     private var link: Link {
         let query: KeyValuePairs<String, String?> = [
             "app": app, "reason": reason, "since": window.rawValue, "dismissed": showsDismissed ? "1" : nil,
@@ -42,9 +46,7 @@ struct FailuresView: PageView {
         filters
         if groups.isEmpty {
             HTML(.p) {
-                StateMark.good.html(
-                    "No failures to show" + (readsAll ? "" : " among the newest \(Int(depth).grouped) of each app")
-                )
+                StateMark.good.html("No failures to show" + (readsAll ? "" : " among the \(searched)"))
             }
             FailureGroupTable.note(whole)
         } else {
