@@ -1,6 +1,8 @@
 import ApplePush
+import ApplePushSimulator
 import CarillonPostgres
 import CarillonPushQueue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -10,13 +12,11 @@ import Testing
         static let channel = ChannelID("QUJDREVGR0hJSktMTU5PUA==")
 
         let recorded = RecordedBackend()
-        let answer: @Sendable (ChannelRequest) async -> ChannelRequest.Answer
+        typealias Answer = @Sendable (ChannelRequest) async throws(ChannelError) -> ChannelRequest.Answer
+        let answer: Answer
 
         /// Without answers, it makes every channel that is asked for, with the same id.
-        init(_ answer: @escaping @Sendable (ChannelRequest) async -> ChannelRequest.Answer = { _ in .created(channel) })
-        {
-            self.answer = answer
-        }
+        init(_ answer: @escaping Answer = { _ in .created(channel) }) { self.answer = answer }
 
         func deliver(
             _ batch: consuming PushBatch,
@@ -32,7 +32,7 @@ import Testing
             at gateway: Gateway,
             with credential: Credential
         ) async throws(ChannelError) -> ChannelRequest.Answer {
-            await answer(request)
+            try await answer(request)
         }
 
         func shutdown() async { await recorded.shutdown() }
@@ -93,6 +93,120 @@ import Testing
                 }
             )
             #expect(try await queue.database.rows(Self.states) == ["(2,ready)"])
+        }
+    }
+
+    private static func request(_ references: String..., of app: String, in queue: Queue) async throws {
+        for reference in references {
+            _ = try await queue.database.value("carillon.request_channel('\(app)', 0, '\(reference)')")
+        }
+    }
+
+    @Test func `an app with many requests for channels waits for its turn after each`() async throws {
+        try await Self.withTwoApps { queue in
+            try await Self.request("a", "b", "c", of: "app", in: queue)
+            try await Self.request("match", of: "other", in: queue)
+            let asked = Mutex<[String]>([])
+            try await queue.drain(
+                ChannelBackend { request in
+                    let number = asked.withLock {
+                        $0.append(request.app)
+                        return $0.count
+                    }
+                    return .created(ChannelID("QUJD\(number)"))
+                }
+            )
+            #expect(
+                asked.withLock { $0 } == ["org.example.app", "com.example.acme"] + [
+                    "org.example.app", "org.example.app",
+                ]
+            )
+            #expect(
+                try await queue.database.number("SELECT count(*) FROM carillon.channels WHERE state = 'ready'") == 4
+            )
+        }
+    }
+
+    @Test func `an app whose channel service did not answer is not asked again before the others`() async throws {
+        try await Self.withTwoApps { queue in
+            try await Self.request("a", "b", of: "app", in: queue)
+            try await Self.request("a", "b", of: "other", in: queue)
+            let asked = Mutex<[String]>([])
+            try await queue.drain(
+                ChannelBackend { request throws(ChannelError) in
+                    let number = asked.withLock {
+                        $0.append(request.app)
+                        return $0.count
+                    }
+                    if request.app == "org.example.app" { throw ChannelError(.unknown, "It did not answer.") }
+                    // As if it had taken longer than the wait until the next attempt.
+                    try? await queue.database.run(
+                        "UPDATE carillon.channels SET next_try_at = '2026-01-01' WHERE app_id = 1"
+                    )
+                    return .created(ChannelID("QUJD\(number)"))
+                }
+            )
+            #expect(asked.withLock { $0.prefix(3) } == ["org.example.app", "com.example.acme", "com.example.acme"])
+        }
+    }
+
+    @Test func `of channel services that never answer, one at most is asked before the channels of other apps`()
+        async throws
+    {
+        try await Queue.with { queue in
+            try await RawGateway.with { line in
+                try await line.greet()
+                while try await line.nextRequest() != nil {}
+            } test: { silent, port in
+                try await APNsSimulator.with {
+                    $0.channelPort = 0
+                } _: { simulator in
+                    let channelPort = try #require(simulator.channelPort)
+                    for name in ["a", "b", "c", "d", "e"] {
+                        try await queue.database.connection.addApp(
+                            name,
+                            topic: "org.example.\(name)",
+                            to: simulator,
+                            root: silent.rootPEM
+                        )
+                        try await queue.database.run(
+                            "UPDATE carillon.apps SET channel_gateway = 'localhost:\(port)' WHERE name = '\(name)'"
+                        )
+                        try await Self.request("one", "two", "three", of: name, in: queue)
+                    }
+                    try await queue.database.connection.addApp("live", topic: "org.example.live", to: simulator)
+                    try await queue.database.run(
+                        "UPDATE carillon.apps SET channel_gateway = 'localhost:\(channelPort)' WHERE name = 'live'"
+                    )
+                    var configuration = HTTP2Configuration()
+                    configuration.requestTimeout = .seconds(1)
+                    let backend = HTTP2Backend(configuration)
+                    let worker = queue.worker(backend)
+                    _ = try await queue.running(worker) {
+                        try await queue.loop.eventually("each was asked", within: .seconds(60)) {
+                            try await queue.database.number(
+                                "SELECT count(DISTINCT c.app_id) FROM carillon.channels c WHERE c.last_error IS NOT NULL"
+                            ) == 5
+                        }
+                        let attempts = "SELECT sum(c.attempts) FROM carillon.channels c WHERE c.reference <> 'match'"
+                        let before = try await queue.database.number(attempts)
+                        try await queue.database.run(
+                            """
+                            UPDATE carillon.channels SET next_try_at = '2026-01-01';
+                            SELECT carillon.request_channel('live', 0, 'match')
+                            """
+                        )
+                        try await queue.loop.eventually("the channel of the other app is ready", within: .seconds(60)) {
+                            try await queue.database.value("carillon.channel('match', 'live')") != nil
+                        }
+                        let asked = try await queue.database.number(attempts) - before
+                        // The second may have begun since.
+                        #expect(asked <= 2, "\(asked) requests of apps that get no answer came first")
+                        worker.drain()
+                    }
+                    await backend.shutdown()
+                }
+            }
         }
     }
 

@@ -17,7 +17,7 @@ struct LoginRoutes: Sendable {
                 access.logOut(request)
                 return Response.redirect(to: Link.top("login")).adding(
                     "Set-Cookie",
-                    WebAccess.cookie(nil, for: request)
+                    access.cookie(nil, for: request)
                 )
             },
         ]
@@ -33,7 +33,7 @@ struct LoginRoutes: Sendable {
         switch access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
         case .accepted(let id, let mayChange):
             return Response.redirect(to: next)
-                .adding("Set-Cookie", WebAccess.cookie(id, for: request))
+                .adding("Set-Cookie", access.cookie(id, for: request))
                 .adding("Set-Cookie", access.knownCookie(mayChange: mayChange, for: request))
         case .wrong:
             observer(.loginFailed(request))

@@ -8,6 +8,7 @@ package struct ProxyTrust: Sendable {
     static let anybody = "*"
 
     static let clientHeader = "X-Forwarded-For"
+    private static let schemeHeader = "X-Forwarded-Proto"
 
     /// The addresses that the proxy's requests come from.
     let addresses: Set<String>
@@ -48,6 +49,12 @@ package struct ProxyTrust: Sendable {
             .flatMap { $0.value.split(separator: ",", omittingEmptySubsequences: false) }
             .map { Self.address(String($0).trimmed) }
         return hops.last { $0.map { !addresses.contains($0) } ?? true } ?? nil
+    }
+
+    /// Whether the proxy says that its client uses TLS. Of two headers, the client may have written one.
+    func isOverTLS(_ request: Request) -> Bool {
+        isProxy(request) && !request.hasSeveral(Self.schemeHeader)
+            && request.header(Self.schemeHeader)?.lowercased() == "https"
     }
 
     func isAddressed(_ host: String?) -> Bool {

@@ -113,7 +113,7 @@ package final class WebAccess: Sendable {
         let visitor = known ?? Self.randomID()
         let mayChange = rules.letsMachineChange
         var viewer = viewer(named: nil, mayChange: mayChange, formToken: digest("visitor", visitor))
-        viewer.newCookie = known == nil && mayChange ? Self.visitorCookie(visitor, for: request) : nil
+        viewer.newCookie = known == nil && mayChange ? visitorCookie(visitor, for: request) : nil
         viewer.canLogIn = rules.takesPassword
         return viewer
     }
@@ -190,8 +190,8 @@ package final class WebAccess: Sendable {
     // MARK: Cookies and tokens
 
     /// The value of `Set-Cookie`. If `id` is nil, it removes the cookie.
-    static func cookie(_ id: String?, for request: Request) -> String {
-        "\(sessionCookie)=\(id ?? "")"
+    func cookie(_ id: String?, for request: Request) -> String {
+        "\(Self.sessionCookie)=\(id ?? "")"
             + attributes(for: request, seconds: id == nil ? 0 : SessionTable.lifetime.components.seconds)
     }
 
@@ -199,7 +199,7 @@ package final class WebAccess: Sendable {
     func knownCookie(mayChange: Bool, for request: Request) -> String {
         let id = knownBrowser(request).flatMap { $0.mayChange == mayChange ? $0.id : nil } ?? Self.randomID()
         return "\(Self.knownCookie)=\(id).\(sealOfKnown(id, mayChange: mayChange))"
-            + Self.attributes(for: request, seconds: Self.knownSeconds)
+            + attributes(for: request, seconds: Self.knownSeconds)
     }
 
     /// The browser that sent the request, if it has logged in since the start.
@@ -216,13 +216,15 @@ package final class WebAccess: Sendable {
         digest("known", (mayChange ? "operator " : "reader ") + id)
     }
 
-    private static func visitorCookie(_ id: String, for request: Request) -> String {
-        "\(visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)
+    private func visitorCookie(_ id: String, for request: Request) -> String {
+        "\(Self.visitorCookie)=\(id)" + attributes(for: request, seconds: SessionTable.lifetime.components.seconds)
     }
 
-    private static func attributes(for request: Request, seconds: Int64) -> String {
+    private func attributes(for request: Request, seconds: Int64) -> String {
         // TLS ends in a proxy, which may not say so. The browser says where its form comes from.
-        let isSecure = request.header("Origin")?.lowercased().hasPrefix("https://") ?? false
+        let isSecure =
+            request.header("Origin")?.lowercased().hasPrefix("https://") ?? false
+            || rules.proxy?.isOverTLS(request) ?? false
         return "; Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 

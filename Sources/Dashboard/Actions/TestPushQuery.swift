@@ -1,12 +1,13 @@
 import ApplePush
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 import CarillonWeb
 
 struct TestPushQuery {
     private static let names = Statement(
         "web_app_names",
-        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 500"
+        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)"
     )
 
     let database: WebDatabase

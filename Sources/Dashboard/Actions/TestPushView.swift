@@ -94,5 +94,7 @@ struct TestPushView: PageView {
         HTML(.pre, .class("payload")) { HTML(.code) { preview.payload } }
     }
 
-    var json: JSONValue { ["apps": apps, "preview": preview] }
+    var json: JSONValue {
+        ["apps": apps, "apps_is": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview]
+    }
 }

@@ -52,12 +52,16 @@ struct DatabasesView: PageView {
                 states,
                 .text("Database") { state in HTML(.a, .href(state.link)) { state.name } },
                 .text("State") { $0.overview.mark.html($0.overview.sentence) },
-                .number("Sent a second") { $0.overview.overview.map { Quantity.rate($0.sentPerSecond) } ?? "–" },
-                .number("Failed a second") { $0.overview.overview.map { Quantity.rate($0.failedPerSecond) } ?? "–" },
+                .number("Sent a second") {
+                    $0.overview.overview.map { $0.counted.prefixed(Quantity.rate($0.sentPerSecond)) } ?? "–"
+                },
+                .number("Failed a second") {
+                    $0.overview.overview.map { $0.counted.prefixed(Quantity.rate($0.failedPerSecond)) } ?? "–"
+                },
                 .number("Ready") { $0.overview.overview.map { Quantity.short($0.ready) } ?? "–" },
-                .text("Oldest waits") { HTML($0.overview.overview?.oldestAge.map { Quantity.age($0) } ?? "–") },
+                .text("Oldest waits") { HTML($0.overview.overview?.oldestWait ?? "–") },
                 .number("In flight") { $0.overview.overview.map { Quantity.short($0.inFlight) } ?? "–" },
-                .number("Workers") { $0.overview.overview.map { String($0.workersAlive) } ?? "–" }
+                .number("Workers") { $0.overview.overview?.workersAlive.text ?? "–" }
             ).html
         }
     }

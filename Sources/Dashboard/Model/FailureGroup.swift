@@ -60,7 +60,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     let lastAt: Moment
     /// Whether the app has more failures than were read.
     let isBounded: Bool
-    var amount: Amount { Amount(pushes, isBounded ? .atLeast : .exact) }
+    var amount: Amount { Amount(pushes, .init(isCut: isBounded)) }
     /// How many failures were read.
     let depth: Int64
     /// For each failure, how many intervals ago it occurred, with the number of failures.

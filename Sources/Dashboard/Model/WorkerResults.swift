@@ -6,6 +6,7 @@ import CarillonText
 struct WorkerResults: Record {
     /// The maximum number of jobs of a message that are read.
     static let jobDepth: Int64 = 1_000
+    static let most = 50
 
     /// $1: the id of the message; $2: the name of its app, or null if the app was removed.
     static let statement = Statement(
@@ -22,7 +23,7 @@ struct WorkerResults: Record {
             WHERE r.broadcast_id = $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT \(jobDepth))) j
         LEFT JOIN carillon.workers w ON w.id = j.worker_id
         WHERE j.worker_id IS NOT NULL
-        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT 50
+        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT \(most)
         """
     )
 
@@ -30,13 +31,15 @@ struct WorkerResults: Record {
     /// The name of the worker; nil if it has ended. The number of the worker is in its log.
     let name: String?
     let jobs: Int64
+    /// At least: there are jobs that were not read.
+    let jobsIs: Amount.Precision
     let ended: EndedPushes
     let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
         case number = "worker_id"
         case name = "worker"
-        case jobs, ended, finishedAt, json
+        case jobs, jobsIs, ended, finishedAt, json
     }
     let finishedAt: Moment
 

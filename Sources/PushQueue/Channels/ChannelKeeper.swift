@@ -14,6 +14,7 @@ final class ChannelKeeper {
 
     private let context: WorkerContext
     private var unrecorded = Fifo<Unrecorded>()
+    private var turns = ChannelTurns()
 
     init(_ context: WorkerContext) { self.context = context }
 
@@ -21,23 +22,27 @@ final class ChannelKeeper {
 
     func manage(on connection: PostgresConnection) async throws(PostgresError) {
         try await record(on: connection)
-        while context.goesOn {
-            // One at a time: those that wait for Apple's answer could be taken over meanwhile.
-            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, Parameters(Int32(1))) {
-                try $0.records()
-            }
-            if tasks.isEmpty { return }
-            let sites = try await ChannelSite.read(Array(Set(tasks.map(\.appID))), on: connection)
-            for task in tasks {
-                do throws(PostgresError) {
-                    try await manage(task, at: sites[task.appID], on: connection)
-                } catch {
-                    // The requests of others go on; this one is taken again in a minute.
-                    guard error.isRefusal else { throw error }
-                    log(error.description, about: task, isFinal: false)
-                }
+        turns.beginRound()
+        // One at a time: those that wait for Apple's answer could be taken over meanwhile.
+        while context.goesOn, let task = try await take(on: connection) {
+            let sites = try await ChannelSite.read([task.appID], on: connection)
+            do throws(PostgresError) {
+                try await manage(task, at: sites[task.appID], on: connection)
+            } catch {
+                // The requests of others go on; this one is taken again in a minute.
+                guard error.isRefusal else { throw error }
+                log(error.description, about: task, isFinal: false)
             }
         }
+    }
+
+    private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
+        for skipped in turns.choices {
+            let parameters = Parameters(PostgresArray(Array(skipped)))
+            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, parameters) { try $0.records() }
+            if let task = tasks.first { return task }
+        }
+        return nil
     }
 
     private func manage(
@@ -52,6 +57,7 @@ final class ChannelKeeper {
         case .failure(let hold): result = .failure(ChannelError(.unsent, hold.message))
         case nil: return
         }
+        turns.asked(task.appID, isAnswered: ChannelRules.isAnswer(result))
         var random = SystemRandomNumberGenerator()
         try await record(ChannelRules.consequence(of: result, to: task, using: &random), of: task, on: connection)
     }
@@ -109,7 +115,7 @@ final class ChannelKeeper {
         }
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
-        for app in apps where context.goesOn {
+        for app in turns.ordered(apps) where context.goesOn {
             guard let site = sites[app] else { continue }  // removed meanwhile
             do throws(PostgresError) {
                 guard let failure = try await compare(site, on: connection) else { continue }

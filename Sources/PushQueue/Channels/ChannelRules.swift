@@ -31,6 +31,12 @@ enum ChannelRules {
         }
     }
 
+    /// The channel service has answered, whatever it said.
+    static func isAnswer(_ result: Result<ChannelRequest.Answer, ChannelError>) -> Bool {
+        guard case .failure(let error) = result else { return true }
+        return error.code != .unsent && error.code != .unknown
+    }
+
     /// Apple has no such channel: it answers the removal of one with 404 BadPath.
     static func isGone(_ error: ChannelError) -> Bool {
         error.code == .refused

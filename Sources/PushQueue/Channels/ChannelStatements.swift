@@ -10,7 +10,7 @@ enum ChannelStatements {
         """
     )
 
-    static let take = Statement("take_channels", "SELECT t.* FROM carillon.take_channels($1) t")
+    static let take = Statement("take_channels", "SELECT t.* FROM carillon.take_channels(1, $1) t")
 
     /// A commit that a crash of the server loses would lose the id for ever.
     static let made = Statement(

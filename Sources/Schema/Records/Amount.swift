@@ -6,8 +6,23 @@ package struct Amount: Equatable, Sendable {
         case exact
         case atLeast = "at least"
         case about
+        /// A sum with a number that is `about` and one that is `at least`.
+        case atLeastAbout = "at least about"
+
+        /// Of a list, or of a number that was counted, which may have been cut off.
+        package init(isCut: Bool) { self = isCut ? .atLeast : .exact }
+
+        fileprivate static func + (one: Precision, other: Precision) -> Precision {
+            let both = [one, other]
+            let isCut = both.contains { $0 == .atLeast || $0 == .atLeastAbout }
+            guard both.contains(where: { $0 == .about || $0 == .atLeastAbout }) else { return Precision(isCut: isCut) }
+            return isCut ? .atLeastAbout : .about
+        }
 
         package var json: JSONValue { .string(rawValue) }
+
+        /// Stands in front of a number as text.
+        package func prefixed(_ text: String) -> String { self == .exact ? text : "\(rawValue) \(text)" }
     }
 
     package let value: Int64
@@ -22,13 +37,9 @@ package struct Amount: Equatable, Sendable {
     package var text: String { prefixed(Int(value).grouped) }
 
     /// Puts the precision in front of the number as text.
-    package func prefixed(_ text: String) -> String { precision == .exact ? text : "\(precision.rawValue) \(text)" }
+    package func prefixed(_ text: String) -> String { precision.prefixed(text) }
 
     package static func + (one: Amount, other: Amount) -> Amount {
-        let both = [one.precision, other.precision]
-        return Amount(
-            one.value + other.value,
-            both.contains(.about) ? .about : both.contains(.atLeast) ? .atLeast : .exact
-        )
+        Amount(one.value + other.value, one.precision + other.precision)
     }
 }

@@ -16,13 +16,19 @@ package enum LookDepth {
 
     private static let count = Statement(
         "web_app_count",
-        "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps)) a"
+        "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps + 1)) a"
     )
 
     /// - Parameter app: The app to look at, or nil for each app.
     package static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
-        guard app == nil else { return most }
-        let apps = try await database.query(count, Parameters()) { rows in try rows.int64(0, "apps") }
-        return max(least, min(most, total / max(1, apps)))
+        app == nil ? each(of: try await appCount(from: database)) : most
+    }
+
+    /// Of each of so many apps.
+    package static func each(of apps: Int64) -> Int64 { max(least, min(most, total / max(1, apps))) }
+
+    /// How many apps there are, up to one more than `apps`.
+    package static func appCount(from database: some StatementRunner) async throws -> Int64 {
+        try await database.query(count, Parameters()) { rows in try rows.int64(0, "apps") }
     }
 }

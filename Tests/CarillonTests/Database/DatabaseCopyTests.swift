@@ -29,9 +29,16 @@ import Testing
         }
     }
 
+    private static func place(of shop: Shop) async throws -> (oid: Int, cluster: String) {
+        let oid = try await shop.database.number("SELECT oid FROM pg_database WHERE datname = current_database()")
+        let cluster = try await shop.database.value("SELECT system_identifier::text FROM pg_control_system()")
+        return (oid, "the cluster \(cluster ?? "")")
+    }
+
     @Test func `what sends says that a restored dump is a copy, and sends once it is adopted`() async throws {
         try await Shop.with { shop in
             try await shop.enqueue(5)
+            try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-02T03:04:05Z' WHERE id = 1")
             // What a worker held at the time of the backup.
             try await shop.database.connection.script(
                 """
@@ -61,6 +68,16 @@ import Testing
                     asked.status == 2
                         && asked.output.contains("Here wait 3 ready jobs, 0 scheduled and 2 that workers have claimed")
                 )
+                #expect(asked.output.contains("claimed; the oldest is from 2026-01-02T03:04:05Z."), "\(asked.output)")
+                let (home, here) = (try await Self.place(of: shop), try await Self.place(of: copy))
+                #expect(
+                    asked.output.contains(
+                        "So far, pushes have been sent from the database \(home.oid) of \(home.cluster)."
+                    )
+                )
+                let name = try await copy.database.value("current_database()") ?? ""
+                #expect(asked.output.contains("This is the database \(here.oid) (\(name)) of \(here.cluster)."))
+                #expect(home.oid != here.oid)
                 #expect(asked.errors.contains("Add --yes"))
                 #expect(try await copy.run("worker", "--once").status == 78)
                 let adopted = try await copy.run("adopt", "--yes")

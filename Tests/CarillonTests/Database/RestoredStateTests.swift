@@ -1,10 +1,11 @@
+import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import Glibc
 import TestSupport
 import Testing
 
-/// The database behind a name is replaced by an older state of itself, which knows nothing of what was sent since.
+/// The database behind a name is replaced by another state of itself, which may know nothing of what was sent since.
 @Suite struct RestoredStateTests {
     /// - Parameter isRecovered: The backup is restored as to a point in time, and so begins another timeline.
     @Test(arguments: [false, true])
@@ -51,6 +52,71 @@ import Testing
                 }
             } finally: {
                 await cluster.stop()
+            }
+        }
+    }
+
+    @Test func `a worker goes on by itself with a standby that was promoted, and warns of the other timeline`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            let place = folder.file("place")
+            mkdir(place, 0o755)
+            if let user = User(named: "postgres"), User.isRoot { chown(place, user.id, user.group) }
+            let primary = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+            try await attempt {
+                try await TestDatabase.migrate(primary.url())
+                try await Self.run(["pg_basebackup", "-D", place + "/standby", "-R", "-c", "fast"], on: primary)
+                let standby = try await PrivateCluster.start(.fast, data: place + "/standby", on: TestLoop.shared)
+                try await attempt {
+                    try await Self.promote(standby, of: primary, in: folder)
+                } finally: {
+                    await standby.stop()
+                }
+            } finally: {
+                await primary.stop()
+            }
+        }
+    }
+
+    private static func promote(
+        _ standby: PrivateCluster,
+        of primary: PrivateCluster,
+        in folder: TemporaryFolder
+    ) async throws {
+        let hosts = "postgresql:///postgres?host=\(primary.folder),\(standby.folder)"
+        let both = ["DATABASE_URL": hosts + "&port=\(primary.port),\(standby.port)&user=postgres"]
+        let tokens = "ARRAY(SELECT lpad(to_hex(n), 64, '0') FROM generate_series(1, 5) n)"
+        let sent = "SELECT coalesce(sum(r.sent), 0) FROM carillon.results r"
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+        } _: { gateway in
+            try await TestLoop.with { loop in
+                try await TestDatabase.open(primary.url()) { database in
+                    try await database.connection.addApp("shop", topic: Shop.topic, to: gateway)
+                    try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
+                }
+                let worker = try BackgroundProgram(["worker", "--lease", "5s"], environment: both, in: folder)
+                // The first one tells the worker where the database is.
+                try await Self.waitForHeartbeats(in: primary, on: loop)
+                try await TestDatabase.open(standby.url()) { database in
+                    try await loop.eventually("the standby knows what was sent", within: .seconds(60)) {
+                        try await database.number(sent) == 5
+                    }
+                    await primary.stop(.immediate)
+                    try await database.run("SELECT pg_promote()")
+                    try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
+                    let line = try await worker.line(containing: "another timeline", on: loop)
+                    #expect(line.contains("warning") && !line.contains("an older state"), "\(line)")
+                    try await loop.eventually("the worker sends on", within: .seconds(60)) {
+                        try await database.number(sent) == 10
+                    }
+                }
+                #expect(await gateway.receivedRequests().count == 10)
+                let adopted = try await ProgramRun.run(["adopt"], environment: both)
+                #expect(adopted.output == "Pushes are already sent from this database.\n", "\(adopted.errors)")
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                #expect(!worker.said.contains("is a copy"), "\(worker.said)")
             }
         }
     }

@@ -342,14 +342,28 @@ import Testing
     }
 
     @Test func `a cookie is kept from scripts and other sites`() {
-        let plain = WebAccess.cookie("id", for: Self.request())
+        let plain = Self.closed.cookie("id", for: Self.request())
         #expect(plain == "carillon_session=id; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200")
         // Anybody may send this header.
-        #expect(WebAccess.cookie("id", for: Self.request("GET", ("X-Forwarded-Proto", "https"))) == plain)
+        #expect(Self.closed.cookie("id", for: Self.request("GET", ("X-Forwarded-Proto", "https"))) == plain)
         // The browser says where its form came from.
         let form = Self.request("POST", ("Origin", "https://dashboard.example.org"))
-        #expect(WebAccess.cookie("id", for: form).hasSuffix("Max-Age=43200; Secure"))
+        #expect(Self.closed.cookie("id", for: form).hasSuffix("Max-Age=43200; Secure"))
         let plainForm = Self.request("POST", ("Origin", "http://dashboard.example.org"))
-        #expect(WebAccess.cookie("id", for: plainForm) == plain)
+        #expect(Self.closed.cookie("id", for: plainForm) == plain)
+    }
+
+    @Test func `a cookie is for TLS alone if a trusted proxy says that its client uses TLS`() {
+        let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: [])
+        let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password"), proxy: proxy))
+        func isForTLS(from peer: String, _ schemes: String...) -> Bool {
+            let headers = schemes.map { (name: "X-Forwarded-Proto", value: $0) }
+            let request = Request(method: "POST", path: "/login", headers: headers, peer: peer)
+            return access.knownCookie(mayChange: false, for: request).hasSuffix("; Secure")
+        }
+        #expect(isForTLS(from: "10.0.0.2", "https") && isForTLS(from: "10.0.0.2", "HTTPS"))
+        #expect(!isForTLS(from: "10.0.0.2", "http") && !isForTLS(from: "10.0.0.2"))
+        // Anybody else may send this header, and a proxy may pass on one that it has not written.
+        #expect(!isForTLS(from: "10.0.0.3", "https") && !isForTLS(from: "10.0.0.2", "https", "http"))
     }
 }

@@ -27,7 +27,10 @@ import Testing
         #expect(amounts.map(Quantity.short) == ["1,000", "at least 1,001", "about 200k"])
         #expect(amounts.map(\.text) == ["1,000", "at least 1,001", "about 200,000"])
         #expect((amounts[0] + amounts[0]).precision == .exact && (amounts[0] + amounts[1]).precision == .atLeast)
-        #expect((amounts[1] + amounts[2]).precision == .about)
+        #expect((amounts[0] + amounts[2]).precision == .about)
+        let sum = amounts[1] + amounts[2]
+        #expect(sum.text == "at least about 201,001" && (sum + amounts[0]).precision == sum.precision)
+        #expect((sum + sum).precision == .atLeastAbout && (amounts[2] + amounts[2]).precision == .about)
     }
 
     @Test func `only both ends of a token are shown, unless it is allowed`() {

@@ -36,6 +36,7 @@ import Testing
                 }
                 let overview = try DashboardClient.read(await client.get("/"), "/").text
                 #expect(overview.contains("only the first 200 apps") && overview.contains("All apps"))
+                #expect(overview.contains("45.5k in the last hour"), "the pushes of all 301 apps")
                 let failures = try DashboardClient.read(await client.get("/failures"), "/failures").text
                 #expect(failures.contains("The largest 25"))
             }
@@ -115,6 +116,13 @@ import Testing
                     "\(failures)"
                 )
                 #expect(await client.get("/failures?app=shop").body.contains("at least 5,000"))
+                let other = await client.get("/failures?app=shop&reason=BadPath", json: true).body
+                #expect(
+                    other.contains("\"groups_is\":\"at least\"") && other.contains("\"failures_is\":\"at least\""),
+                    "\(other)"
+                )
+                let page = await client.get("/failures?app=shop&reason=BadPath").body
+                #expect(page.contains("No failures to show among the newest 5,000"), "\(page)")
                 let tokens = await client.get("/tokens", json: true).body
                 #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_is\":\"at least\""), "\(tokens)")
                 #expect(await client.get("/tokens").body.contains("at least 5,000"))

@@ -63,7 +63,8 @@ package struct TestDatabase: Sendable {
         try await Self.open(url + (role.map { "&user=\($0)" } ?? ""), body)
     }
 
-    private static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
+    /// A session in a database of a cluster of its own.
+    package static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
         // On a busy machine PostgreSQL may need long to start a process.
         let connection = try await PostgresConnection.connect(
             url,

@@ -218,19 +218,21 @@ $$;
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
 
-CREATE OR REPLACE FUNCTION carillon.take_channels(max_rows integer) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION carillon.take_channels(max_rows integer, skipped integer[] DEFAULT '{}') RETURNS TABLE (
     app_id integer, reference text, policy smallint, channel_id text, is_removal boolean, attempt integer
 )
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
         WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+            AND c.app_id <> ALL (skipped)
         ORDER BY c.next_try_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
     UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
-COMMENT ON FUNCTION carillon.take_channels IS 'Internal: takes due requests for channels, each for one minute.';
+COMMENT ON FUNCTION carillon.take_channels IS
+    'Internal: takes due requests for channels, each for one minute, except those of the skipped apps.';
 
 -- channel_made() returns false if another worker has taken the request over; that worker requests another channel.
 CREATE OR REPLACE FUNCTION carillon.channel_made(app integer, reference text, attempt integer, channel_id text) RETURNS boolean

@@ -21,7 +21,7 @@ struct ActivitiesView: PageView {
         let messageID: Int64?
         let waiting: Int64
         /// Counting stops at 100.
-        var updates: Amount { Amount(waiting, waiting < 100 ? .exact : .atLeast) }
+        var updates: Amount { Amount(waiting, .init(isCut: waiting >= 100)) }
 
         var mark: StateMark {
             switch state {
@@ -58,7 +58,7 @@ struct ActivitiesView: PageView {
             HTML(.p) { "There is none." }
         } else {
             DataTable(
-                activities.count == ActivitiesQuery.count ? "The \(activities.count) that end last" : "Under way",
+                precision == .exact ? "Under way" : "The \(activities.count) that end last",
                 activities,
                 .text("App") { .app($0.app) },
                 .text("Token") { tokens.html($0.token) },
@@ -81,5 +81,7 @@ struct ActivitiesView: PageView {
         }
     }
 
-    var json: JSONValue { ["activities": activities.map { $0.json(tokens) }] }
+    private var precision: Amount.Precision { .init(isCut: activities.count == ActivitiesQuery.count) }
+
+    var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_is": precision] }
 }

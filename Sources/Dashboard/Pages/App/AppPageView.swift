@@ -134,7 +134,8 @@ struct AppPageView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "changes": changes,
+            "failures_is": Amount.Precision(isCut: failures.count == FailureGroup.most), "changes": changes,
+            "changes_is": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
         ]
     }
 }

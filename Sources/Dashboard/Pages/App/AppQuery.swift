@@ -12,6 +12,8 @@ struct AppQuery {
         """
     )
 
+    static let changeCount = 10
+
     let database: WebDatabase
     let name: String
     let span: PushCountSpan
@@ -34,7 +36,7 @@ struct AppQuery {
             depth: LookDepth.read(for: name, from: database),
             from: database
         )
-        async let changes = ChangesQuery.changes(from: database, app: name, most: 10)
+        async let changes = ChangesQuery.changes(from: database, app: name, most: Int64(Self.changeCount))
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }

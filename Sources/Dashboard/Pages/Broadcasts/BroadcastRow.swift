@@ -19,6 +19,8 @@ struct BroadcastRow: Record {
     /// Seconds since it was enqueued.
     let elapsed: Double
     let maxRate: Int64?
+    /// How many of the newest were read, to choose from.
+    let newest: Int64
 
     var ended: Int64 { tokens - waiting }
 

@@ -12,9 +12,10 @@ struct BroadcastsQuery {
         "web_broadcasts",
         """
         SELECT b.id, a.name AS app, b.reference, b.jobs, b.tokens, b.created_at, b.cancelled_at, p.sent, p.failed, p.expired,
-            p.cancelled, p.waiting, p.finished_at, a.max_rate, extract(epoch FROM now() - b.created_at)::float8 AS elapsed
+            p.cancelled, p.waiting, p.finished_at, a.max_rate, extract(epoch FROM now() - b.created_at)::float8 AS elapsed,
+            b.newest
         FROM (
-            SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs
+            SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs, count(*) OVER () AS newest
             FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT \(count)) b) b
         JOIN carillon.apps a ON a.id = b.app_id
         CROSS JOIN LATERAL carillon.broadcast_progress(b.id, a.name) p

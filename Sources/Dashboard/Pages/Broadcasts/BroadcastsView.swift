@@ -18,7 +18,7 @@ struct BroadcastsView: PageView {
             HTML(.p) { "There is none." }
         } else {
             DataTable(
-                "Broadcasts",
+                precision == .exact ? "Broadcasts" : "The newest \(broadcasts.count)",
                 broadcasts,
                 .text("Message") { .message($0.id, of: $0.app) },
                 .text("App") { .app($0.app) },
@@ -53,5 +53,11 @@ struct BroadcastsView: PageView {
         " \(percent) %"
     }
 
-    var json: JSONValue { ["broadcasts": broadcasts] }
+    private var precision: Amount.Precision {
+        .init(
+            isCut: broadcasts.first.map { $0.newest == BroadcastsQuery.count || $0.newest > broadcasts.count } ?? false
+        )
+    }
+
+    var json: JSONValue { ["broadcasts": broadcasts, "broadcasts_is": precision] }
 }

@@ -28,9 +28,15 @@ struct ChannelsQuery {
     let database: WebDatabase
 
     func run() async throws -> ChannelsView {
-        let depth = try await LookDepth.read(for: nil, from: database)
+        let apps = try await LookDepth.appCount(from: database)
+        let depth = LookDepth.each(of: apps)
         async let channels: [ChannelRecord] = database.values(of: Self.statement, Parameters(depth))
         async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
-        return ChannelsView(channels: try await channels, unknown: try await unknown)
+        return ChannelsView(
+            channels: try await channels,
+            unknown: try await unknown,
+            readsAllApps: apps <= LookDepth.apps,
+            depth: depth
+        )
     }
 }

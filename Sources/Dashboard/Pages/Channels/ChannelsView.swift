@@ -15,6 +15,17 @@ struct ChannelsView: PageView {
 
     let channels: [ChannelRecord]
     let unknown: [Unknown]
+    let readsAllApps: Bool
+    /// How many channels of each app were read.
+    let depth: Int64
+
+    private var precision: Amount.Precision {
+        var counts: [String: Int64] = [:]
+        for channel in channels { counts[channel.app, default: 0] += 1 }
+        let isWhole = readsAllApps && channels.count < ChannelsQuery.count && counts.values.allSatisfy { $0 < depth }
+        return .init(isCut: !isWhole)
+    }
+    private var unknownPrecision: Amount.Precision { .init(isCut: unknown.count == ChannelsQuery.count) }
 
     var title: String { "Channels" }
     var section: PageSection { .channels }
@@ -28,7 +39,7 @@ struct ChannelsView: PageView {
             }
         } else {
             DataTable(
-                channels.count == ChannelsQuery.count ? "The first \(channels.count)" : "Channels",
+                precision == .exact ? "Channels" : "The first \(channels.count)",
                 channels,
                 .text("App") { .app($0.app) },
                 .text("Reference") { HTML($0.reference) },
@@ -41,7 +52,8 @@ struct ChannelsView: PageView {
         }
         if !unknown.isEmpty {
             DataTable(
-                "Unknown channels: they exist only at Apple",
+                (unknownPrecision == .exact ? "Unknown channels" : "The first \(unknown.count) unknown channels")
+                    + ": they exist only at Apple",
                 unknown,
                 .text("App") { .app($0.app) },
                 .text("Channel id") { row in HTML(.code) { row.channelID } },
@@ -51,5 +63,7 @@ struct ChannelsView: PageView {
         }
     }
 
-    var json: JSONValue { ["channels": channels, "unknown": unknown] }
+    var json: JSONValue {
+        ["channels": channels, "channels_is": precision, "unknown": unknown, "unknown_is": unknownPrecision]
+    }
 }

@@ -4,6 +4,8 @@ import CarillonText
 import CarillonWeb
 
 struct CredentialsQuery {
+    static let count = 500
+
     /// Reads the view, because a reader has no rights on the table of credentials.
     private static let statement = Statement(
         "web_credentials",
@@ -13,7 +15,7 @@ struct CredentialsQuery {
             array_agg(s.app ORDER BY s.app) AS apps
         FROM carillon.app_status s WHERE s.credential IS NOT NULL
         GROUP BY s.credential, s.credential_status, s.credential_not_after, s.credential_error
-        ORDER BY s.credential_not_after NULLS LAST, s.credential LIMIT 500
+        ORDER BY s.credential_not_after NULLS LAST, s.credential LIMIT \(count)
         """
     )
 

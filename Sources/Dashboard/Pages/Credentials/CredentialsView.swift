@@ -20,7 +20,7 @@ struct CredentialsView: PageView {
             HTML(.p) { "No app has a credential." }
         } else {
             DataTable(
-                Counted.text(Int64(credentials.count), "credential"),
+                (precision == .exact ? "" : "The first ") + Counted.text(Int64(credentials.count), "credential"),
                 credentials,
                 .text("Credential") { HTML($0.name) },
                 .text("State") { StateMark.ofCredential($0.status).html($0.status?.rawValue ?? "not checked yet") },
@@ -37,5 +37,7 @@ struct CredentialsView: PageView {
         }
     }
 
-    var json: JSONValue { ["credentials": credentials] }
+    private var precision: Amount.Precision { .init(isCut: credentials.count == CredentialsQuery.count) }
+
+    var json: JSONValue { ["credentials": credentials, "credentials_is": precision] }
 }

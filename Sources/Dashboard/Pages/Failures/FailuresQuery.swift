@@ -22,6 +22,19 @@ struct FailuresQuery {
         """
     )
 
+    /// $1: the name of an app, or null; $2: how many seconds to look back; $3: how many of the newest failures of each app are read.
+    private static let isDeep = Statement(
+        "web_failures_depth",
+        """
+        SELECT EXISTS (
+            SELECT FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
+                SELECT count(*) AS failures FROM (
+                    SELECT FROM carillon.failures f WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $2)
+                    \(LookDepth.limit("$3"))) few) c
+            WHERE c.failures >= $3) AS is_deep
+        """
+    )
+
     let database: WebDatabase
     let tokens: TokenDisplay
     let app: String?
@@ -41,6 +54,7 @@ struct FailuresQuery {
     }
 
     func run() async throws -> FailuresView {
+        let apps = try await app == nil ? LookDepth.appCount(from: database) : 1
         let depth = try await LookDepth.read(for: app, from: database)
         async let groups = FailureGroup.read(
             app: app,
@@ -54,12 +68,18 @@ struct FailuresQuery {
             of: Self.statement,
             Parameters(app, reason, window.seconds, start?.time, showsDismissed, depth, start?.shown ?? 0)
         )
+        async let isDeep = database.query(Self.isDeep, Parameters(app, window.seconds, depth)) { rows in
+            try rows.bool(0, "is_deep")
+        }
+        let hasMore = try await isDeep
         return FailuresView(
             app: app,
             reason: reason,
             window: window,
             start: start,
             showsDismissed: showsDismissed,
+            depth: depth,
+            readsAll: apps <= LookDepth.apps && !hasMore,
             groups: try await groups,
             failures: try await failures,
             tokens: tokens

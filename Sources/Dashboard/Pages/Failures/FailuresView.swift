@@ -10,6 +10,10 @@ struct FailuresView: PageView {
     let window: FailureWindow
     let start: TimeCursor?
     let showsDismissed: Bool
+    /// How many of the newest failures of each app were read.
+    let depth: Int64
+    /// Whether these are all.
+    let readsAll: Bool
     let groups: [FailureGroup]
     let failures: [FailureRecord]
     let tokens: TokenDisplay
@@ -20,6 +24,10 @@ struct FailuresView: PageView {
     var refreshInterval: Int? { isFirst ? 10 : nil }
 
     private var isFirst: Bool { start == nil }
+
+    private var searched: String {
+        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(LookDepth.apps) apps" : "")
+    }
 
     private var link: Link {
         let query: KeyValuePairs<String, String?> = [
@@ -37,7 +45,9 @@ struct FailuresView: PageView {
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         filters
         if groups.isEmpty {
-            HTML(.p) { StateMark.good.html("No failures to show") }
+            HTML(.p) {
+                StateMark.good.html("No failures to show" + (readsAll ? "" : " among the \(searched)"))
+            }
             FailureGroupTable.note(whole)
         } else {
             FailureGroupTable(groups: groups, window: window, hasActions: viewer.mayChange, whole: whole).html
@@ -102,7 +112,9 @@ struct FailuresView: PageView {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "since": window.rawValue, "groups": groups,
-            "failures": failures.map { $0.json(tokens) }, "older": older?.text,
+            "groups_is": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.most),
+            "failures": failures.map { $0.json(tokens) },
+            "failures_is": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
         ]
     }
 }

@@ -5,6 +5,7 @@ import CarillonWeb
 
 struct MessageQuery {
     static let failureLimit = 200
+    static let flightLimit = 50
     /// The maximum number of failures of a message that are read: a broadcast may have a million.
     static let failureDepth = 2_000
     /// The maximum number of jobs of a split message whose failures are read.
@@ -25,7 +26,7 @@ struct MessageQuery {
         FROM carillon.pending p LEFT JOIN carillon.workers w ON w.id = p.worker_id
         WHERE p.state = 'in flight' AND p.app IS NOT DISTINCT FROM $2
             AND (p.id = $1 OR p.origin = $1 OR p.broadcast_id = $1)
-        ORDER BY p.claimed_at LIMIT 50
+        ORDER BY p.claimed_at LIMIT \(flightLimit)
         """
     )
     /// $1: the id of the whole message; $2: the name of its app, or null if the app was removed. Includes one failure of each

@@ -102,7 +102,15 @@ struct MessageView: PageView {
     var json: JSONValue {
         let events: JSONValue = [
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "workers": workers, "failures": failures.map { $0.record.json(tokens) }, "contents": contents?.json,
+            "in_flight_is": Amount.Precision(isCut: flights.count == MessageQuery.flightLimit), "workers": workers,
+            "workers_is": Amount.Precision(
+                isCut: workers.count == WorkerResults.most || workers.contains { $0.jobsIs != .exact }
+            ),
+            "failures": failures.map { $0.record.json(tokens) },
+            "failures_is": Amount.Precision(
+                isCut: failures.count == MessageQuery.failureLimit || message.ended.failed > failures.count
+            ),
+            "contents": contents?.json,
         ]
         return .joined(message.json.without("outcomes"), events)
     }

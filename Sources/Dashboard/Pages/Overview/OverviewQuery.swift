@@ -12,11 +12,13 @@ struct OverviewQuery {
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceFindings(from: database)
         async let latency = Latency(from: database)
+        async let appCount = LookDepth.appCount(from: database)
         return OverviewView(
             apps: try await apps,
             workers: try await workers,
             minutes: try await minutes,
             day: try await day,
+            appCount: try await appCount,
             maintenance: try await maintenance,
             latency: try await latency
         )

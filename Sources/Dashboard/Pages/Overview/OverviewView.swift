@@ -15,6 +15,8 @@ struct OverviewView: PageView {
     let minutes: [PushCounts]
     /// The last day; nil if the chart shows the last hour.
     let day: [PushCounts]?
+    /// Whether there are more apps than `minutes` and `day` cover.
+    private let countsMore: Bool
     let problems: [Problem]
     let latency: Latency
 
@@ -23,6 +25,7 @@ struct OverviewView: PageView {
         workers: [WorkerRecord],
         minutes: [PushCounts],
         day: [PushCounts]? = nil,
+        appCount: Int64,
         maintenance: MaintenanceFindings,
         latency: Latency
     ) {
@@ -31,6 +34,7 @@ struct OverviewView: PageView {
         self.workers = workers
         self.minutes = minutes
         self.day = day
+        countsMore = appCount > LookDepth.apps
         problems = ProblemRules.problems(apps: apps, workers: workers, maintenance: maintenance)
     }
 
@@ -48,14 +52,21 @@ struct OverviewView: PageView {
     var sentPerSecond: Double { rate { $0.sent } }
     var failedPerSecond: Double { rate { $0.failed + $0.expired } }
     private var retriedPerSecond: Double { rate { $0.retried } }
-    private var retriedLastHour: Int64 { minutes.reduce(0) { $0 + $1.retried } }
+    var counted: Amount.Precision { .init(isCut: countsMore) }
+    private func note(_ count: (PushCounts) -> Int64) -> String {
+        Quantity.short(Amount(minutes.reduce(0) { $0 + count($1) }, counted)) + " in the last hour"
+    }
     var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
     private var later: Amount { apps.reduce(ofAll) { $0 + $1.later } }
     /// Others may have more.
-    private var ofAll: Amount { Amount(0, apps.count == Self.most ? .atLeast : .exact) }
-    var inFlight: Int64 { apps.reduce(0) { $0 + $1.inFlight } }
-    var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
-    var workersAlive: Int { workers.count { $0.state == .alive } }
+    private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.most)) }
+    var inFlight: Amount { apps.reduce(ofAll) { $0 + Amount($1.inFlight) } }
+    private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
+    /// How long the oldest job has waited.
+    var oldestWait: String? { oldestAge.map { ofAll.prefixed(Quantity.age($0)) } }
+    var workersAlive: Amount {
+        Amount(Int64(workers.count { $0.state == .alive }), .init(isCut: workers.count == WorkerRow.most))
+    }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
             let count = workers.count { $0.state == state }
@@ -63,39 +74,37 @@ struct OverviewView: PageView {
         }
         return others.isEmpty ? "none is silent or stuck" : Counted.list(others)
     }
-    private var sentLastHour: Int64 { apps.reduce(0) { $0 + $1.sentLastHour } }
-    private var failedLastHour: Int64 { apps.reduce(0) { $0 + $1.failedLastHour } }
 
     @HTMLBuilder var content: HTML {
         problemList
         Tiles(
             .init(
                 "Sent a second",
-                Quantity.rate(sentPerSecond),
-                note: "\(Quantity.short(sentLastHour)) in the last hour",
+                counted.prefixed(Quantity.rate(sentPerSecond)),
+                note: note { $0.sent },
                 mark: .good
             ),
             .init(
                 "Failed a second",
-                Quantity.rate(failedPerSecond),
-                note: "\(Quantity.short(failedLastHour)) in the last hour",
+                counted.prefixed(Quantity.rate(failedPerSecond)),
+                note: note { $0.failed + $0.expired },
                 mark: failedPerSecond > 0 ? .bad : .quiet
             ),
             .init(
                 "Retried a second",
-                Quantity.rate(retriedPerSecond),
-                note: "\(Quantity.short(retriedLastHour)) in the last hour",
+                counted.prefixed(Quantity.rate(retriedPerSecond)),
+                note: note { $0.retried },
                 mark: retriedPerSecond > 0 ? .attention : .quiet
             ),
             .init(
                 "Ready",
                 Quantity.short(ready),
-                note: oldestAge.map { "oldest waits \(Quantity.age($0))" } ?? "nothing waits",
+                note: oldestWait.map { "oldest waits \($0)" } ?? "nothing waits",
                 mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
             ),
             .init("Scheduled", Quantity.short(later), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
-            .init("Workers", String(workersAlive), note: notAlive, mark: workersAlive > 0 ? .quiet : .bad)
+            .init("Workers", workersAlive.text, note: notAlive, mark: workersAlive.value > 0 ? .quiet : .bad)
         ).html
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }
@@ -103,7 +112,7 @@ struct OverviewView: PageView {
         if apps.count == Self.most {
             HTML(.p, .class("note")) {
                 "The problems of apps and the numbers of ready, scheduled and in-flight jobs cover only the first \(Self.most) "
-                    + "apps by name."
+                    + "apps by name" + (countsMore ? ", and those of pushes the first \(LookDepth.apps)." : ".")
             }
         }
         if !apps.isEmpty {
@@ -148,13 +157,17 @@ struct OverviewView: PageView {
 
     var json: JSONValue {
         [
-            "problems": problems,
-            "sent_per_second": sentPerSecond, "failed_per_second": failedPerSecond,
-            "retried_per_second": retriedPerSecond, "ready": ready.value,
-            "ready_is": ready.precision, "scheduled": later.value, "scheduled_is": later.precision,
-            "in_flight": inFlight, "oldest_age_seconds": oldestAge,
-            "workers_alive": workersAlive, "latency": latency, "over": span.rawValue, "counts": buckets,
-            "apps": busiest,
+            "problems": problems, "problems_is": ofAll.precision,
+            "sent_per_second": sentPerSecond, "sent_per_second_is": counted,
+            "failed_per_second": failedPerSecond, "failed_per_second_is": counted,
+            "retried_per_second": retriedPerSecond, "retried_per_second_is": counted,
+            "ready": ready.value, "ready_is": ready.precision,
+            "scheduled": later.value, "scheduled_is": later.precision,
+            "in_flight": inFlight.value, "in_flight_is": inFlight.precision,
+            "oldest_age_seconds": oldestAge, "oldest_age_seconds_is": ofAll.precision,
+            "workers_alive": workersAlive.value, "workers_alive_is": workersAlive.precision,
+            "latency": latency, "over": span.rawValue, "counts": buckets, "counts_is": counted,
+            "apps": busiest, "apps_is": Amount.Precision(isCut: apps.count > Self.shown),
         ]
     }
 }

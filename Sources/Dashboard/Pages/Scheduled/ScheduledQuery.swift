@@ -5,16 +5,26 @@ import CarillonWeb
 
 struct ScheduledQuery {
     static let pageLength = 100
+    /// So many of the next jobs are searched for those of an app, and for retries.
+    static let depth = 5_000
 
-    /// $3: only jobs from this time on, in microseconds since 1970, or null; $4: how many jobs of that time were on earlier pages.
+    /// $1: microseconds since 1970, or null; $2: how many jobs of that time were on earlier pages.
+    private static let beginning = "coalesce('epoch'::timestamptz + ($1 - 1) * interval '1 microsecond', '-infinity')"
+    /// $3: the name of an app, or null; $4: whether only retries.
     private static let statement = Statement(
         "web_scheduled",
         """
         SELECT d.app, d.id, d.message_id, d.run_at, d.tokens, d.attempt, d.last_status, d.last_reason, d.reference
-        FROM carillon.next_due($1, only_retries => $2,
-            after => coalesce('epoch'::timestamptz + ($3 - 1) * interval '1 microsecond', '-infinity'),
-            max_rows => (\(pageLength) + $4)::integer, max_rows_read => (5000 + $4)::integer) AS d
-        ORDER BY d.run_at, d.id OFFSET $4
+        FROM carillon.next_due($3, only_retries => $4,
+            after => \(beginning), max_rows => (\(pageLength) + $2)::integer, max_rows_read => (\(depth) + $2)::integer) AS d
+        ORDER BY d.run_at, d.id OFFSET $2
+        """
+    )
+    private static let isDeep = Statement(
+        "web_scheduled_depth",
+        """
+        SELECT count(*) >= \(depth) + $2 AS is_deep FROM carillon.next_due(
+            after => \(beginning), max_rows => (\(depth) + $2)::integer, max_rows_read => (\(depth) + $2)::integer) AS d
         """
     )
 
@@ -33,14 +43,16 @@ struct ScheduledQuery {
     }
 
     func run() async throws -> ScheduledView {
-        ScheduledView(
-            app: app,
-            onlyRetries: onlyRetries,
-            start: start,
-            jobs: try await database.values(
-                of: Self.statement,
-                Parameters(app, onlyRetries, start?.time, start?.shown ?? 0)
-            )
+        let (time, shown) = (start?.time, start?.shown ?? 0)
+        let jobs: [ScheduledView.Job] = try await database.values(
+            of: Self.statement,
+            Parameters(time, shown, app, onlyRetries)
         )
+        let isSearch = app != nil || onlyRetries
+        var hasMore = false
+        if isSearch, jobs.count < Self.pageLength {
+            hasMore = try await database.query(Self.isDeep, Parameters(time, shown)) { try $0.bool(0, "is_deep") }
+        }
+        return ScheduledView(app: app, onlyRetries: onlyRetries, start: start, jobs: jobs, hasMore: hasMore)
     }
 }

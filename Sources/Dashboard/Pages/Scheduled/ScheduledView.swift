@@ -29,6 +29,8 @@ struct ScheduledView: PageView {
     let onlyRetries: Bool
     let start: TimeCursor?
     let jobs: [Job]
+    /// Whether there are more jobs than were searched for those of the app, and for retries.
+    let hasMore: Bool
 
     var title: String { "Scheduled and retries" }
     var section: PageSection { .scheduled }
@@ -48,7 +50,8 @@ struct ScheduledView: PageView {
         filters
         if jobs.isEmpty {
             HTML(.p) {
-                app == nil && !onlyRetries ? "Nothing is scheduled." : "No such job is among the next 5,000."
+                app == nil && !onlyRetries
+                    ? "Nothing is scheduled." : "No such job is among the next \(ScheduledQuery.depth.grouped)."
             }
         } else {
             DataTable(
@@ -83,5 +86,7 @@ struct ScheduledView: PageView {
         }
     }
 
-    var json: JSONValue { ["app": app, "jobs": jobs, "later": later?.text] }
+    var json: JSONValue {
+        ["app": app, "jobs": jobs, "jobs_is": Amount.Precision(isCut: hasMore || later != nil), "later": later?.text]
+    }
 }

@@ -5,9 +5,14 @@ import CarillonWeb
 
 /// Reads counts of registered tokens, and reports of dead ones.
 struct TokensQuery {
+    /// The most apps whose tokens are counted, the first by name.
+    static let apps = 100
+    /// The most counts of reports, one for each app and day.
+    static let dayCount = 100
+
     private static let counts = Statement(
         "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens, CASE WHEN c.is_estimate THEN 'about' ELSE 'exact' END AS tokens_is FROM carillon.token_counts() AS c"
+        "SELECT c.app, c.kind, c.tokens, CASE WHEN c.is_estimate THEN 'about' ELSE 'exact' END AS tokens_is FROM carillon.token_counts(\(apps)) AS c"
     )
     private static let days = Statement(
         "web_feedback_days",
@@ -20,7 +25,7 @@ struct TokensQuery {
                 SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
                 ORDER BY f.id DESC \(LookDepth.limit("$1"))) f) f
         WHERE f.seen_at > now() - interval '14 days'
-        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT 100
+        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT \(dayCount)
         """
     )
     private static let passes = Statement(
@@ -37,9 +42,16 @@ struct TokensQuery {
 
     func run() async throws -> TokensView {
         async let counts: [TokensView.Count] = database.values(of: Self.counts)
-        let depth = try await LookDepth.read(for: nil, from: database)
+        let apps = try await LookDepth.appCount(from: database)
+        let depth = LookDepth.each(of: apps)
         async let days: [TokensView.Day] = database.values(of: Self.days, Parameters(depth))
         async let passes: [TokensView.Passes] = database.values(of: Self.passes)
-        return TokensView(counts: try await counts, days: try await days, depth: depth, passes: try await passes.first)
+        return TokensView(
+            counts: try await counts,
+            days: try await days,
+            apps: apps,
+            depth: depth,
+            passes: try await passes.first
+        )
     }
 }

@@ -19,7 +19,7 @@ struct TokensView: PageView {
         let waiting: Int64
         let isBounded: Bool
 
-        var precision: Amount.Precision { isBounded ? .atLeast : .exact }
+        var precision: Amount.Precision { .init(isCut: isBounded) }
 
         var json: JSONValue {
             [
@@ -39,6 +39,8 @@ struct TokensView: PageView {
 
     let counts: [Count]
     let days: [Day]
+    /// How many there are, up to one more than are read.
+    let apps: Int64
     /// How many reports of each app were read.
     let depth: Int64
     let passes: Passes?
@@ -59,7 +61,8 @@ struct TokensView: PageView {
             HTML(.p) { "No token is registered. Applications register them with carillon.register_token." }
         } else {
             DataTable(
-                "Registered tokens",
+                "Registered tokens"
+                    + (countsPrecision == .exact ? "" : " of the first \(TokensQuery.apps) apps by name"),
                 counts,
                 .text("App") { .app($0.app) },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
@@ -73,7 +76,7 @@ struct TokensView: PageView {
             HTML(.p) { "Apple has not reported any token dead in the last 14 days." }
         } else {
             DataTable(
-                "Reported dead, by day (UTC)",
+                "Reported dead, by day (UTC)" + (days.count == TokensQuery.dayCount ? ": the newest" : ""),
                 days,
                 .text("Day") { HTML($0.day) },
                 .text("App") { .app($0.app) },
@@ -88,5 +91,15 @@ struct TokensView: PageView {
         }
     }
 
-    var json: JSONValue { ["registered": counts, "reported_dead": days, "passes": passes] }
+    private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.apps) }
+    private var daysPrecision: Amount.Precision {
+        .init(isCut: apps > LookDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
+    }
+
+    var json: JSONValue {
+        [
+            "registered": counts, "registered_is": countsPrecision, "reported_dead": days,
+            "reported_dead_is": daysPrecision, "passes": passes,
+        ]
+    }
 }

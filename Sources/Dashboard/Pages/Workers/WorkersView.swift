@@ -17,7 +17,7 @@ struct WorkersView: PageView {
             HTML(.p, .class("notice")) { "No worker is running. Start one with 'carillon worker'." }
         } else {
             DataTable(
-                Counted.text(Int64(workers.count), "worker"),
+                (precision == .exact ? "" : "The first ") + Counted.text(Int64(workers.count), "worker"),
                 workers,
                 .text("Worker") { HTML($0.worker.name) },
                 .text("State") { $0.worker.state.mark.html($0.worker.state.rawValue) },
@@ -59,9 +59,11 @@ struct WorkersView: PageView {
         }
     }
 
+    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.most) }
+
     var json: JSONValue {
         [
-            "workers": workers,
+            "workers": workers, "workers_is": precision,
             "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
             "default_partition_rows": maintenance.spills.map {
                 ["table": $0.table, "rows": $0.rows, "rows_is": $0.rowsIs] as JSONValue
