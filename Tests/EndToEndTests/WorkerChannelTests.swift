@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    private static func request(_ references: String..., of app: String, in queue: Queue) async throws {
+    private static func request(_ references: String..., of app: String, in queue: TestQueue) async throws {
         for reference in references {
             _ = try await queue.database.value("carillon.request_channel('\(app)', 0, '\(reference)')")
         }
@@ -153,7 +153,7 @@ import Testing
     @Test func `of channel services that never answer, one at most is asked before the channels of other apps`()
         async throws
     {
-        try await Queue.with { queue in
+        try await TestQueue.with { queue in
             try await RawGateway.with { line in
                 try await line.greet()
                 while try await line.nextRequest() != nil {}

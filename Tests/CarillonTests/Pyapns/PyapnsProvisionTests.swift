@@ -110,7 +110,9 @@ import Testing
         }
     }
 
-    @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`() async throws {
+    @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`()
+        async throws
+    {
         for isReplacing in [false, true] {
             try await with({ isReplacing ? try Self.replacing($0) : [] }) { shop, client in
                 let client = isReplacing ? client.with(Self.token) : client
