@@ -5,7 +5,7 @@ package struct BackOff: Sendable {
     /// The longest that the next wait may be.
     package private(set) var most: Duration
 
-    /// - Parameter tries: How many have failed, for who remembers only that.
+    /// - Parameter tries: How many have failed, for a caller that remembers only their number.
     package init(from shortest: Duration, to longest: Duration, after tries: Int = 1) {
         self.shortest = shortest
         self.longest = longest
