@@ -165,7 +165,7 @@ package actor PrivateCluster {
             omittingEmptySubsequences: false
         )
         // A killed server leaves such a file too, with another process ID.
-        return lines.count > 7 && ["ready", "standby"].contains { lines[7].hasPrefix($0) }
+        return lines.count > 7 && lines[7].hasPrefix("ready")
             && String(lines[0]) == Self.text(of: path(ClusterGuard.server)).trimmed
     }
 
