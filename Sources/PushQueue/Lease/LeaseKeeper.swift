@@ -124,7 +124,10 @@ final class LeaseKeeper {
             await context.sleep(for: context.event { $0.failed(in: .watch) })
             return
         }
-        for worker in dead { await takeOver(from: worker) }
+        for worker in dead {
+            guard let error = await takeOver(from: worker) else { continue }
+            guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
+        }
     }
 
     func takeOverOrphans() async {
@@ -141,12 +144,21 @@ final class LeaseKeeper {
         try await database.ask(connection, LeaseStatements.hasOrphans) { try $0.bool(0, 0) }
     }
 
-    private func takeOver(from dead: HeartbeatState.Sighting?) async {
+    /// Returns why it failed.
+    @discardableResult
+    private func takeOver(from dead: HeartbeatState.Sighting?) async -> PostgresError? {
         var isGone = false
+        var fault: PostgresError?
         await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
-            isGone = try await takeOver(from: dead, on: connection)
+            do throws(PostgresError) {
+                isGone = try await takeOver(from: dead, on: connection)
+            } catch {
+                fault = error
+                throw error
+            }
         }
         if let dead, !isGone { context.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
+        return fault
     }
 
     /// - Parameter dead: If nil, only claims of workers without a row are taken over.
@@ -212,7 +224,7 @@ final class LeaseKeeper {
             } catch {
                 guard error.code == .server else { throw error }
                 database.logError(error)
-                guard context.event({ $0.mayReleaseNext(after: error, at: .now) }) else { return }
+                guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
             }
         }
     }

@@ -46,7 +46,8 @@ extension MaintenanceTools {
                 }
                 guard fault == nil, more else { return fault }
             } catch {
-                guard error.code == .server else { throw error }
+                // maintain_step() returns the errors of the step: another one would be met by all steps.
+                guard error.isTimeout else { throw error }
                 return error
             }
         }

@@ -113,8 +113,8 @@ struct WorkerState: Sendable {
     /// In random order, since the first may be refused each time.
     mutating func straysToRelease() -> [ClaimKey] { lease.agedStrays.shuffled(using: &random) }
 
-    /// One claim whose release is refused or locked does not stop the others, but for many of them.
-    mutating func mayReleaseNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
+    /// One statement that is refused or meets a lock does not stop others like it, but for many of them.
+    mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
         (error.isRefusal || error.isTimeout) && refusals.take(at: now)
     }
 

@@ -134,10 +134,10 @@ extension WorkerStateTests {
     @Test func `strays are released one after the other, but for an error that says nothing of them`() throws {
         var state = try begin()
         let refused = PostgresError(.server, "no", sqlState: "P0001")
-        let goOn = (0..<10).map { _ in state.mayReleaseNext(after: refused, at: now) }
+        let goOn = (0..<10).map { _ in state.mayTryNext(after: refused, at: now) }
         #expect(goOn == [true, true, true] + Array(repeating: false, count: 7))
         let denied = PostgresError(.server, "no", sqlState: "42501")
-        let goesOn = state.mayReleaseNext(after: denied, at: now + .seconds(5))
+        let goesOn = state.mayTryNext(after: denied, at: now + .seconds(5))
         #expect(!goesOn)
     }
 }

@@ -164,6 +164,7 @@ import Testing
             FOREACH t IN ARRAY tables LOOP
                 EXECUTE pg_catalog.format('CREATE TABLE pg_temp.%I (id pg_catalog.int4)', t);
             END LOOP;
+            CREATE DOMAIN pg_temp.record AS pg_catalog.text CHECK (pg_temp.trip());
         END $$;
         SELECT pg_catalog.setval('evil.stolen', 1, false)
         """
@@ -178,8 +179,27 @@ import Testing
         }
     }
 
-    /// Names without a schema in what runs after use_session_path(): what follows the call, but for a handler that takes it back,
-    /// and all of the functions that are called there and pin no search_path.
+    /// pg_cron, or a person in psql, calls these on the search_path of the session.
+    @Test func `what the owner calls uses no object that was left in the session`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(Self.traps)
+            try await database.session { owner in
+                try await owner.run(Self.residue)
+                for call in [
+                    "CALL carillon.maintain()", "CALL carillon.reap_all()", "SELECT carillon.cancel(1)",
+                    "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.app_id('demo')",
+                    "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+                ] {
+                    try await owner.run("RESET search_path")
+                    try await owner.run(call)
+                    #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false", "\(call)")
+                }
+            }
+        }
+    }
+
+    /// Names without a schema in what runs on the search_path of the session: what follows use_session_path(), but for a handler
+    /// that takes it back, functions that a role or the owner calls, and all that these call, if they pin no search_path.
     private static let unqualified = #"""
         WITH RECURSIVE code AS (
             SELECT p.proname::text AS name, coalesce(
@@ -188,22 +208,30 @@ import Testing
                 substring(p.prosrc FROM 'set_config\(''search_path'', NULL, true\);(.*?)(?:pg_catalog\.set_config|$)')) AS body
             FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
             UNION
+            SELECT p.proname::text, p.prosrc FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND coalesce(p.proconfig::text, '') !~ 'search_path='
+                AND (obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal:%' OR EXISTS (
+                    SELECT FROM pg_roles r WHERE r.rolname ~ '^carillon_' AND has_function_privilege(r.oid, p.oid, 'EXECUTE')))
+            UNION
             SELECT p.proname::text, p.prosrc FROM code c
             CROSS JOIN LATERAL regexp_matches(c.body, 'carillon\.(\w+)\(', 'g') AS m(names)
             JOIN pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = m.names[1]
                 AND coalesce(p.proconfig::text, '') !~ 'search_path='
         )
-        SELECT DISTINCT c.name, coalesce(m.names[1], m.names[2], m.names[3]) AS unqualified FROM code c
+        SELECT DISTINCT c.name, coalesce(m.names[1], m.names[2], m.names[3], m.names[4]) AS unqualified FROM code c
         CROSS JOIN LATERAL regexp_matches(regexp_replace(c.body, '--[^\n]*', '', 'g'),
             '(?<![.\w])([a-z_]+)\s*\(|\m(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)\M(?!\s*[.(])'
-            || '|(?:::|\mCONSTANT )([a-z_0-9]+)\M(?!\.)', 'g') AS m(names)
-        WHERE m.names[1] <> 'unnest' AND EXISTS (SELECT FROM pg_proc b WHERE b.proname = m.names[1])
+            -- Casts, variables and literals.
+            || '|(?:::|\mCONSTANT |(?:\mDECLARE|;)\s+[a-z_]+ )([a-z_0-9]+)\M(?!\.)|(?<![.\w])([a-z_0-9]+) ''', 'g') AS m(names)
+        WHERE m.names[1] NOT IN ('unnest', 'extract') AND EXISTS (SELECT FROM pg_proc b WHERE b.proname = m.names[1])
             OR EXISTS (SELECT FROM pg_class r WHERE r.relname = m.names[2] AND r.relnamespace = 'carillon'::regnamespace)
             -- The other types are words of the language.
-            OR m.names[3] NOT IN ('bigint', 'boolean', 'integer', 'interval', 'numeric', 'smallint')
+            OR coalesce(m.names[3], m.names[4]) NOT IN ('bigint', 'boolean', 'float', 'integer', 'interval', 'numeric', 'smallint')
+                AND (m.names[4] IS NULL OR EXISTS (SELECT FROM pg_type t WHERE t.typname = m.names[4]))
         """#
 
-    @Test func `what runs after use_session_path names every function, relation and type with its schema`() async throws
+    @Test func `what runs on the search_path of a session names every function, relation and type with its schema`()
+        async throws
     {
         try await TestDatabase.with(.schema) { database in
             #expect(try await database.rows(Self.unqualified) == [])
@@ -211,12 +239,15 @@ import Testing
                 """
                 CREATE FUNCTION carillon.wrong() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS
                 $$ BEGIN PERFORM now(); PERFORM carillon.use_session_path(); PERFORM carillon.part(lower('x')) FROM apps; END $$;
-                CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1)::text $$
+                CREATE FUNCTION carillon.part(text) RETURNS text LANGUAGE sql AS $$ SELECT upper($1)::text $$;
+                CREATE PROCEDURE carillon.called() LANGUAGE plpgsql AS
+                $$ DECLARE a pg_catalog.text; b text; BEGIN PERFORM date 'today', 'the '; END $$;
+                GRANT EXECUTE ON PROCEDURE carillon.called TO carillon_worker
                 """
             )
             #expect(
                 try await database.rows(Self.unqualified).sorted() == [
-                    "(part,text)", "(part,upper)", "(wrong,apps)", "(wrong,lower)",
+                    "(called,date)", "(called,text)", "(part,text)", "(part,upper)", "(wrong,apps)", "(wrong,lower)",
                 ]
             )
         }

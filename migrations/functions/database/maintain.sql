@@ -127,8 +127,8 @@ COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step o
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
-    name text;
-    done record;
+    name pg_catalog.text;
+    done pg_catalog.record;
 BEGIN
     FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order LOOP
         LOOP

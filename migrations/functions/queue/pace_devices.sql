@@ -2,8 +2,8 @@
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
 -- A worker calls pace_devices() for the background pushes of each claim before it sends them. It locks the row of inflight, then
--- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. The other functions run once for each
--- push and leave it to pace_devices() to pin search_path.
+-- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. lock_waiting_jobs() and
+-- pace_push() run once for each push, and pin no search_path, because that would slow them.
 
 -- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs in
 -- `claimed_ids`. Rows that others have locked are skipped: their pushes are paced when they arrive.
@@ -18,7 +18,8 @@ BEGIN
             UNION ALL
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
         AND s.id <> ALL (claimed_ids) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
-            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token)
+                WHERE pg_catalog.lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
     FOR UPDATE SKIP LOCKED;
 END
 $$;
@@ -36,7 +37,7 @@ LANGUAGE plpgsql STRICT AS $$
 DECLARE
     others carillon.device_slot[];
     had_slot boolean;
-    taken timestamptz[];
+    taken pg_catalog.timestamptz[];
     waiting carillon.device_slot;
 BEGIN
     SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.message_id <> message),
@@ -44,13 +45,14 @@ BEGIN
     INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
     taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
-    IF cardinality(taken) < max_per_device THEN
+    IF pg_catalog.cardinality(taken) < max_per_device THEN
         decision := 'send';
         slot_at := clock;
     ELSE
         decision := 'later';
         slot_at := clock + interval '1 minute'
-            * ceil(extract(epoch FROM taken[cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
+            * pg_catalog.ceil(
+                extract(epoch FROM taken[pg_catalog.cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
@@ -75,7 +77,7 @@ COMMENT ON FUNCTION carillon.pace_push IS
 CREATE OR REPLACE FUNCTION carillon.apply_pace(
     app integer, claim bigint, claimed_jobs carillon.job[], paced carillon.paced_push[], clock timestamptz
 ) RETURNS carillon.push_decisions
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
         SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(claimed_jobs) AS h)) FROM (

@@ -22,7 +22,7 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
         WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
         ELSE greatest(lost_claims + 1, (
-            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
+            SELECT pg_catalog.min(c) FROM pg_catalog.generate_series(carillon.quarantine_from(), 11) c
             WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
