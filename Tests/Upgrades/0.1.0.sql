@@ -2760,8 +2760,8 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
-    name text;
-    done record;
+    name pg_catalog.text;
+    done pg_catalog.record;
 BEGIN
     FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order LOOP
         LOOP
@@ -6697,8 +6697,8 @@ $$;
 -- hour has more than the limit, except for pushes that are sent twice because their outcome is unknown.
 --
 -- A worker calls pace_devices() for the background pushes of each claim before it sends them. It locks the row of inflight, then
--- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. The other functions run once for each
--- push and leave it to pace_devices() to pin search_path.
+-- rows of device_slots in the order of tokens, and skips rows of scheduled that are locked. lock_waiting_jobs() and
+-- pace_push() run once for each push, and pin no search_path, because that would slow them.
 
 -- lock_waiting_jobs() locks the rows of scheduled in which pushes of a message to one of these tokens wait, except for jobs in
 -- `claimed_ids`. Rows that others have locked are skipped: their pushes are paced when they arrive.
@@ -6713,7 +6713,8 @@ BEGIN
             UNION ALL
             SELECT k.ctid FROM carillon.scheduled k WHERE k.app_id = app AND k.origin = message))
         AND s.id <> ALL (claimed_ids) AND (lock_waiting_jobs.tokens[1] = ANY (s.tokens)
-            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token) WHERE lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
+            OR EXISTS (SELECT FROM unnest(s.tokens) AS u(token)
+                WHERE pg_catalog.lower(u.token) IN (SELECT unnest(lock_waiting_jobs.tokens))))
     FOR UPDATE SKIP LOCKED;
 END
 $$;
@@ -6730,7 +6731,7 @@ LANGUAGE plpgsql STRICT AS $$
 DECLARE
     others carillon.device_slot[];
     had_slot boolean;
-    taken timestamptz[];
+    taken pg_catalog.timestamptz[];
     waiting carillon.device_slot;
 BEGIN
     SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.message_id <> message),
@@ -6738,13 +6739,14 @@ BEGIN
     INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
     taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
-    IF cardinality(taken) < max_per_device THEN
+    IF pg_catalog.cardinality(taken) < max_per_device THEN
         decision := 'send';
         slot_at := clock;
     ELSE
         decision := 'later';
         slot_at := clock + interval '1 minute'
-            * ceil(extract(epoch FROM taken[cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
+            * pg_catalog.ceil(
+                extract(epoch FROM taken[pg_catalog.cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
         SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
@@ -6767,7 +6769,7 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.apply_pace(
     app integer, claim bigint, claimed_jobs carillon.job[], paced carillon.paced_push[], clock timestamptz
 ) RETURNS carillon.push_decisions
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     replaced CONSTANT tid[] := ARRAY(
         SELECT carillon.lock_waiting_jobs(app, r.message, r.tokens, ARRAY(SELECT h.id FROM unnest(claimed_jobs) AS h)) FROM (
@@ -7593,7 +7595,7 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN lost_claims < carillon.quarantine_from() - 1 THEN lost_claims + 1
         WHEN lost_claims >= carillon.quarantine_from() AND together = 1 THEN greatest(lost_claims + 1, 12)
         ELSE greatest(lost_claims + 1, (
-            SELECT min(c) FROM generate_series(carillon.quarantine_from(), 11) c
+            SELECT pg_catalog.min(c) FROM pg_catalog.generate_series(carillon.quarantine_from(), 11) c
             WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
@@ -9615,7 +9617,7 @@ UPDATE carillon.schema_routines SET checksum = 'a3feec7ba9d08d12a3339dfe2bc91463
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = '8ecb80a8fcfe07ad7705ec5d5d70bb46e9c8917e31f130ccb8eb68227410ffe6' WHERE file = 'functions/database/installation.sql';
 UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92bbde85bbf3b122b194673149bef9866c' WHERE file = 'functions/database/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = 'fd5893925975fd9694971979d0102bb795635ca34396fbb1b5c081039edda336' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '01d53217c9c317c6b4d5eb67ed1f6bf8e378d767e27d431a74eea792963d9ccd' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '21035249b0e64068cfdc4e2fbd3aea37f83d180c71ed3b5c6dc70368d0d9921b' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'd5ea4844c49ba741dbab468ccbfc37da0702ba1f1b0fc2411f2c094833f6e02e' WHERE file = 'functions/database/refusal.sql';
@@ -9643,13 +9645,13 @@ UPDATE carillon.schema_routines SET checksum = '6be4f054f22cc956af1e256925b195ee
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
 UPDATE carillon.schema_routines SET checksum = 'c360516424b229c4a6946a4c130f6b66f0aabc7ea45bcc6aa18b2354e6e3a7e6' WHERE file = 'functions/queue/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = '86912911f07528fdaba6554a25a3f7bb3b08415765e9f46dd938a755d29a794d' WHERE file = 'functions/queue/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '4feaa50dacbf22bbccad1126d78899668fc00b7adfd2af4acddf1c32173fa605' WHERE file = 'functions/queue/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c764850c3b24bce05e7d9e021f491b3c4a75856e7686329916fa5fcd1bd131fc' WHERE file = 'functions/queue/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'caa749653a76b7f48dd36b795fc66cdb43d26ea2dcc6823d29b7302267323c6a' WHERE file = 'functions/queue/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'b8212fa6e551172db3d5b6e3ad5bca182e37328c643b3447e79cb1f4563e0bcc' WHERE file = 'functions/queue/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = 'ee8a2bf05696376ea54ee814097b5f275063abbad672f60f081aa9e72060621f' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = 'b2ed28de7baaba421d9b5b9de00b860eb7652d81ce6706b378811027dc3502b0' WHERE file = 'functions/tokens/reap.sql';

@@ -51,7 +51,7 @@ import Testing
         }
         let promote = try #require(Routines.current.functions.first { $0.path == "functions/queue/promote.sql" })
         let query = PlanCheck.due.sql.replacing("$1::timestamptz", with: "after")
-            .replacing("$2::bigint", with: "after_id").replacing("$3", with: "max_rows")
+            .replacing("$2::bigint", with: "after_id").replacing("$3", with: "max_jobs")
         let start = try #require(query.firstRange(of: "FROM carillon.scheduled")).lowerBound
         #expect(words(promote.text).contains(words(query[start...])))
     }
