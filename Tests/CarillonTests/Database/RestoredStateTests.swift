@@ -97,6 +97,7 @@ import Testing
                     try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
                 }
                 let worker = try BackgroundProgram(["worker", "--lease", "5s"], environment: both, in: folder)
+                _ = try await worker.line(containing: "has started", on: loop)
                 // The first one tells the worker where the database is.
                 try await Self.waitForHeartbeats(in: primary, on: loop)
                 try await TestDatabase.open(standby.url()) { database in
