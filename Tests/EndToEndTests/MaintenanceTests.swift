@@ -51,4 +51,36 @@ import Testing
             #expect(backend.sent.map(\.token) == ["aa"])
         }
     }
+
+    @Test func `an error that says nothing of a step ends the run, instead of one error for each step`() async throws {
+        try await TestQueue.with { queue in
+            let name = try #require(try await queue.database.value("current_database()"))
+            try await queue.database.run(
+                """
+                CREATE ROLE worker_\(name) LOGIN IN ROLE carillon_worker;
+                REVOKE EXECUTE ON FUNCTION carillon.maintain_step FROM carillon_worker;
+                INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{"aps":{}}')
+                """
+            )
+            func errors() async throws -> Int {
+                try await TestCluster.log(of: name).count { $0.contains("denied for function maintain_step") }
+            }
+            let worker = queue.worker(RecordedBackend()) { options in
+                options.database = DatabaseSource("\(queue.database.url)&user=worker_\(name)")
+                options.lease = .seconds(2)
+            }
+            _ = try await queue.running(worker) {
+                try await queue.loop.eventually("a step was refused") { try await errors() > 0 }
+                let renewed =
+                    "SELECT count(*) FROM carillon.workers WHERE heartbeat_at > '\(try await Self.now(in: queue))'"
+                try await queue.loop.eventually("the worker lives on") { try await queue.database.number(renewed) == 1 }
+                worker.drain()
+            }
+            #expect(try await errors() == 1)
+        }
+    }
+
+    private static func now(in queue: TestQueue) async throws -> String {
+        try await queue.database.value("SELECT clock_timestamp()") ?? ""
+    }
 }

@@ -29,9 +29,7 @@ import Testing
     }
 
     /// A worker with the rights that workers need, and no others.
-    private static func running(_ backend: RecordedBackend, _ body: (TestQueue, Worker) async throws -> Void)
-        async throws
-    {
+    private static func running(_ backend: any Backend, _ body: (TestQueue, Worker) async throws -> Void) async throws {
         try await TestQueue.with { queue in
             let name = try await queue.database.value("'worker_' || current_database()") ?? ""
             try await queue.database.run("CREATE ROLE \(name) LOGIN IN ROLE carillon_worker")
@@ -51,12 +49,18 @@ import Testing
         }
     }
 
-    private static func enqueue(_ count: Int, to table: String = "messages", in queue: TestQueue) async throws {
+    /// - Parameter prefix: of the device tokens.
+    private static func enqueue(
+        _ count: Int,
+        to table: String = "messages",
+        prefix: String = "",
+        in queue: TestQueue
+    ) async throws {
         let (columns, values) = table == "scheduled" ? (", id, run_at", ", i, now()") : ("", "")
         try await queue.database.run(
             """
             INSERT INTO carillon.\(table) (app_id, lane, tokens, payload\(columns))
-            SELECT 1, i % 3, ARRAY[lpad(to_hex(i), 8, '0')], '{"aps":{}}'\(values) FROM generate_series(1, \(count)) AS i
+            SELECT 1, i % 3, ARRAY['\(prefix)' || lpad(to_hex(i), 8, '0')], '{"aps":{}}'\(values) FROM generate_series(1, \(count)) AS i
             """
         )
     }
@@ -140,6 +144,101 @@ import Testing
             }
             let reasons = try await queue.database.rows("SELECT DISTINCT reason FROM carillon.failures")
             #expect(reasons == (table == "failures" ? ["(BadPriority)"] : []))
+        }
+    }
+
+    @Test func `refused take-overs of many dead workers are repeated at most 20 times a second, and soon succeed`()
+        async throws
+    {
+        try await Self.running(RecordedBackend()) { queue, worker in
+            let name = try #require(try await queue.database.value("current_database()"))
+            try await queue.database.run(
+                """
+                REVOKE EXECUTE ON FUNCTION carillon.take_over FROM carillon_worker;
+                INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
+                SELECT 'dead ' || n, now() - interval '62 seconds', now() - interval '60 seconds' FROM generate_series(1, 40) n
+                """
+            )
+            try await Self.expectFewErrors(of: worker, for: 3, in: queue)
+            let logged = try await TestCluster.errors(of: name)
+            #expect(logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
+            try await queue.database.run("GRANT EXECUTE ON FUNCTION carillon.take_over TO carillon_worker")
+            try await queue.loop.eventually("all were taken over", within: .seconds(20)) {
+                try await queue.database.number("SELECT count(*) FROM carillon.workers") == 1
+            }
+        }
+    }
+
+    /// What says nothing of a row: the schema is not as it should be, or nothing may be written.
+    enum Absence: String, CaseIterable, Sendable {
+        case table = "ALTER TABLE carillon.scheduled RENAME TO hidden"
+        case results = "ALTER TABLE carillon.results RENAME TO hidden"
+        case schema = "ALTER SCHEMA carillon RENAME TO hidden"
+        case function = """
+            DO $$ BEGIN
+                CREATE TABLE public.kept AS SELECT pg_get_functiondef(p.oid) AS text, p.oid::regprocedure::text AS name FROM pg_proc p
+                    WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'settle';
+                EXECUTE (SELECT 'DROP FUNCTION ' || k.name FROM public.kept k);
+            END $$
+            """
+        case writing = """
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+                PERFORM pg_terminate_backend(a.pid) FROM pg_stat_activity a
+                    WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%';
+            END $$
+            """
+
+        var end: String {
+            switch self {
+            case .table: "ALTER TABLE carillon.hidden RENAME TO scheduled"
+            case .results: "ALTER TABLE carillon.hidden RENAME TO results"
+            case .schema: "ALTER SCHEMA hidden RENAME TO carillon"
+            case .function:
+                """
+                DO $$ BEGIN
+                    EXECUTE (SELECT k.text FROM public.kept k);
+                    EXECUTE (SELECT format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', k.name) FROM public.kept k);
+                END $$
+                """
+            case .writing:
+                """
+                DO $$ BEGIN
+                    EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database());
+                END $$
+                """
+            }
+        }
+    }
+
+    @Test(arguments: Absence.allCases)
+    func `six seconds without a table, the schema, a function or the right to write charge no push under load`(
+        absence: Absence
+    ) async throws {
+        let isBarred = Guarded(false)
+        var backend = PatientBackend()
+        backend.recorded = RecordedBackend { _ in
+            isBarred.withLock { $0 } ? .rejected(429, "TooManyRequests") : .accepted
+        }
+        let recorded = backend.recorded
+        try await Self.running(backend) { [backend] queue, worker in
+            // Six seconds are time for many of them.
+            try await queue.database.run("UPDATE carillon.apps SET max_attempts = 100")
+            isBarred.withLock { $0 = true }
+            // These are on their way when it begins, and cannot be settled; of the others, many are not yet claimed.
+            try await Self.enqueue(60, prefix: "5100", in: queue)
+            try await queue.loop.eventually("they are on their way") { recorded.sent.count >= 65 }
+            try await Self.enqueue(1000, in: queue)
+            try await queue.database.run(absence.rawValue)
+            backend.release()
+            try await Self.expectFewErrors(of: worker, for: 6, in: queue)
+            isBarred.withLock { $0 = false }
+            try await queue.database.run(absence.end)
+            try await queue.loop.eventually("all have ended", within: .seconds(60)) {
+                try await queue.database.number("SELECT count(*) FROM carillon.results") == 1065
+            }
+            #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 1065)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.failures") == 0)
         }
     }
 }

@@ -143,7 +143,7 @@ final class AppWatch {
                 return token
             } catch {
                 database.failed(error, on: connection)
-                if error.code == .server { context.event { $0.refusals.refused(.token) } }
+                if error.code == .server { context.event { $0.refusals.refused(.token, at: .now) } }
                 throw error
             }
         }

@@ -142,7 +142,7 @@ struct ClaimHandler: Sendable {
             return end(&state)
         case .waited: return takeIfWorking(.ask(question, claim.jobs, places), .question, &state)
         case .failed(let error):
-            retries.failed(.question, with: error, &state)
+            retries.failed(.question, with: error, &state, at: now)
             guard retries.mayRepeat else { return giveUp(question.purpose, after: error, &state) }
             return againIfWorking(.ask(question, claim.jobs, places), &state)
         default: return release(&state)
@@ -184,7 +184,7 @@ struct ClaimHandler: Sendable {
             return release(&state)
         case .waited: return takeIfWorking(turnStep(state), .turn, &state)
         case .failed(let error):
-            retries.failed(.turn, with: error, &state)
+            retries.failed(.turn, with: error, &state, at: now)
             guard retries.mayRepeat else { return giveUp("space out the app's pushes", after: error, &state) }
             return againIfWorking(turnStep(state), &state)
         default: return release(&state)
@@ -229,7 +229,7 @@ struct ClaimHandler: Sendable {
         switch event {
         case .waited: return take(.release(claim.jobs), .release, &state)
         case .failed(let error):
-            retries.failed(.release, with: error, &state)
+            retries.failed(.release, with: error, &state, at: now)
             if retries.mayRepeat { return again(.release(claim.jobs), &state) }
         case .released:
             succeeded(.release, &state)
@@ -267,7 +267,7 @@ struct ClaimHandler: Sendable {
             succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):
-            retries.failed(.settlement, with: error, &state)
+            retries.failed(.settlement, with: error, &state, at: now)
             switch writing.callFailed(with: error) {
             case .writeNext: break
             case .awaitRest: return awaitRest(writing.hasRest, &state)

@@ -16,11 +16,16 @@ struct StatementRetries: Sendable {
     private var contentRefusals = 0
 
     /// - Parameter kind: What the statement is for.
-    mutating func failed(_ kind: RefusalPace.Kind, with error: PostgresError, _ state: inout WorkerState) {
+    mutating func failed(
+        _ kind: RefusalPace.Kind,
+        with error: PostgresError,
+        _ state: inout WorkerState,
+        at now: MonotonicInstant
+    ) {
         timedOut = error.isTimeout
         // Locks are waited for one after the other, which is a pace too.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
-        if wasRefused { state.refusals.refused(kind) }
+        if wasRefused { state.refusals.refused(kind, at: now) }
         contentWasRefused = wasRefused && error.isRefusal
         if error.isRefusal { contentRefusals += 1 }
     }
@@ -37,7 +42,8 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        guard contentWasRefused || state.refusals.limits(kind, isRepeated: wasRefused) else { return nil }
+        let isTry = wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind)
+        guard contentWasRefused || isTry else { return nil }
         return state.refusals.take(at: now) ? nil : wait(&state)
     }
 

@@ -3,7 +3,7 @@ import CarillonIO
 
 /// Answers at once, but for tokens that begin with `5100`: those end when they are released, or at a shutdown.
 struct PatientBackend: DelayingBackend {
-    let recorded = RecordedBackend()
+    var recorded = RecordedBackend()
     private let held = Held()
 
     private final class Held: Sendable {

@@ -21,13 +21,48 @@ import Testing
 
     @Test func `statements of a kind are limited after some that were refused, until one succeeds`() {
         var pace = RefusalPace()
-        #expect(!pace.limits(.turn, isRepeated: true))
-        pace.refused(.turn)
-        #expect(pace.limits(.turn, isRepeated: true) && !pace.limits(.turn))
-        for _ in 0..<2 { pace.refused(.turn) }
-        #expect(pace.limits(.turn) && !pace.limits(.release, isRepeated: true))
+        #expect(!pace.limits(.turn))
+        for _ in 0..<3 {
+            #expect(!pace.limits(.turn))
+            pace.refused(.turn, at: start)
+        }
+        #expect(pace.limits(.turn) && !pace.limits(.release))
         pace.succeeded(.turn)
-        #expect(!pace.limits(.turn, isRepeated: true))
+        #expect(!pace.limits(.turn))
+    }
+
+    @Test func `a repeated statement is limited until none of its kind has been refused for half a second`() {
+        var pace = RefusalPace()
+        #expect(!pace.limitsRepeated(.turn, at: start))
+        pace.refused(.turn, at: start)
+        #expect(pace.limitsRepeated(.turn, at: start + .seconds(60)) && !pace.limitsRepeated(.release, at: start))
+        pace.succeeded(.turn)
+        #expect(pace.limitsRepeated(.turn, at: start + .milliseconds(499)))
+        #expect(!pace.limitsRepeated(.turn, at: start + .milliseconds(500)))
+    }
+
+    @Test func `flights that are refused are paced while others of their kind succeed`() {
+        var state = WorkerState(WorkerOptions(), seed: 1)
+        state.reconnection.connected(at: start)
+        var flights = (0..<1000).map { _ in (retries: StatementRetries(), due: start) }
+        var tries: [Int] = []
+        for tick in 0..<500 {
+            let now = start + .milliseconds(tick * 10)
+            state.refusals.succeeded(.settlement)
+            for index in flights.indices where flights[index].due <= now {
+                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                    flights[index].due = now + wait
+                } else {
+                    tries.append(tick)
+                    flights[index].retries.failed(.settlement, with: denied, &state, at: now)
+                    flights[index].due = now + (flights[index].retries.wait(&state) ?? .zero)
+                    state.refusals.succeeded(.settlement)
+                }
+            }
+        }
+        // Each first try is made, since others of its kind succeed.
+        for second in 1..<5 { #expect(tries.count { $0 / 100 == second } <= 20) }
+        #expect(tries.count > 1050)
     }
 
     @Test func `a thousand flights try what is refused at most 20 times a second, and go on soon after a success`() {
@@ -43,7 +78,7 @@ import Testing
                     flights[index].due = now + wait
                 } else if tick < 500 {
                     tries.append(tick)
-                    flights[index].retries.failed(.settlement, with: denied, &state)
+                    flights[index].retries.failed(.settlement, with: denied, &state, at: now)
                     flights[index].due = now + (flights[index].retries.wait(&state) ?? .zero)
                 } else {
                     state.refusals.succeeded(.settlement)

@@ -136,8 +136,18 @@ import Testing
                 #expect(error?.sqlState == state, "\(statement): \(error?.message ?? "")")
                 #expect(error?.hint?.contains("other") != true, "\(statement): \(error?.hint ?? "")")
             }
+            // What it may not requeue is not counted for it either.
+            for (caller, count) in [(role, "1 push of 1 app"), ("postgres", "2 pushes of 2 apps")] {
+                try await database.run("SET ROLE \(caller)")
+                let unbound = await #expect(throws: PostgresError.self) {
+                    try await database.run("SELECT carillon.requeue_failures()")
+                }
+                #expect(unbound?.message.contains(": \(count) would be") == true, "\(unbound?.message ?? "")")
+            }
             try await database.run(
-                "SELECT carillon.unregister_token('demo', 'A1'); UPDATE carillon.tokens SET owner = 'me'"
+                """
+                SET ROLE \(role); SELECT carillon.unregister_token('demo', 'A1'); UPDATE carillon.tokens SET owner = 'me'
+                """
             )
             #expect(try await database.value("carillon.cancel_messages('{200,201}')") == "1")
             #expect(try await database.value("carillon.cancel_broadcast(201)") == "0")

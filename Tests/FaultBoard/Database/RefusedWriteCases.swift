@@ -1,0 +1,92 @@
+import ApplePushSimulator
+import CarillonIO
+import TestSupport
+import Testing
+
+/// What PostgreSQL refuses running workers.
+@Suite struct RefusedWriteCases {
+    private enum Refusal: Sendable {
+        /// The right to insert into these tables is revoked.
+        case rights([String])
+        /// A trigger of `inflight` raises an error with this code.
+        case trigger(String)
+
+        private func change(_ verb: String, _ tables: [String], _ word: String) -> String {
+            "\(verb) INSERT ON \(tables.map { "carillon.\($0)" }.joined(separator: ", ")) \(word) carillon_worker"
+        }
+
+        var begin: String {
+            switch self {
+            case .rights(let tables): change("REVOKE", tables, "FROM")
+            case .trigger(let state):
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN RAISE EXCEPTION 'permission denied for now' USING ERRCODE = '\(state)'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+            }
+        }
+
+        var end: String {
+            switch self {
+            case .rights(let tables): change("GRANT", tables, "TO")
+            case .trigger: "DROP TRIGGER refuse ON carillon.inflight"
+            }
+        }
+    }
+
+    /// Expects few errors, of the worker and in PostgreSQL's log, while this is refused for some seconds.
+    private static func during(
+        _ refusal: Refusal,
+        for time: Duration,
+        _ worker: WorkerProcess,
+        in scene: Scene,
+        _ body: () async throws -> Void
+    ) async throws {
+        try await scene.client.run(refusal.begin)
+        let (before, began) = (try await worker.metric("carillon_database_errors_total"), MonotonicInstant.now)
+        try await body()
+        try await worker.says("permission denied")
+        try await scene.livesOn(worker, for: time)
+        let errors = try await worker.metric("carillon_database_errors_total") - before
+        #expect(errors / (Double((MonotonicInstant.now - began).nanoseconds) / 1e9) <= 20)
+        try await scene.client.run(refusal.end)
+        let logged = try await TestCluster.errors(of: scene.database)
+        #expect(logged.count > 0 && logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
+    }
+
+    @Test(arguments: [nil, "53100", "P0001"])
+    func `D34: claims that are refused are repeated at most 20 times a second, and soon succeed once they may`(
+        state: String?
+    ) async throws {
+        try await Scene.with { scene in
+            let login = try await scene.login()
+            let worker = try scene.fleet.start(database: login.url)
+            try await worker.started()
+            let refusal = state.map { Refusal.trigger($0) } ?? .rights(["inflight"])
+            try await Self.during(refusal, for: .seconds(4), worker, in: scene) {
+                try await scene.enqueue(500)
+            }
+            try await scene.requests(500, within: .seconds(15))
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D35: without the right to record or to retry, pushes stay in flight and none ends for that`()
+        async throws
+    {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests*2")] }) { scene in
+            let login = try await scene.login()
+            let worker = try scene.fleet.start(database: login.url)
+            try await worker.started()
+            try await Self.during(.rights(["results", "scheduled"]), for: .seconds(6), worker, in: scene) {
+                try await scene.enqueue(300)
+                try await scene.enqueue(100, prefix: "ee")
+            }
+            try await scene.drained()
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
+            #expect(try await worker.metric("carillon_unrecorded_jobs_total") == 0)
+            try await scene.finish()
+        }
+    }
+}
