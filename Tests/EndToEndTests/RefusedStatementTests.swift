@@ -217,8 +217,8 @@ import Testing
     ) async throws {
         let isBarred = Guarded(false)
         var backend = PatientBackend()
-        backend.recorded = RecordedBackend { _ in
-            isBarred.withLock { $0 } ? .rejected(429, "TooManyRequests") : .accepted
+        backend.recorded = RecordedBackend { token in
+            isBarred.withLock { $0 } && !token.hasPrefix("5100") ? .rejected(429, "TooManyRequests") : .accepted
         }
         let recorded = backend.recorded
         try await Self.running(backend) { [backend] queue, worker in

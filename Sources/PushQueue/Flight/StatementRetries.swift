@@ -25,7 +25,7 @@ struct StatementRetries: Sendable {
         timedOut = error.isTimeout
         // Locks are waited for one after the other, which is a pace too.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
-        if wasRefused { state.refusals.refused(kind, at: now) }
+        if wasRefused { state.refusals.refused(kind, isContent: error.isRefusal, at: now) }
         contentWasRefused = wasRefused && error.isRefusal
         if error.isRefusal { contentRefusals += 1 }
     }
@@ -42,7 +42,7 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        let isTry = wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind)
+        let isTry = wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now)
         guard contentWasRefused || isTry else { return nil }
         return state.refusals.take(at: now) ? nil : wait(&state)
     }

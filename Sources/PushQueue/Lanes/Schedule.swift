@@ -41,7 +41,7 @@ struct Schedule: Sendable {
         _ refusals: inout RefusalPace
     ) -> ClaimPlan? {
         guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
-        let mustTry = refusals.limits(.claim)
+        let mustTry = refusals.limits(.claim, at: now)
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
             if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }

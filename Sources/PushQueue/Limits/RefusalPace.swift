@@ -2,40 +2,51 @@ import CarillonIO
 
 /// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 13 times a second in all.
 ///
-/// What counts as a try: a statement that repeats a refused one, until none of its kind has been refused for a while, and any
-/// statement of a kind that was refused several times in a row, until one of that kind succeeds.
+/// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in a
+/// row, until one of that kind succeeds; and if rights or parts of the schema are missing, until none was refused for a while.
 struct RefusalPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
 
     static let interval = Duration.milliseconds(75)
     static let burst = 3
     private static let many = 3
-    /// The success of a statement does not predict that of others: only those that need what is missing are refused.
+    /// If something is missing, the success of a statement does not predict that of others, which may need it.
     private static let memory = Duration.milliseconds(500)
+    private static let manyMissed = 20
 
     /// Refusals since the last success.
     private var refusals: [Kind: Int] = [:]
-    private var latest: [Kind: MonotonicInstant] = [:]
+    /// Statements that missed something, without a pause between them.
+    private var missed: [Kind: (count: Int, latest: MonotonicInstant)] = [:]
     /// When the next try is due at an even pace.
     private var due: MonotonicInstant?
 
-    mutating func refused(_ kind: Kind, at now: MonotonicInstant) {
+    /// - Parameter isContent: The refusal concerns the content of the statement, and so no other one.
+    mutating func refused(_ kind: Kind, isContent: Bool = false, at now: MonotonicInstant) {
         refusals[kind, default: 0] += 1
-        latest[kind] = now
+        if !isContent { missed[kind] = (count: countMissed(kind, at: now) + 1, latest: now) }
+    }
+
+    private func countMissed(_ kind: Kind, at now: MonotonicInstant) -> Int {
+        guard let missed = self.missed[kind], now - missed.latest < Self.memory else { return 0 }
+        return missed.count
     }
 
     mutating func succeeded(_ kind: Kind) { if !refusals.isEmpty { refusals[kind] = nil } }
 
     /// Whether a statement of that kind counts as a try.
-    func limits(_ kind: Kind) -> Bool { !refusals.isEmpty && refusals[kind, default: 0] >= Self.many }
+    func limits(_ kind: Kind, at now: MonotonicInstant) -> Bool {
+        if refusals.isEmpty, missed.isEmpty { return false }
+        return refusals[kind, default: 0] >= Self.many || countMissed(kind, at: now) >= Self.manyMissed
+    }
 
     /// Whether a statement of that kind that was refused before counts as a try.
     func limitsRepeated(_ kind: Kind, at now: MonotonicInstant) -> Bool {
-        refusals[kind] != nil || latest[kind].map { now - $0 < Self.memory } ?? false
+        refusals[kind] != nil || countMissed(kind, at: now) > 0
     }
 
     /// Whether a statement of that kind may be sent now; takes a try if it has to.
-    mutating func mayTry(_ kind: Kind, at now: MonotonicInstant) -> Bool { !limits(kind) || take(at: now) }
+    mutating func mayTry(_ kind: Kind, at now: MonotonicInstant) -> Bool { !limits(kind, at: now) || take(at: now) }
 
     /// When there is a try, if not now.
     /// - Parameter spare: Tries to leave for others.
