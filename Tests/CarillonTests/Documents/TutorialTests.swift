@@ -82,6 +82,8 @@ import Testing
             let words = box.text.split(whereSeparator: \.isWhitespace).dropFirst().map(String.init)
             let service = try BackgroundProgram(words, environment: ["DATABASE_URL": database.url], in: folder)
             services.append(service)
+            // A person would not be faster.
+            if words.first == "worker" { _ = try await service.line(containing: "The worker has started", on: loop) }
             if words.first == "simulator" {
                 let line = try await service.line(containing: "is listening", on: loop)
                 port = String(line.split(separator: "\"port\":").last?.prefix { $0.isNumber } ?? "")
