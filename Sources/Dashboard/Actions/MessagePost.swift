@@ -13,7 +13,7 @@ struct MessagePost: Sendable {
 
     private static let statement = Statement(
         "web_post_message",
-        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token(decode($1, 'hex'), $2::jsonb, $3) AS e"
+        "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token(decode($1, 'hex'), $2, $3) AS e"
     )
 
     let database: WebDatabase

@@ -30,7 +30,7 @@ import Testing
             #expect(await post(body).status == "201")
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
             let refused: [(Client.Answer, String)] = [
-                (await post(body, token: "carillon_no"), "401"),
+                (await post(body, token: "carillon_no"), "401"), (await post("{", token: "carillon_no"), "401"),
                 (await client.post("/messages", body, headers: "Content-Type: application/json\r\n"), "401"),
                 (await post("{"), "400"), (await post("[]"), "400"), (await post(#"{"app": "other"}"#), "400"),
                 (await post(#"{"tokens": [], "alert": "hi"}"#), "400"),

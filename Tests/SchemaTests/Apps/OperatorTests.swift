@@ -65,6 +65,8 @@ import Testing
         ("carillon.send_test('demo', '{\"tokens\": [\"aa\"]}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"xx\"], \"alert\": \"hi\"}')", "22023"),
         ("carillon.enqueue_with_token('no', '{}')", "28000"), ("carillon.enqueue_with_token(NULL, '{}')", "28000"),
+        // Nothing of the body is read for a stranger.
+        ("carillon.enqueue_with_token('no', '{')", "28000"), ("carillon.enqueue_with_token('no', NULL)", "28000"),
         ("carillon.make_api_token('nobody', 'x')", "42704"),
     ])
     func `a wrong argument is refused, and nothing is recorded`(call: String, state: String) async throws {
@@ -334,7 +336,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let token = try #require(try await database.value("carillon.make_api_token('demo', 'the shop')"))
             func post(_ alert: String) async throws -> String {
-                let body = "jsonb_build_object('tokens', ARRAY['aa'], 'alert', '\(alert)')"
+                let body = #"'{"tokens": ["aa"], "alert": "\#(alert)"}'"#
                 let digest = "sha256(convert_to('\(token)', 'UTF8'))"
                 let call = "SELECT is_new FROM carillon.enqueue_with_token(\(digest), \(body), 'k')"
                 return try await database.rows(call)[0]

@@ -40,15 +40,16 @@ END
 $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
 
--- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the
--- dedupe_key.
+-- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement, and the body as
+-- text: it is read as JSON only once the token is known, because anybody can send one. `key` becomes the dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
-    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+    token_digest bytea, body text, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
+    message jsonb;
 BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
@@ -56,6 +57,7 @@ BEGIN
             HINT = 'The owner of the schema creates one with carillon.make_api_token.';
     END IF;
     PERFORM carillon.check_installation();
+    message := body::jsonb;
     m := carillon.message_of_json(app, message);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END
