@@ -13,6 +13,8 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let invalidMessage = Self("invalidMessage")
         /// The certificate, key or signing key cannot be used.
         public static let invalidCredential = Self("invalidCredential")
+        /// There was no memory to read the credential.
+        public static let exhausted = Self("exhausted")
         /// The gateway's address or root certificate cannot be used.
         public static let invalidGateway = Self("invalidGateway")
         /// No connection could be opened: no such host, connection refused, or no answer in time.
@@ -44,9 +46,9 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public let code: Code
 
-    /// Whether the same call may succeed later without any change: there was no connection, no room or no provider token.
+    /// Whether the same call may succeed later without any change: there was no connection, no room, no memory or no provider token.
     public var isRetryable: Bool {
-        [.unreachable, .timedOut, .throttled, .noProviderToken, .blocked].contains(code)
+        [.exhausted, .unreachable, .timedOut, .throttled, .noProviderToken, .blocked].contains(code)
     }
 
     /// A sentence: what is wrong, and what to do about it. It never contains a secret.

@@ -80,7 +80,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         return Self(tokens.key, supply: supply)
     }
 
-    private init(_ what: String, _ make: () throws -> Self) throws(PushError) {
+    init(_ what: String, _ make: () throws -> Self) throws(PushError) {
         do {
             self = try make()
         } catch let error as PushError {
@@ -90,7 +90,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
             // Some sentences already name what cannot be used.
             let isNamed = words.hasPrefix("the \(what) ")
             let sentence = isNamed ? "T\(words.dropFirst())." : "The \(what) cannot be used: \(words)."
-            throw PushError(.invalidCredential, sentence, underlying: error)
+            let isShortage = (error as? TLSError)?.code == .exhausted
+            throw PushError(isShortage ? .exhausted : .invalidCredential, sentence, underlying: error)
         }
     }
 

@@ -13,7 +13,7 @@ enum ResourceLimits {
 
     /// Why the program cannot start; nil if it can.
     static var complaint: String? {
-        has(Self.needed) ? complaintOfThreads : complaintOfMemory
+        has(Self.needed, PROT_NONE) ? complaintOfThreads : complaintOfMemory
     }
 
     private static var complaintOfThreads: String? {
@@ -32,9 +32,10 @@ enum ResourceLimits {
             """
     }
 
-    private static func has(_ size: Int) -> Bool {
+    /// - Parameter protection: RLIMIT_DATA and the kernel's own limit count only pages that may be written.
+    private static func has(_ size: Int, _ protection: CInt) -> Bool {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-        guard let pages = mmap(nil, size, PROT_NONE, flags, -1, 0), pages != MAP_FAILED else { return false }
+        guard let pages = mmap(nil, size, protection, flags, -1, 0), pages != MAP_FAILED else { return false }
         munmap(pages, size)
         return true
     }
@@ -52,7 +53,7 @@ enum ResourceLimits {
                     )
                 }
                 close(descriptor)
-                if !ResourceLimits.has(ResourceLimits.reserve) {
+                if !ResourceLimits.has(ResourceLimits.reserve, PROT_READ | PROT_WRITE) {
                     ResourceLimits.end("carillon: there is not enough memory within the limits of this process\n")
                 }
                 // Without a shortage, the signal ends the program as usual.

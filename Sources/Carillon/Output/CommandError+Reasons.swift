@@ -53,6 +53,7 @@ extension CommandError {
     private init(explaining error: SettingsError) {
         switch error.code {
         case .invalid: self.init(.configuration, error.message.asSentence)
+        case .exhausted: self.init(.tryAgain, error.message.asSentence)
         case .database:
             if let cause = error.underlying as? PostgresError {
                 self.init(Explanation(cause))
@@ -66,7 +67,7 @@ extension CommandError {
     private static func status(of error: TLSError) -> ExitStatus {
         switch error.code {
         case .unreachable, .refused, .timedOut, .reset, .truncated: .unavailable
-        case .cancelled: .tryAgain
+        case .cancelled, .exhausted: .tryAgain
         default: .configuration
         }
     }
@@ -92,7 +93,7 @@ extension CommandError {
         switch error.code {
         case .invalidCredential, .invalidGateway, .untrusted, .refused, .notHTTP2, .noProviderToken: .configuration
         case .unreachable, .timedOut: .unavailable
-        case .throttled, .blocked, .cancelled: .tryAgain
+        case .throttled, .blocked, .cancelled, .exhausted: .tryAgain
         default: .failed
         }
     }

@@ -18,6 +18,10 @@ struct AppDirectory: Sendable {
         let version: Int64
         let since: Int64
         let credential: Result<Credential, Hold>
+
+        var isRead: Bool {
+            if case .failure(let hold) = credential { hold.isOfCredential } else { true }
+        }
     }
 
     /// See `AppWithSecret.fingerprint`. All changes up to this one were read.
@@ -117,7 +121,8 @@ struct AppDirectory: Sendable {
         guard let certificate = certificates[id] else {
             throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
-        if row.lacksFacts {
+        // Without memory to read it, nothing is known of it.
+        if row.lacksFacts, certificate.isRead {
             changes.findings.append(
                 CredentialNotes.Finding(
                     certificate: id,

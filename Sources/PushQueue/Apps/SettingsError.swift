@@ -8,6 +8,8 @@ package struct SettingsError: CodedError {
         case nameTaken
         case invalid
         case inUse
+        /// There was no memory to read a credential.
+        case exhausted
         /// The database did not answer, or reported an error.
         case database
     }

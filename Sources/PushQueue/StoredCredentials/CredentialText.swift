@@ -33,7 +33,7 @@ package struct CredentialText: Decodable, Sendable {
                 return try Credential(certificate: certificate, privateKey: privateKey, passphrase: passphrase)
             }
         } catch let error as PushError {
-            throw SettingsError(.invalid, error.message, underlying: error)
+            throw SettingsError(error.code == .exhausted ? .exhausted : .invalid, error.message, underlying: error)
         } catch {
             throw SettingsError(error)
         }
@@ -51,7 +51,7 @@ package struct CredentialText: Decodable, Sendable {
         do {
             return try credential()
         } catch {
-            throw Hold(.credential, error.message)
+            throw Hold(error.code == .exhausted ? .connection : .credential, error.message)
         }
     }
 

@@ -1,8 +1,8 @@
-import CarillonTLS
 import TestSupport
 import Testing
 
 @testable import ApplePush
+@testable import CarillonTLS
 
 @Suite struct CredentialTests {
     @Test func `a certificate has its topics and its expiry, and equals another from the same text`() throws {
@@ -54,6 +54,14 @@ import Testing
         #expect(throws: PushError.self) {
             try Credential(signingKey: "garbage", keyID: "ABCDE12345", teamID: "TEAM567890")
         }
+    }
+
+    @Test func `a credential that could not be read for lack of memory is not called invalid`() {
+        let error = #expect(throws: PushError.self) {
+            try Credential("certificate") { throw TLSError.shortage(reading: "the certificate") }
+        }
+        #expect(error?.code == .exhausted && error?.isRetryable == true)
+        #expect(error?.message.hasPrefix("The certificate could not be read: there is not enough memory") == true)
     }
 
     @Test func `a certificate whose key is too small is an invalid credential, and not the gateway's fault`() {

@@ -94,9 +94,11 @@ import Testing
         }
     }
 
-    /// When the worker runs out of memory, it dies; when libpq does, it stays and can do nothing.
+    /// When the worker runs out of memory, it ends; when libpq does, it stays and can do nothing.
     @Test(arguments: [1000, 100])
-    func `W7: a worker that runs out of memory withholds nothing from the others`(tokens: Int) async throws {
+    func `W7: a worker that runs out of memory says so, ends when told, and withholds nothing from the others`(
+        tokens: Int
+    ) async throws {
         try await Scene.with { scene in
             let most = 8000
             let victim = try await scene.fleet.started(["--max-in-flight", "\(most)"])
@@ -106,15 +108,26 @@ import Testing
             let words = ["--pid", "\(victim.processID)", "--data=1048576"]
             let prlimit = try ChildProcess(ChildProcess.Command("prlimit", words))
             #expect(try await prlimit.wait(on: scene.loop) == .status(0))
+            // It reads the credential again, too.
+            try await scene.client.run("UPDATE carillon.certificates SET certificate = certificate || chr(10)")
             try await scene.enqueue(Board.sized(6000, full: 50_000) / tokens, tokens: tokens)
             try await scene.eventually("the victim has no memory") {
                 !victim.isRunning || victim.said.contains("memory")
             }
             try await scene.fleet.started()
             try await scene.drained()
-            // As an operator would, or the kernel.
-            victim.kill()
-            try await victim.end()
+            let (wasRunning, exit) = (victim.isRunning, try await victim.stop(within: .seconds(30)))
+            print("fault board: W7: \(wasRunning ? "told to end" : "by itself"): \(exit)")
+            #expect(
+                exit == .status(70) || wasRunning && [.status(0), .status(75)].contains(exit),
+                "\(exit): \(victim.last)"
+            )
+            #expect(exit != .status(70) || victim.said.contains("there is not enough memory"), "\(victim.last)")
+            #expect(!victim.said.contains("may have been cut"), "\(victim.last)")
+            let statuses = try await scene.client.number(
+                "SELECT count(*) FROM carillon.certificates WHERE status IN ('invalid', 'rejected')"
+            )
+            #expect(statuses == 0)
             try await scene.finish(duplicates: most)
         }
     }
