@@ -117,6 +117,9 @@ package struct ClaimedJobs: Sendable {
 
     var key: ClaimKey { ClaimKey(id: id, claimedAt: claimedAt) }
 
+    /// The bytes of its payloads, tokens and texts.
+    var byteCount: Int { texts.count + batch.bytes.count }
+
     var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 
     func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }

@@ -1,4 +1,5 @@
 import ApplePushSimulator
+import CarillonTLS
 import TestSupport
 import Testing
 
@@ -63,6 +64,7 @@ import Testing
             try await scene.finish()
         }
     }
+
     @Test(arguments: [[], ["--web"]])
     func `P18: a worker's memory is bounded while all rows in flight are as large as rows can be`(
         flags: [String]
@@ -99,6 +101,45 @@ import Testing
             print("fault board: P18: \(memory) MB at most")
             #expect(memory < 100 || Sanitizer.isLoaded)
             try await scene.finish()
+        }
+    }
+
+    @Test(arguments: LargeShape.all)
+    func `P18: a worker's memory is bounded whatever shape rows have`(shape: LargeShape) async throws {
+        try await Scene.with({ $0.delay = .seconds(2) }) { scene in
+            try await scene.sign(with: try SigningKey.generate())
+            try await scene.client.run("UPDATE carillon.apps SET topic = '\(LargeShape.longTopic)'")
+            // All of them have one key.
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
+                SELECT 'app' || i, 'com.example.app' || i, a.certificate_id, a.gateway, a.gateway_ca
+                FROM carillon.apps a, generate_series(2, \(shape.apps)) i
+                """
+            )
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, payloads, push_type, topic, reference, collapse_id)
+                SELECT i.app[1 + n % \(shape.apps)], \(shape.tokens), \(shape.payload ?? "NULL"), \(shape.payloads),
+                    '\(shape.pushType)', \(shape.topic), repeat('r', 1000) || n, \(shape.collapseID)
+                FROM (SELECT array_agg(a.id) AS app FROM carillon.apps a) i, generate_series(1, \(shape.rows)) n
+                """
+            )
+            let worker = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+            try await scene.drained(within: .seconds(120))
+            let memory = try #require(worker.mostMemory) >> 20
+            print("fault board: P18: \(shape.name): \(memory) MB at most")
+            #expect(memory < 100 || Sanitizer.isLoaded)
+            #expect(try await worker.stop() == .status(0), "\(worker.last)")
+            let counts = try await scene.client.text(
+                "SELECT sum(r.sent) || ' ' || sum(r.failed) FROM carillon.results r"
+            )
+            let all = shape.rows * shape.pushes
+            #expect(counts == (shape.reason == nil ? "\(all) 0" : "0 \(all)"))
+            let reasons = try await scene.client.text(
+                "SELECT string_agg(DISTINCT f.reason, ',') FROM carillon.failures f"
+            )
+            #expect(reasons == shape.reason ?? "")
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// When a worker counts as stuck.
+/// When a worker counts as stuck, and what it holds until it settles.
 extension WorkerStateTests {
     @Test func `a worker says by when it settles something, while it holds claims`() throws {
         var state = try begin(with: [first]) { $0.stuckAfter = .seconds(30) }
@@ -21,5 +21,20 @@ extension WorkerStateTests {
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(30))
         state.schedule.ended(late)
         #expect(state.settlingWait(at: now + .seconds(41)) == nil)
+    }
+
+    @Test(arguments: [(10, true), (2_000_000, false)])
+    func `while claims hold many bytes no other is made until one of them ends`(bytes: Int, goesOn: Bool) throws {
+        var state = try begin(with: [first])
+        let plan = try plan(&state, at: now)
+        let job = ModelJob(id: 1, app: 1, tokens: [String(repeating: "z", count: bytes)])
+        let held = ModelClaim(id: 1, worker: 7, app: 1, jobs: [job], claimedAt: 0, isQuarantined: false)
+        let answer = ClaimRows(held, next: ModelJob(id: 1000, tokens: ["bb"]), lane: plan.lane)
+        _ = state.claimAnswered(answer, to: plan, at: now)
+        let next = state.nextClaim(at: now)
+        #expect((next != nil) == goesOn)
+        state.schedule.ended(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+        let after = state.nextClaim(at: now)
+        #expect(after != nil)
     }
 }
