@@ -41,6 +41,13 @@ final class Exchange: @unchecked Sendable {
         }
     }
 
+    /// Whether the body may still arrive.
+    var isReading: Bool {
+        self.state.withLock { state in
+            if case .reading = state { true } else { false }
+        }
+    }
+
     /// Suspends the connection until `answer`.
     func suspend() {
         state.withLock { $0 = .handling(nil) }

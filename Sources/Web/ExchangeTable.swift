@@ -20,6 +20,7 @@ final class ExchangeTable: Sendable {
     private let observer: (@Sendable (WebServer.Event) -> Void)?
     private let work = Guarded(Work())
     private let connections: Guarded<ConnectionTable>
+    private let largeBodies: Guarded<LargeBodies>
 
     init(
         _ routes: RouteTable,
@@ -34,6 +35,7 @@ final class ExchangeTable: Sendable {
         self.refusing = refusing
         self.observer = observer
         connections = Guarded(ConnectionTable(limit: limits.connections))
+        largeBodies = Guarded(LargeBodies(limit: limits.largeBodies))
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more
@@ -52,9 +54,7 @@ final class ExchangeTable: Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
         guard uploaded.isEmpty else {
-            return receive(uploaded, of: exchange) {
-                refuse(.tooLarge(limit: limits.bodyBytes), connection, method, path)
-            }
+            return receive(uploaded, of: exchange) { refuse($0, connection, method, path) }
         }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
         switch routes.match(method: String(cString: method), path: String(cString: path)) {
@@ -113,12 +113,15 @@ final class ExchangeTable: Sendable {
     private func receive(
         _ bytes: UnsafeRawBufferPointer,
         of exchange: Exchange,
-        refusal: () -> Response
+        refusal: (HTTPRefusal) -> Response
     ) -> MHD_Result {
         exchange.append(bytes)
         if exchange.refusal == nil, exchange.received > limits.bodyBytes {
-            exchange.refuse(refusal())
+            exchange.refuse(refusal(.tooLarge(limit: limits.bodyBytes)))
             observer?(.bodyRefused)
+        } else if exchange.refusal == nil, exchange.received > LargeBodies.smallest {
+            let crowded = refusal(.crowded)
+            if !largeBodies.withLock({ $0.admit(exchange, refusing: crowded) }) { exchange.refuse(crowded) }
         }
         // In the middle of a body no response is possible, so the client is disconnected.
         return exchange.received <= limits.mostDiscarded ? .YES : .NO
@@ -159,10 +162,11 @@ final class ExchangeTable: Sendable {
 
     /// Called when the response to a request has been sent or its connection lost.
     ///
-    /// - Parameter wasOpen: false if it was answered by its headers alone.
-    func ended(on connection: OpaquePointer, wasOpen: Bool) {
+    /// - Parameter exchange: nil if it was answered by its headers alone.
+    func ended(on connection: OpaquePointer, _ exchange: Exchange?) {
+        if let exchange, exchange.received > LargeBodies.smallest { largeBodies.withLock { $0.remove(exchange) } }
         makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })
-        guard wasOpen else { return }
+        guard exchange != nil else { return }
         let idle = self.work.withLock { work in
             work.open -= 1
             return work.open == 0 ? work.idle : nil

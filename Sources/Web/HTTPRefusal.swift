@@ -6,6 +6,8 @@ package struct HTTPRefusal: Sendable {
         case unknownPath
         case wrongMethod
         case tooLarge
+        /// Too many large bodies are arriving.
+        case crowded
         /// The server is stopping, and the handler was not called.
         case stopping
         /// The server is stopping, and did not wait for the handler.
@@ -47,6 +49,12 @@ package struct HTTPRefusal: Sendable {
         headers: [("Connection", "close")]
     )
     static let unknownPath = HTTPRefusal(.unknownPath, 404, "There is nothing at this path.")
+    static let crowded = HTTPRefusal(
+        .crowded,
+        503,
+        "Too many large bodies arrive at once. None of this one was used: send it again.",
+        headers: [("Retry-After", "1")]
+    )
     static let stopping = HTTPRefusal(.stopping, 503, "This server is stopping.")
     static let interrupted = HTTPRefusal(.interrupted, 503, "This server is stopping.")
 

@@ -89,10 +89,9 @@ package final class WebServer: Sendable {
                 let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
                 // Release the reference that `ExchangeTable` left in the slot. libmicrohttpd calls this once per request, as its
                 // last call.
-                let exchange = slot.pointee
+                let exchange = slot.pointee.map { Unmanaged<Exchange>.fromOpaque($0).takeRetainedValue() }
                 slot.pointee = nil
-                if let exchange { Unmanaged<Exchange>.fromOpaque(exchange).release() }
-                exchanges.ended(on: connection, wasOpen: exchange != nil)
+                exchanges.ended(on: connection, exchange)
             },
             { context, connection, _, event in
                 guard let context, let connection else { return }

@@ -18,6 +18,8 @@ struct PyapnsEndpoint: Sendable {
         limits.bodyBytes = Self.bodyBytes
         // All clients may be behind one proxy.
         limits.connectionsPerAddress = limits.connections
+        // Old clients send no call again.
+        limits.largeBodies = limits.connections
         return WebServer(
             host: host,
             port: port,
@@ -61,6 +63,7 @@ struct PyapnsEndpoint: Sendable {
             )
         case .interrupted:
             response(.failure(XMLRPCFault(.unavailable, "carillon pyapns is stopping. \(XMLRPCFault.doubt)")))
+        case .crowded: response(.failure(XMLRPCFault(.unavailable, refusal.detail)))
         case .malformed, .unknownPath, .wrongMethod: refusal.response
         }
     }
