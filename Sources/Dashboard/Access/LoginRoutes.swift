@@ -12,7 +12,7 @@ struct LoginRoutes: Sendable {
             Route(.get, "/login") { request in
                 LoginRoutes.page(next: LoginRoutes.next(request.parameter("next")), complaint: nil, status: 200)
             },
-            Route(.post, "/login") { request in logIn(request) },
+            Route(.post, "/login") { request in await logIn(request, in: access.loginTurn) },
             Route(.post, "/logout") { request in
                 access.logOut(request)
                 return Response.redirect(to: Link.top("login")).adding(
@@ -23,7 +23,7 @@ struct LoginRoutes: Sendable {
         ]
     }
 
-    private func logIn(_ request: Request) -> Response {
+    private func logIn(_ request: Request, in turn: isolated LoginTurn) -> Response {
         let fields = FormFields.read(request.body) ?? []
         let next = Self.next(fields.first { $0.name == "next" }?.value)
         guard let password = fields.first(where: { $0.name == "password" })?.value else {

@@ -60,6 +60,8 @@ package final class WebAccess: Sendable {
     /// The key of form tokens, which are therefore valid only in this run.
     private let secret = SystemRandom.bytes(32)
 
+    let loginTurn = LoginTurn()
+
     package init(_ rules: Rules) { self.rules = rules }
 
     var takesPassword: Bool { rules.takesPassword }
