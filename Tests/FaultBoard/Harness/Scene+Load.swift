@@ -93,14 +93,14 @@ extension Scene {
     }
 
     /// Enqueues for as long as the body runs, whenever fewer jobs than `depth` wait.
-    func underLoad<R>(depth: Int = 2000, _ body: () async throws -> R) async throws -> R {
+    func underLoad<R>(depth: Int = 2000, padding: Int = 0, _ body: () async throws -> R) async throws -> R {
         let load = Task {
             while !Task.isCancelled {
                 // The case's fault may affect this too: the next attempt will succeed.
                 try? await eventually("there is room for more") {
                     let waiting = try? await client.number("SELECT count(*) FROM carillon.messages")
                     guard let waiting, waiting < depth else { return false }
-                    try? await enqueue(min(500, depth))
+                    try? await enqueue(min(500, depth), padding: padding)
                     return false
                 }
             }

@@ -75,7 +75,11 @@ import Testing
         var slow: [CInt] = []
         defer { for descriptor in slow { close(descriptor) } }
         for number in 0..<1000 {
-            slow.append(Self.begin(at: client.port, from: UInt8(2 + number / 50), "GET / HTTP/1.1\r\nHost: loc"))
+            let descriptor = TestClient.connected(client.port, from: UInt8(2 + number / 50))
+            slow.append(descriptor)
+            _ = Array("GET / HTTP/1.1\r\nHost: loc".utf8).withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
         }
         for _ in 1...5 { #expect(await client.get("/apps", headers: session).status == "200") }
         let during = try #require(Usage(of: client.program.processID))
@@ -83,23 +87,57 @@ import Testing
         #expect(during.memory < 400 << 20)
     }
 
-    /// A connection from that address of this machine, 127.0.0.x, on which a request has begun. The caller closes it.
-    private static func begin(at port: UInt16, from host: UInt8, _ text: String) -> CInt {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        func with(_ host: UInt8, _ port: UInt16, _ call: (UnsafePointer<sockaddr>) -> CInt) {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = (in_addr_t(0x7f00_0000) + in_addr_t(host)).bigEndian
-            _ = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0) }
+    @Test func `S12: an attack on the dashboard of a worker delays no push, and fills no memory`() async throws {
+        try await Scene.with({ $0.delay = .seconds(2) }) { scene in
+            let words = [
+                "--web", "--web-http", "127.0.0.1:0", "--password-file",
+                try scene.folder.write("readers", "correct horse"),
+                "--operator-password-file", try scene.folder.write("operators", "battery staple"),
+            ]
+            try await scene.addApp("probe", topic: Scene.topic, to: scene.simulator)
+            try await scene.client.run(
+                "INSERT INTO carillon.apps (name, topic) SELECT 'app' || n, 'com.example.idle' FROM generate_series(1, 500) n"
+            )
+            let worker = try await scene.fleet.started(Fleet.patient + words, lease: Fleet.calm)
+            let line = try #require(worker.lines(containing: "The dashboard is served").first)
+            let port = try #require(line.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.output.1) })
+            let entered = await TestClient.ask(
+                port,
+                "POST /login",
+                headers: "Content-Length: 22\r\n",
+                body: "password=correct+horse"
+            )
+            let cookie = try #require(entered.firstMatch(of: /Set-Cookie: (carillon_session=[0-9a-f]+)/)).output.1
+            // As many and as large as a worker may have in flight.
+            try await scene.underLoad(depth: 8000, padding: 4000) {
+                let before = try await waits(scene)
+                let attack = WebAttack(port: port)
+                var during: [Duration] = []
+                try await attack.go(session: "Cookie: \(cookie)\r\n", on: scene.loop) {
+                    during = try await waits(scene)
+                }
+                let memory = try #require(worker.mostMemory) >> 20
+                print("fault board: S12: \(memory) MB at most, \(before) and \(during), answers \(attack.statuses)")
+                #expect(memory < 128 || Sanitizer.isLoaded)
+                // Half of the probes: some wait for a processor, as the attackers take it too.
+                #expect(during[5] < before[5] * 3 + .milliseconds(500))
+                #expect(attack.statuses["403"] ?? 0 > 0 && attack.statuses["429"] ?? 0 > 0, "\(attack.statuses)")
             }
+            try await scene.client.run("DELETE FROM carillon.apps WHERE topic = 'com.example.idle'")
+            try await scene.finish(within: .seconds(120))
         }
-        with(host, 0) { bind(descriptor, $0, size) }
-        with(1, port) { connect(descriptor, $0, size) }
-        _ = Array(text.utf8).withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
-        return descriptor
+    }
+
+    /// How long pushes of an app that sends nothing else take to the gateway, in order.
+    private func waits(_ scene: Scene) async throws -> [Duration] {
+        var waits: [Duration] = []
+        for _ in 0..<11 {
+            let (start, count) = (MonotonicInstant.now, scene.record.requests(to: "beef"))
+            try await scene.enqueue(1, prefix: "beef", app: "probe")
+            try await scene.eventually("the probe came") { scene.record.requests(to: "beef") > count }
+            waits.append(.now - start)
+        }
+        return waits.sorted()
     }
 
     @Test func `S7: no text of an app or a gateway becomes a sample, a label or a line of the metrics`() async throws {

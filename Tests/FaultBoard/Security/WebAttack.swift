@@ -1,0 +1,63 @@
+import CarillonIO
+import Glibc
+import TestSupport
+
+/// What strangers, and one viewer with many open pages, send to a dashboard all the time, from many addresses.
+final class WebAttack: Sendable {
+    private static let bodyBytes = 256 * 1024
+
+    private let port: UInt16
+    private let answers = Guarded<[String: Int]>([:])
+
+    init(port: UInt16) { self.port = port }
+
+    /// How many answers of each status came, of "" for connections that were cut off.
+    var statuses: [String: Int] { answers.withLock { $0 } }
+
+    /// - Parameter session: the header of a viewer.
+    func go(session: String, on loop: EventLoop, while body: () async throws -> Void) async throws {
+        let attackers = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<32 { group.addTask { await self.logIn(UInt8(2 + number)) } }
+                for number in 0..<256 { group.addTask { await self.post(UInt8(100 + number / 4)) } }
+                for _ in 0..<40 { group.addTask { await self.watch(session) } }
+            }
+        }
+        try await attempt(body) {
+            attackers.cancel()
+            await attackers.value
+        }
+    }
+
+    private func logIn(_ host: UInt8) async {
+        let form = "password=wrong+password&name=" + String(repeating: "x", count: 60_000)
+        await repeatedly(
+            from: host,
+            "POST /login HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.\(host)\r\nConnection: close\r\n"
+                + "Content-Length: \(form.utf8.count)\r\n\r\n\(form)"
+        )
+    }
+
+    /// All but the last byte of the largest body, and whatever is answered.
+    private func post(_ host: UInt8) async {
+        await repeatedly(
+            from: host,
+            "POST /messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(Self.bodyBytes)\r\n\r\n" + String(repeating: "[", count: Self.bodyBytes - 1)
+        )
+    }
+
+    private func watch(_ session: String) async {
+        await repeatedly(
+            from: 1,
+            "GET /live?page=%2Fapps HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n\(session)\r\n"
+        )
+    }
+
+    private func repeatedly(from host: UInt8, _ text: String) async {
+        while !Task.isCancelled {
+            let status = await TestClient.knock(port, from: host, text, for: .seconds(3))
+            answers.withLock { $0[status, default: 0] += 1 }
+        }
+    }
+}
