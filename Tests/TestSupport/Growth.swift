@@ -9,14 +9,21 @@ package enum Growth {
         "@", "\"",
     ]
 
-    /// Processor seconds of this thread for each byte, with an input of this many bytes: the least of three tries.
-    package static func secondsPerByte(of text: String, bytes: Int, _ body: (String) -> Void) -> Double {
-        let input = "a" + String(repeating: text, count: bytes / text.utf8.count)
-        return (0..<3).map { _ in
+    /// Processor seconds of this thread: the least of three tries, if the first took long.
+    package static func seconds(_ body: () -> Void) -> Double {
+        var least = Double.infinity
+        for _ in 0..<3 where least > 0.01 {
             let start = processorTime()
-            body(input)
-            return (processorTime() - start) / Double(bytes)
-        }.min() ?? .infinity
+            body()
+            least = min(least, processorTime() - start)
+        }
+        return least
+    }
+
+    /// Whether so many processor seconds are in proportion to the bytes. In quadratic time, 131,072 bytes would take several
+    /// seconds, even if each step took only a nanosecond.
+    package static func isLinear(_ seconds: Double, bytes: Int) -> Bool {
+        seconds < (0.02 + 2e-6 * Double(bytes)) * (Sanitizer.isLoaded ? 10 : 1)
     }
 
     private static func processorTime() -> Double {
