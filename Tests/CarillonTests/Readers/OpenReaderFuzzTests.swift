@@ -1,3 +1,4 @@
+import CarillonIO
 import TestSupport
 import Testing
 

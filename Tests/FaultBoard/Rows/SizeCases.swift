@@ -1,4 +1,5 @@
 import ApplePushSimulator
+import CarillonIO
 import CarillonTLS
 import TestSupport
 import Testing

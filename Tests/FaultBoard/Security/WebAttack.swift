@@ -15,7 +15,7 @@ final class WebAttack: Sendable {
     var statuses: [String: Int] { answers.withLock { $0 } }
 
     /// - Parameter session: the header of a viewer.
-    func go(session: String, on loop: EventLoop, while body: () async throws -> Void) async throws {
+    func go(session: String, while body: () async throws -> Void) async throws {
         let attackers = Task {
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<32 { group.addTask { await self.logIn(UInt8(2 + number)) } }

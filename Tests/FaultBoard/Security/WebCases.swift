@@ -113,7 +113,7 @@ import Testing
                 let before = try await waits(scene)
                 let attack = WebAttack(port: port)
                 var during: [Duration] = []
-                try await attack.go(session: "Cookie: \(cookie)\r\n", on: scene.loop) {
+                try await attack.go(session: "Cookie: \(cookie)\r\n") {
                     during = try await waits(scene)
                 }
                 let memory = try #require(worker.mostMemory) >> 20
