@@ -56,14 +56,14 @@ import Testing
         try server.start()
         defer { server.stop() }
         let port = server.port
-        func isAlive() async -> Bool { await TestClient.ask(port, "GET /hello").hasSuffix("\r\n\r\nHello!\n") }
+        func isAlive() async -> Bool { await RawHTTP.ask(port, "GET /hello").hasSuffix("\r\n\r\nHello!\n") }
         #expect(await isAlive())
         var answered = 0
         try await Fuzzing.seeds(150) { seed in
             var random = SeededGenerator(seed: seed)
             let input = Self.input(using: &random)
             let before = try #require(reading.seconds)
-            let answer = await TestClient.send(port, input)
+            let answer = await RawHTTP.send(port, input)
             let seconds = try #require(reading.seconds) - before
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1."), "seed \(seed): \(answer.prefix(200))")
             #expect(Growth.isLinear(seconds, bytes: input.count), "seed \(seed): \(seconds) s, \(input.count) bytes")

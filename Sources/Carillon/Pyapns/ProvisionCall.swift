@@ -33,8 +33,9 @@ struct ProvisionCall {
             )
         }
         self.environment = known
-        certificate = text.contains(Self.certificateLine) ? text : try Self.read(text, in: folder)
-        guard Self.encryptedKeyLines.allSatisfy({ !certificate.contains($0) }) else {
+        // Bytes, because Swift needs quadratic time to find a text behind a row of flags.
+        certificate = text.utf8.contains(Self.certificateLine.utf8) ? text : try Self.read(text, in: folder)
+        guard Self.encryptedKeyLines.allSatisfy({ !certificate.utf8.contains($0.utf8) }) else {
             throw XMLRPCFault(
                 .refused,
                 "The key is encrypted, and provision takes no passphrase: store the credential with 'carillon credential "
@@ -46,7 +47,7 @@ struct ProvisionCall {
     /// Reads the file once: its text is stored. Every failure is the same fault, so that nobody learns from it which files there
     /// are, or what they hold.
     private static func read(_ path: String, in folder: String?) throws -> String {
-        guard !path.contains(keyLine) else { throw isKeyAlone }
+        guard !path.utf8.contains(keyLine.utf8) else { throw isKeyAlone }
         // Opening anything but a regular file might block forever.
         guard let folder = folder.flatMap(SmallFile.resolved), path.hasPrefix("/"), let file = SmallFile.resolved(path),
             file.hasPrefix(folder + "/"), SmallFile.isRegular(file), let text = try? SmallFile.read(file).text,
