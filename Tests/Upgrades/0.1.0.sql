@@ -1631,15 +1631,16 @@ BEGIN
 END
 $$;
 
--- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the
--- dedupe_key.
+-- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement, and the body as
+-- text: it is read as JSON only once the token is known, because anybody can send one. `key` becomes the dedupe_key.
 CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
-    token_digest bytea, message jsonb, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
+    token_digest bytea, body text, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
+    message jsonb;
 BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
@@ -1647,6 +1648,7 @@ BEGIN
             HINT = 'The owner of the schema creates one with carillon.make_api_token.';
     END IF;
     PERFORM carillon.check_installation();
+    message := body::jsonb;
     m := carillon.message_of_json(app, message);
     SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
 END
@@ -7460,10 +7462,11 @@ LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', caril
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
-        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
-            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
-        ELSE token END
+    SELECT CASE WHEN pg_catalog.octet_length(token) OPERATOR(pg_catalog.<=) 512 THEN token
+        -- A character has up to four bytes.
+        ELSE pg_catalog.left(token, CASE WHEN pg_catalog.octet_length(token) OPERATOR(pg_catalog.=) pg_catalog.length(token)
+                THEN 480 ELSE 120 END)
+            OPERATOR(pg_catalog.||) '…' OPERATOR(pg_catalog.||) pg_catalog.md5(token) END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
@@ -9607,7 +9610,7 @@ UPDATE carillon.schema_migrations SET checksum = 'ba053552a7654e1b20ed22cc644794
 UPDATE carillon.schema_migrations SET checksum = '5d4b08af8a2ba7a52e15f7dd7ea787459241e9af80c8c5aa1b0f6e6d15b00300' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'f0b5f3b88eebd69c1bafbe928bde5797f9651afd3df7e4a9f1d8717d197b6186' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = 'f383e6808b72f17914f5968a05786c64d89932a31b851fb6b0c28d6a7844b5e5' WHERE file = 'functions/apps/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '51fb579109f170970d046bd47d4c476e74e1d2d221281ac96d539fb4310a3fc8' WHERE file = 'functions/apps/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '2fb9868bcc1f39b43d1d87ad91249e6df0f4071c074504c1aaffa18aac4789f0' WHERE file = 'functions/apps/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '548fb3358c66f643c9498a3f271931467ef4c5d52d0cfd4e20999943870408d4' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
@@ -9650,7 +9653,7 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c764850c3b24bce05e7d9e021f491b3c4a75856e7686329916fa5fcd1bd131fc' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'caa749653a76b7f48dd36b795fc66cdb43d26ea2dcc6823d29b7302267323c6a' WHERE file = 'functions/queue/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'ee40414b062dcd971679d13694a64e8016a9c0ecc56bfc56313f3d7def96bf6e' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'ee8a2bf05696376ea54ee814097b5f275063abbad672f60f081aa9e72060621f' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';

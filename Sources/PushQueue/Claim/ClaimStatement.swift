@@ -8,14 +8,16 @@ package import CarillonPostgres
 /// This is a statement and not a function of the schema: the result of a function could not get a column while workers of the
 /// version before call it, and PostgreSQL would copy each row once more.
 package enum ClaimStatement {
-    /// The most bytes that a token takes in a row: longer ones are refused when a row is enqueued.
-    static let tokenBytes = 2080
+    /// The most bytes that a token takes in a claim, on average. Longer ones are shortened.
+    static let tokenBytes = 520
     /// The most bytes that a payload takes in a row, on average if each token has one. Splitting a row cuts those that are longer.
     private static let payloadBytes = 8300
     /// The most bytes that an array takes besides its elements.
-    static let arrayBytes = 1024
+    static let arrayBytes = 256
     /// Tokens with so few bytes are not measured: even uncompressed they are small.
     private static let fewBytes = 256
+    /// Larger arrays of tokens that are too long are shortened by splitting their row, so that no claim reads many of them.
+    private static let mostShortenedBytes = 8192
     /// Compressed tokens with more bytes are not uncompressed to be measured.
     private static let mostCompressedBytes = 65536
     /// A longer payload is replaced by one that is refused as too large.
@@ -36,10 +38,20 @@ package enum ClaimStatement {
     private static let pushes = """
         CASE WHEN s.payloads IS NOT NULL AND \(isTooLarge("s.payloads", each: payloadBytes)) THEN \(unfit)
             WHEN pg_column_size(s.tokens) <= \(fewBytes) THEN cardinality(s.tokens)
+            WHEN pg_column_size(s.tokens) <= \(mostShortenedBytes) AND pg_column_compression(s.tokens) IS NULL
+            THEN cardinality(s.tokens)
             WHEN pg_column_size(s.tokens) > $7 THEN \(unfit)
             WHEN pg_column_size(s.tokens) > \(mostCompressedBytes) AND pg_column_compression(s.tokens) IS NOT NULL THEN \(unfit)
             WHEN \(isTooLarge("s.tokens", each: tokenBytes)) THEN \(unfit)
             ELSE cardinality(s.tokens) END
+        """
+
+    private static let tokens = """
+        CASE WHEN pg_column_size(m.tokens) <= \(fewBytes) OR pg_column_size(m.tokens) > \(mostShortenedBytes)
+                OR pg_column_compression(m.tokens) IS NOT NULL
+                OR pg_column_size(m.tokens) <= \(tokenBytes) * cardinality(m.tokens) + \(arrayBytes) THEN m.tokens
+            ELSE ARRAY(SELECT carillon.shortened_token(t.token)
+                FROM unnest(m.tokens) WITH ORDINALITY AS t(token, place) ORDER BY t.place) END
         """
 
     private static let payload = """
@@ -112,9 +124,9 @@ package enum ClaimStatement {
             ) AS c
         ), picked AS (
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.tid FROM fitting f WHERE f.fits))
-            RETURNING m.id, m.lane, m.tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority, m.expires_at, m.collapse_id,
-                m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
-                m.last_reason, m.unanswered
+            RETURNING m.id, m.lane, \(tokens) AS tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority,
+                m.expires_at, m.collapse_id, m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin,
+                m.broadcast_id, m.created_at, m.last_status, m.last_reason, m.unanswered
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,

@@ -4,7 +4,7 @@ import CarillonIO
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
 struct Schedule: Sendable {
     /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
-    private static let bytesPerPush = 4096
+    private static let bytesPerPush = 3072
 
     private let options: WorkerOptions
     /// Events of lanes that follow from no claim reach it directly.

@@ -35,6 +35,11 @@ struct LargeShape: Sendable, CustomTestStringConvertible {
             reason: "MalformedToken"
         ),
         LargeShape(
+            name: "the longest tokens that a claim takes",
+            tokens: "ARRAY[repeat('ab', 330) || lpad(to_hex(n), 64, '0')]",
+            reason: "MalformedToken"
+        ),
+        LargeShape(
             name: "tokens of 2 KB, a thousand each",
             rows: 9,
             pushes: 1000,
@@ -68,7 +73,7 @@ struct LargeShape: Sendable, CustomTestStringConvertible {
         LargeShape(
             name: "a collapse id that is too long",
             collapseID: "lpad(n::text, 255, '0')",
-            reason: "MalformedCollapseID"
+            reason: "MalformedCollapseId"
         ),
         LargeShape(name: "many apps", apps: 27),
     ]
