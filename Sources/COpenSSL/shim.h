@@ -1,6 +1,7 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 
+#include <malloc.h>  // what OpenSSL has freed goes back to the system
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>

@@ -6,9 +6,9 @@ package struct ClientLimits: Sendable {
     /// A connection is closed after this long without traffic.
     package var idleSeconds = 15
     package var bodyBytes = 64 * 1024
-    /// Bodies of more than 16 KB that are received or handled at once. For one more, the one that has been arriving for longest is
-    /// refused.
-    package var largeBodies = 16
+    /// The bytes of the bodies of more than 8 KB that are received or handled at once. With more, the one that has been arriving
+    /// for longest is refused.
+    package var largeBodyBytes = 2 << 20
     /// The rest of a refused body is read and discarded, up to this many times `bodyBytes`, because a client that is still writing
     /// does not read the response.
     var discardedBodies = 8

@@ -35,7 +35,7 @@ final class ExchangeTable: Sendable {
         self.refusing = refusing
         self.observer = observer
         connections = Guarded(ConnectionTable(limit: limits.connections))
-        largeBodies = Guarded(LargeBodies(limit: limits.largeBodies))
+        largeBodies = Guarded(LargeBodies(limit: limits.largeBodyBytes))
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more

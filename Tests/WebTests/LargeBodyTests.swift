@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `a body that has been arriving for long gives way to a new one, and holds nothing more`() throws {
-        var bodies = LargeBodies(limit: 2)
+        var bodies = LargeBodies(limit: 40_000)
         let all = [try Self.exchange(), try Self.exchange(), try Self.exchange(), try Self.exchange()]
         // The last is another piece of a body that is known already.
         var admitted = [0, 1, 0].map { bodies.admit(all[$0], refusing: Self.busy) }
@@ -28,19 +28,19 @@ import Testing
     }
 
     @Test func `with no room a large body is refused, and a small one is not`() async throws {
-        var limits = Limits()
-        limits.largeBodies = 0
-        try await Self.post(16_384, limits) { #expect($0.hasPrefix("HTTP/1.1 201 "), "\($0)") }
-        try await Self.post(16_385, limits) { answer in
+        var limits = ClientLimits()
+        limits.largeBodyBytes = 0
+        try await Self.post(8_192, limits) { #expect($0.hasPrefix("HTTP/1.1 201 "), "\($0)") }
+        try await Self.post(8_193, limits) { answer in
             #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("Retry-After: 1\r\n"), "\(answer)")
         }
-        limits.largeBodies = 1
+        limits.largeBodyBytes = 65_536
         try await Self.post(65_536, limits, times: 5) { #expect($0.hasPrefix("HTTP/1.1 201 "), "\($0)") }
     }
 
     private static func post(
         _ count: Int,
-        _ limits: Limits,
+        _ limits: ClientLimits,
         times: Int = 1,
         _ check: (String) -> Void
     ) async throws {
@@ -51,7 +51,7 @@ import Testing
         let body = String(repeating: "x", count: count)
         for _ in 0..<times {
             check(
-                await TestClient.ask(server.port, "POST /echo", headers: "Content-Length: \(count)\r\n", body: body)
+                await RawHTTP.ask(server.port, "POST /echo", headers: "Content-Length: \(count)\r\n", body: body)
             )
         }
     }

@@ -18,8 +18,8 @@ struct PyapnsEndpoint: Sendable {
         limits.bodyBytes = Self.bodyBytes
         // All clients may be behind one proxy.
         limits.connectionsPerAddress = limits.connections
-        // Old clients send no call again.
-        limits.largeBodies = limits.connections
+        // Old clients send no call again that is refused, so there is much room.
+        limits.largeBodyBytes = 8 * Self.bodyBytes
         return WebServer(
             host: host,
             port: port,

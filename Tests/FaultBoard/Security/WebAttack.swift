@@ -30,7 +30,7 @@ final class WebAttack: Sendable {
     }
 
     private func logIn(_ host: UInt8) async {
-        let form = "password=wrong+password&name=" + String(repeating: "x", count: 60_000)
+        let form = "password=wrong+password&name=" + String(repeating: "x", count: 10_000)
         await repeatedly(
             from: host,
             "POST /login HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 192.0.2.\(host)\r\nConnection: close\r\n"
@@ -56,7 +56,7 @@ final class WebAttack: Sendable {
 
     private func repeatedly(from host: UInt8, _ text: String) async {
         while !Task.isCancelled {
-            let status = await TestClient.knock(port, from: host, text, for: .seconds(3))
+            let status = await RawHTTP.knock(port, from: host, text, for: .seconds(3))
             answers.withLock { $0[status, default: 0] += 1 }
         }
     }
