@@ -17,7 +17,7 @@ extension XMLRPCFault {
             if let cause = error.underlying as? PostgresError, error.code == .database {
                 self.init(explaining: cause)
             } else {
-                self.init(.refused, error.message.asSentence)
+                self.init(error.code == .exhausted ? .unavailable : .refused, error.message.asSentence)
             }
         default: self.init(unavailable: error, effect: Self.doubt)
         }

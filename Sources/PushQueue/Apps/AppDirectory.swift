@@ -19,6 +19,7 @@ struct AppDirectory: Sendable {
         let since: Int64
         let credential: Result<Credential, Hold>
 
+        /// False if there was no memory to read it: it is read again, and nothing is known of it until then.
         var isRead: Bool {
             if case .failure(let hold) = credential { hold.isOfCredential } else { true }
         }
@@ -32,6 +33,15 @@ struct AppDirectory: Sendable {
     private var absent: Set<Int32> = []
     private var apps: [Int32: RoutedApp] = [:]
     private var certificates: [Int32: Certificate] = [:]
+    private let reading: @Sendable (CredentialText) throws(Hold) -> Credential
+
+    init(
+        reading: @escaping @Sendable (CredentialText) throws(Hold) -> Credential = { text throws(Hold) in
+            try text.usable()
+        }
+    ) {
+        self.reading = reading
+    }
 
     /// Nil if the database has no such app, or its row was not read.
     subscript(id: Int32) -> RoutedApp? { apps[id] }
@@ -51,12 +61,11 @@ struct AppDirectory: Sendable {
         return Set(lanes.map(\.app)).filter { isUnread($0) }
     }
 
+    var hasUnreadCredentials: Bool { certificates.values.contains { !$0.isRead } }
+
     func parameters(for ids: [Int32]) -> Parameters {
-        Parameters(
-            PostgresArray(ids),
-            PostgresArray(certificates.keys),
-            PostgresArray(certificates.values.lazy.map(\.version))
-        )
+        let read = certificates.filter(\.value.isRead)
+        return Parameters(PostgresArray(ids), PostgresArray(read.keys), PostgresArray(read.values.lazy.map(\.version)))
     }
 
     /// The row of the credential with that digest, and when it was written. Of several rows, every worker takes the lowest.
@@ -115,13 +124,12 @@ struct AppDirectory: Sendable {
     private mutating func credential(_ row: AppWithSecret, _ changes: inout Changes) throws(Hold) -> Credential {
         guard let id = row.app.certificateID, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
-            let credential = Result { () throws(Hold) in try secret.usable() }
+            let credential = Result { () throws(Hold) in try reading(secret) }
             certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)
         }
         guard let certificate = certificates[id] else {
             throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
-        // Without memory to read it, nothing is known of it.
         if row.lacksFacts, certificate.isRead {
             changes.findings.append(
                 CredentialNotes.Finding(

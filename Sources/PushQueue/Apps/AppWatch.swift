@@ -52,7 +52,7 @@ final class AppWatch {
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        context.event { $0.apps.fingerprint = fingerprint }
+        context.event { if !$0.apps.hasUnreadCredentials { $0.apps.fingerprint = fingerprint } }
         context.dispatchBell.ring()
         return true
     }

@@ -3,9 +3,6 @@ import CarillonIO
 
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
 struct Schedule: Sendable {
-    /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
-    private static let bytesPerPush = 3072
-
     private let options: WorkerOptions
     /// Events of lanes that follow from no claim reach it directly.
     var board: LaneBoard
@@ -16,7 +13,6 @@ struct Schedule: Sendable {
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each holds.
     private var flights: [ClaimKey: Int] = [:]
-    private var bytesInFlight = 0
     /// Since when it has held claims and settled none.
     private(set) var unsettledSince: MonotonicInstant?
 
@@ -31,9 +27,6 @@ struct Schedule: Sendable {
     /// The ids of its rows of `inflight`, as far as it knows.
     var heldClaims: Set<Int64> { Set(flights.keys.map(\.id)) }
 
-    /// The largest rows are a few kilobytes for each push, and claims that are under way add to them.
-    private var hasMemory: Bool { bytesInFlight / Self.bytesPerPush < options.maxInFlight }
-
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
 
@@ -47,9 +40,7 @@ struct Schedule: Sendable {
         _ holds: AppHolds,
         _ refusals: inout RefusalPace
     ) -> ClaimPlan? {
-        guard min(ceiling, admission.room) > 0, hasMemory, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else {
-            return nil
-        }
+        guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
         let mustTry = refusals.limits(.claim, at: now)
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
@@ -127,7 +118,7 @@ struct Schedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = answer.jobs {
             flights[jobs.key] = jobs.byteCount
-            bytesInFlight += jobs.byteCount
+            admission.holds(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
             stoppedWaiting(plan.lane.app)
@@ -191,7 +182,7 @@ struct Schedule: Sendable {
     }
 
     mutating func ended(_ claim: UnsettledClaim) {
-        bytesInFlight -= flights.removeValue(forKey: claim.jobs.key) ?? 0
+        admission.holds(-(flights.removeValue(forKey: claim.jobs.key) ?? 0), of: claim.jobs.app)
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)

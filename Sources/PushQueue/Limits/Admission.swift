@@ -6,6 +6,8 @@ import CarillonIO
 /// The limit is also the most pushes that are sent twice when the worker dies. One app cannot use all of it, so a gateway that
 /// does not answer does not stop other apps.
 struct Admission: Sendable {
+    /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
+    private static let bytesPerPush = 3072
     /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
     /// A row with more pushes is split.
@@ -14,6 +16,9 @@ struct Admission: Sendable {
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
+    /// The bytes of claims that were answered and are not settled yet.
+    private var bytes = 0
+    private var bytesByApp: [Int32: Int] = [:]
     var capacities: Capacities
     var rates = RateLimits()
 
@@ -33,7 +38,7 @@ struct Admission: Sendable {
     ) -> LaneBoard.Allowance {
         // What may be in flight.
         let room = min(ceiling, room(for: id))
-        guard room > 0 else { return .blocked(until: nil) }
+        guard room > 0, bytesByApp[id] ?? 0 < mostOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
         // The app. Jobs of one that does not exist are claimed too, and end as failures.
         guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
         guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
@@ -65,12 +70,19 @@ struct Admission: Sendable {
 
     // MARK: In flight
 
-    var room: Int { limit - inFlight }
+    var room: Int { bytes < limit * Self.bytesPerPush ? limit - inFlight : 0 }
 
     /// Three quarters of the limit.
     var mostOfOneApp: Int { max(1, limit - limit / 4) }
 
     func room(for app: Int32) -> Int { min(room, mostOfOneApp - inFlight(of: app)) }
+
+    /// A claim of the app holds so many bytes more, or fewer.
+    mutating func holds(_ difference: Int, of app: Int32) {
+        bytes += difference
+        let held = (bytesByApp[app] ?? 0) + difference
+        bytesByApp[app] = held == 0 ? nil : held
+    }
 
     private func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
 

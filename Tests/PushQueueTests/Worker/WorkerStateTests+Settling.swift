@@ -37,4 +37,15 @@ extension WorkerStateTests {
         let after = state.nextClaim(at: now)
         #expect(after != nil)
     }
+
+    @Test func `an app whose claims hold many bytes leaves room for others`() throws {
+        var state = try begin(with: [first])
+        let plan = try plan(&state, at: now)
+        let job = ModelJob(id: 1, app: 1, tokens: [String(repeating: "z", count: 1_200_000)])
+        let held = ModelClaim(id: 1, worker: 7, app: 1, jobs: [job], claimedAt: 0, isQuarantined: false)
+        _ = state.claimAnswered(ClaimRows(held, next: nil, lane: plan.lane), to: plan, at: now)
+        _ = state.apps.found([second])
+        _ = state.understood([first, second], at: now)
+        #expect(plans(&state, at: now).map(\.lane) == [second])
+    }
 }

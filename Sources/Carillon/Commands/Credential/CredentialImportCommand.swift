@@ -85,10 +85,12 @@ private struct CredentialImportCommand {
             _ = try text.credential()
             return text
         } catch let error as TLSError {
-            throw CommandError(.configuration, error.message.asSentence, hint: Self.hint(for: error))
+            let status: ExitStatus = error.code == .exhausted ? .tryAgain : .configuration
+            throw CommandError(status, error.message.asSentence, hint: Self.hint(for: error))
         } catch let error as SettingsError {
             let cause = (error.underlying as? PushError)?.underlying as? TLSError
-            throw CommandError(.configuration, error.message.asSentence, hint: cause.flatMap(Self.hint))
+            let status: ExitStatus = error.code == .exhausted ? .tryAgain : .configuration
+            throw CommandError(status, error.message.asSentence, hint: cause.flatMap(Self.hint))
         }
     }
 
