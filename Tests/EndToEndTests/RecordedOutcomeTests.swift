@@ -287,7 +287,7 @@ import Testing
             #expect(try await queue.database.rows("SELECT sent, failed FROM carillon.results") == ["(0,50)"])
             #expect(
                 try await queue.database.rows(
-                    "SELECT count(DISTINCT token), min(reason), max(reason), max(length(token)) <= 513 FROM carillon.failures"
+                    "SELECT count(DISTINCT token), min(reason), max(reason), max(octet_length(token)) <= 512 FROM carillon.failures"
                 ) == ["(50,MalformedToken,MalformedToken,t)"]
             )
         }

@@ -7461,12 +7461,13 @@ LANGUAGE sql STABLE AS $$ SELECT pg_catalog.to_json(pg_catalog.repeat('x', caril
 
 -- The planner inlines this function, so every name is schema-qualified.
 CREATE OR REPLACE FUNCTION carillon.shortened_token(token text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(token) OPERATOR(pg_catalog.<=) 512 THEN token
-        -- A character has up to four bytes.
+        -- At most 512 bytes again: a character has up to four. Servers in FIPS mode have no md5().
         ELSE pg_catalog.left(token, CASE WHEN pg_catalog.octet_length(token) OPERATOR(pg_catalog.=) pg_catalog.length(token)
-                THEN 480 ELSE 120 END)
-            OPERATOR(pg_catalog.||) '…' OPERATOR(pg_catalog.||) pg_catalog.md5(token) END
+                THEN 444 ELSE 111 END)
+            OPERATOR(pg_catalog.||) '…' OPERATOR(pg_catalog.||)
+            pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(token, 'UTF8')), 'hex') END
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
@@ -8229,13 +8230,13 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: put SET in the definition of its function', session_state.path || (
-            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            SELECT sha256(convert_to(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name), 'UTF8'))::text FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
         ('changed prepared statements of the session', carillon.prepared_statements()::text),
         ('left objects in pg_temp: it must drop what it creates there', (
-            SELECT md5(string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid)) FROM pg_depend d
+            SELECT string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid) FROM pg_depend d
             WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = pg_my_temp_schema())),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
@@ -9653,12 +9654,12 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'c764850c3b24bce05e7d9e021f491b3c4a75856e7686329916fa5fcd1bd131fc' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'ee40414b062dcd971679d13694a64e8016a9c0ecc56bfc56313f3d7def96bf6e' WHERE file = 'functions/queue/split.sql';
+UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = 'ee8a2bf05696376ea54ee814097b5f275063abbad672f60f081aa9e72060621f' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';
 UPDATE carillon.schema_routines SET checksum = 'b2ed28de7baaba421d9b5b9de00b860eb7652d81ce6706b378811027dc3502b0' WHERE file = 'functions/tokens/reap.sql';
-UPDATE carillon.schema_routines SET checksum = '465d6ac90002818b491ea118a252df5e47150fd60c2340c02bc6a11cdde163f0' WHERE file = 'functions/tokens/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '313230263640ceddc9614d0a50ba048dd052af76a2e7ea94ae0932ed0149970a' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '5e7c12dbc1764931d857f2ebb07898b1890e7c9a853a48caa23821c3973e2d68' WHERE file = 'rights.sql';

@@ -17,9 +17,10 @@ import Testing
             var alone: [OddRow] = []
             for token in Self.none {
                 // Of a device token that makes its row too large for a claim, the beginning is kept, with what distinguishes it.
-                let kept = token.prefix(token.utf8.count == token.count ? 480 : 120) + "…"
+                let kept = token.prefix(token.utf8.count == token.count ? 444 : 111) + "…"
                 let tokens =
-                    token.utf8.count > 740 ? [kept + (try await scene.client.text("md5('\(token)')"))] : [token]
+                    token.utf8.count > 740
+                    ? [kept + (try await scene.client.text("encode(sha256('\(token)'), 'hex')"))] : [token]
                 alone.append(OddRow("tokens", Self.array([token]), .refused("MalformedToken"), tokens: tokens))
             }
             // All in one row, between good ones: those are sent. With the longest, the row would be split.

@@ -76,13 +76,13 @@ COMMENT ON FUNCTION carillon.prepared_statements IS
 CREATE OR REPLACE FUNCTION carillon.session_state(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: put SET in the definition of its function', session_state.path || (
-            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            SELECT sha256(convert_to(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name), 'UTF8'))::text FROM pg_settings s
             WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
         ('left a cursor open that outlives the transaction', (
             SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
         ('changed prepared statements of the session', carillon.prepared_statements()::text),
         ('left objects in pg_temp: it must drop what it creates there', (
-            SELECT md5(string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid)) FROM pg_depend d
+            SELECT string_agg(format('%s %s', d.classid, d.objid), ',' ORDER BY d.classid, d.objid) FROM pg_depend d
             WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = pg_my_temp_schema())),
         ('changed the role carillon_reaper', (
             SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
