@@ -15,8 +15,10 @@ final class Exchange: @unchecked Sendable {
     private let connection: OpaquePointer
     private let state = Guarded(State.reading)
     private(set) var body: [UInt8] = []
-    /// The response if the request was refused before it was complete; the body is then discarded.
-    private(set) var refusal: Response?
+    /// The response if the request was refused for its headers; the body is then discarded.
+    let refusal: Response?
+    /// Why the body was refused while it arrived.
+    private(set) var bodyRefusal: HTTPRefusal?
     private(set) var received = 0
 
     init(_ connection: OpaquePointer, refusal: Response?) {
@@ -26,11 +28,13 @@ final class Exchange: @unchecked Sendable {
 
     func append(_ bytes: UnsafeRawBufferPointer) {
         received += bytes.count
-        if refusal == nil { body.append(contentsOf: bytes) }
+        if isAccepted { body.append(contentsOf: bytes) }
     }
 
-    func refuse(_ response: Response) {
-        refusal = response
+    var isAccepted: Bool { refusal == nil && bodyRefusal == nil }
+
+    func refuseBody(_ refusal: HTTPRefusal) {
+        bodyRefusal = refusal
         body = []
     }
 

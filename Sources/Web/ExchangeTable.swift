@@ -54,9 +54,12 @@ final class ExchangeTable: Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return queue(response, on: connection) }
         guard uploaded.isEmpty else {
-            return receive(uploaded, of: exchange) { refuse($0, connection, method, path) }
+            return receive(uploaded, of: exchange)
         }
         if let refusal = exchange.refusal { return refusal.queue(on: connection) }
+        if let refusal = exchange.bodyRefusal {
+            return refuse(refusal, connection, method, path).queue(on: connection)
+        }
         switch routes.match(method: String(cString: method), path: String(cString: path)) {
         case .refused(let refusal):
             return refuse(refusal, connection, method, path).queue(on: connection)
@@ -110,18 +113,14 @@ final class ExchangeTable: Sendable {
         return .YES
     }
 
-    private func receive(
-        _ bytes: UnsafeRawBufferPointer,
-        of exchange: Exchange,
-        refusal: (HTTPRefusal) -> Response
-    ) -> MHD_Result {
+    private func receive(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> MHD_Result {
         exchange.append(bytes)
-        if exchange.refusal == nil, exchange.received > limits.bodyBytes {
-            exchange.refuse(refusal(.tooLarge(limit: limits.bodyBytes)))
+        if exchange.isAccepted, exchange.received > limits.bodyBytes {
+            largeBodies.withLock { $0.remove(exchange) }
+            exchange.refuseBody(.tooLarge(limit: limits.bodyBytes))
             observer?(.bodyRefused)
-        } else if exchange.refusal == nil, exchange.received > LargeBodies.smallest {
-            let crowded = refusal(.crowded)
-            if !largeBodies.withLock({ $0.admit(exchange, refusing: crowded) }) { exchange.refuse(crowded) }
+        } else if exchange.isAccepted {
+            largeBodies.withLock { $0.grew(exchange, by: bytes.count) }
         }
         // In the middle of a body no response is possible, so the client is disconnected.
         return exchange.received <= limits.mostDiscarded ? .YES : .NO
@@ -164,7 +163,7 @@ final class ExchangeTable: Sendable {
     ///
     /// - Parameter exchange: nil if it was answered by its headers alone.
     func ended(on connection: OpaquePointer, _ exchange: Exchange?) {
-        if let exchange, exchange.received > LargeBodies.smallest { largeBodies.withLock { $0.remove(exchange) } }
+        if let exchange { largeBodies.withLock { $0.remove(exchange) } }
         makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })
         guard exchange != nil else { return }
         let idle = self.work.withLock { work in

@@ -7,23 +7,34 @@ struct LargeBodies {
     private let limit: Int
     /// In the order in which they became large.
     private var exchanges: [Exchange] = []
+    private var bytes = 0
 
     /// - Parameter limit: The bytes of all large bodies together.
     init(limit: Int) { self.limit = limit }
 
-    /// Makes room for a body that has grown: the one that has been arriving for longest has to give way. False if all others are
-    /// complete and being handled.
-    mutating func admit(_ exchange: Exchange, refusing refusal: Response) -> Bool {
-        if !exchanges.contains(where: { $0 === exchange }) { exchanges.append(exchange) }
-        while exchanges.reduce(0, { $0 + $1.received }) > limit {
-            guard let slowest = exchanges.firstIndex(where: { $0 !== exchange && $0.isReading }) else {
-                remove(exchange)
-                return false
-            }
-            exchanges.remove(at: slowest).refuse(refusal)
+    /// Makes room for a body that has grown: the one that has been arriving for longest is refused. If all others are complete and
+    /// being handled, this one is.
+    mutating func grew(_ exchange: Exchange, by count: Int) {
+        let size = exchange.body.count
+        guard size > Self.smallest else { return }
+        if size - count > Self.smallest {
+            bytes += count
+        } else {
+            exchanges.append(exchange)
+            bytes += size
         }
-        return true
+        while bytes > limit, exchange.isAccepted {
+            let refused = exchanges.first { $0 !== exchange && $0.isReading } ?? exchange
+            remove(refused)
+            refused.refuseBody(.crowded)
+        }
     }
 
-    mutating func remove(_ exchange: Exchange) { exchanges.removeAll { $0 === exchange } }
+    mutating func remove(_ exchange: Exchange) {
+        guard exchange.body.count > Self.smallest, let place = exchanges.firstIndex(where: { $0 === exchange }) else {
+            return
+        }
+        exchanges.remove(at: place)
+        bytes -= exchange.body.count
+    }
 }

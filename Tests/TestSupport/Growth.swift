@@ -20,8 +20,8 @@ package enum Growth {
         return least
     }
 
-    /// Whether so many processor seconds are in proportion to the bytes. In quadratic time, 131,072 bytes would take several
-    /// seconds, even if each step took only a nanosecond.
+    /// Whether so many processor seconds are in proportion to the bytes. In quadratic time, 131,072 bytes take several seconds if
+    /// each step is a byte and takes a nanosecond.
     package static func isLinear(_ seconds: Double, bytes: Int) -> Bool {
         seconds < (0.02 + 2e-6 * Double(bytes)) * (Sanitizer.isLoaded ? 10 : 1)
     }

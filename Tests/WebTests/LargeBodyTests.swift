@@ -5,26 +5,37 @@ import Testing
 
 /// Bodies that would fill memory if many clients sent them at once.
 @Suite struct LargeBodyTests {
-    private static let busy = Response(text: "busy", status: 503)
-
     private static func exchange() throws -> Exchange {
         // It is never used as a connection.
-        let exchange = Exchange(try #require(OpaquePointer(bitPattern: 1)), refusal: nil)
-        [UInt8](repeating: 0, count: 20_000).withUnsafeBytes { exchange.append($0) }
-        return exchange
+        Exchange(try #require(OpaquePointer(bitPattern: 1)), refusal: nil)
+    }
+
+    private static func grow(_ exchange: Exchange, by count: Int, in bodies: inout LargeBodies) {
+        [UInt8](repeating: 0, count: count).withUnsafeBytes { exchange.append($0) }
+        bodies.grew(exchange, by: count)
     }
 
     @Test func `a body that has been arriving for long gives way to a new one, and holds nothing more`() throws {
         var bodies = LargeBodies(limit: 40_000)
-        let all = [try Self.exchange(), try Self.exchange(), try Self.exchange(), try Self.exchange()]
-        // The last is another piece of a body that is known already.
-        var admitted = [0, 1, 0].map { bodies.admit(all[$0], refusing: Self.busy) }
-        #expect(all[0].refusal == nil)
-        admitted.append(bodies.admit(all[2], refusing: Self.busy))
-        #expect(all.map { $0.refusal?.status } == [503, nil, nil, nil] && all[0].body.isEmpty)
+        let all = try (0..<4).map { _ in try Self.exchange() }
+        func refused() -> [Int?] { all.map { $0.bodyRefusal?.status } }
+        Self.grow(all[0], by: 5_000, in: &bodies)
+        for place in [0, 1] { Self.grow(all[place], by: 15_000, in: &bodies) }
+        Self.grow(all[1], by: 5_000, in: &bodies)
+        #expect(refused() == [nil, nil, nil, nil])
+        Self.grow(all[2], by: 20_000, in: &bodies)
+        #expect(refused() == [503, nil, nil, nil] && all[0].body.isEmpty)
+        // What a refused body still sends is neither kept nor counted.
+        [UInt8](repeating: 0, count: 40_000).withUnsafeBytes { all[0].append($0) }
+        bodies.remove(all[0])
         bodies.remove(all[1])
-        admitted.append(bodies.admit(all[3], refusing: Self.busy))
-        #expect(admitted.allSatisfy { $0 } && all[2].refusal == nil)
+        Self.grow(all[3], by: 20_000, in: &bodies)
+        #expect(refused() == [503, nil, nil, nil])
+        Self.grow(all[3], by: 1, in: &bodies)
+        #expect(refused() == [503, nil, 503, nil])
+        // It is the only one.
+        Self.grow(all[3], by: 20_000, in: &bodies)
+        #expect(refused() == [503, nil, 503, 503] && all[3].body.isEmpty)
     }
 
     @Test func `with no room a large body is refused, and a small one is not`() async throws {

@@ -12,7 +12,7 @@ struct LoginRoutes: Sendable {
             Route(.get, "/login") { request in
                 LoginRoutes.page(next: LoginRoutes.next(request.parameter("next")), complaint: nil, status: 200)
             },
-            Route(.post, "/login") { request in await logIn(request, in: access.loginTurn) },
+            Route(.post, "/login") { request in await logIn(request) },
             Route(.post, "/logout") { request in
                 access.logOut(request)
                 return Response.redirect(to: Link.top("login")).adding(
@@ -23,14 +23,14 @@ struct LoginRoutes: Sendable {
         ]
     }
 
-    private func logIn(_ request: Request, in turn: isolated LoginTurn) -> Response {
+    private func logIn(_ request: Request) async -> Response {
         let fields = FormFields.read(request.body) ?? []
         let next = Self.next(fields.first { $0.name == "next" }?.value)
         guard let password = fields.first(where: { $0.name == "password" })?.value else {
             return Self.refusal(of: request, next, 400, "Give the password.")
         }
         let name = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
-        switch access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
+        switch await access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
         case .accepted(let id, let mayChange):
             return Response.redirect(to: next)
                 .adding("Set-Cookie", access.cookie(id, for: request))

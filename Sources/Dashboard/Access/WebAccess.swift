@@ -60,7 +60,7 @@ package final class WebAccess: Sendable {
     /// The key of form tokens, which are therefore valid only in this run.
     private let secret = SystemRandom.bytes(32)
 
-    let loginTurn = LoginTurn()
+    private let turn = LoginTurn()
 
     package init(_ rules: Rules) { self.rules = rules }
 
@@ -169,13 +169,13 @@ package final class WebAccess: Sendable {
         with candidate: String,
         name: String? = nil,
         at now: MonotonicInstant = .now
-    ) -> LogIn {
+    ) async -> LogIn {
         let source = AttemptLimits.source(of: request, known: knownBrowser(request), proxy: rules.proxy)
         guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
             return .tooMany
         }
-        let mayChange = rules.operatorPassword?.matches(candidate) ?? false
-        guard mayChange || rules.password?.matches(candidate) ?? false else { return .wrong }
+        let mayChange = await turn.matches(rules.operatorPassword, candidate)
+        if !mayChange { guard await turn.matches(rules.password, candidate) else { return .wrong } }
         let id = Self.randomID()
         state.withLock { state in
             state.attempts.succeeded(from: source)

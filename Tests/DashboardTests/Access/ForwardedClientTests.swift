@@ -60,19 +60,21 @@ import Testing
         #expect(Self.source(from: "127.0.0.1", trusting: nil) == .machine)
     }
 
-    @Test func `one who writes another address into each guess is soon refused`() {
+    @Test func `one who writes another address into each guess is soon refused`() async {
         let rules = WebAccess.Rules(password: DerivedPassword("password"), proxy: Self.proxy)
         let start = MonotonicInstant.now
-        func guesses(_ access: WebAccess, from peer: String, _ forwarded: (Int) -> String) -> Int {
-            (0..<100).count { number in
+        func guesses(_ access: WebAccess, from peer: String, _ forwarded: (Int) -> String) async -> Int {
+            var count = 0
+            for number in 0..<100 {
                 let headers = [(name: "X-Forwarded-For", value: forwarded(number))]
                 let request = Request(method: "POST", path: "/login", headers: headers, peer: peer)
-                return access.logIn(request, with: "wrong", at: start) == .wrong
+                if await access.logIn(request, with: "wrong", at: start) == .wrong { count += 1 }
             }
+            return count
         }
         let few = AttemptLimit().atOnce
-        #expect(guesses(WebAccess(rules), from: "10.0.0.3") { "192.0.2.\($0)" } == few)
-        #expect(guesses(WebAccess(rules), from: "10.0.0.2") { "192.0.2.\($0), 192.0.2.200" } == few)
-        #expect(guesses(WebAccess(rules), from: "10.0.0.2") { "192.0.2.200:\($0)" } == few)
+        #expect(await guesses(WebAccess(rules), from: "10.0.0.3") { "192.0.2.\($0)" } == few)
+        #expect(await guesses(WebAccess(rules), from: "10.0.0.2") { "192.0.2.\($0), 192.0.2.200" } == few)
+        #expect(await guesses(WebAccess(rules), from: "10.0.0.2") { "192.0.2.200:\($0)" } == few)
     }
 }

@@ -48,40 +48,43 @@ import Testing
         from peer: String,
         _ password: String = "wrong",
         _ headers: (String, String)...
-    ) -> WebAccess.LogIn {
+    ) async -> WebAccess.LogIn {
         let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
-        return access.logIn(request, with: password, at: Self.start)
+        return await access.logIn(request, with: password, at: Self.start)
     }
 
     /// Uses up the attempts of an address.
-    private func guess(_ access: WebAccess, from peer: String, _ headers: (String, String)...) {
+    private func guess(_ access: WebAccess, from peer: String, _ headers: (String, String)...) async {
         let request = Request(method: "POST", path: "/login", headers: headers.map { ($0.0, $0.1) }, peer: peer)
-        while access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
+        while await access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
     }
 
-    @Test func `guesses from one address keep no other from logging in`() {
+    @Test func `guesses from one address keep no other from logging in`() async {
         let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
-        guess(access, from: "192.0.2.1")
-        #expect(logIn(access, from: "192.0.2.1", "password") == .tooMany)
-        #expect(logIn(access, from: "192.0.2.2") == .wrong)
+        await guess(access, from: "192.0.2.1")
+        #expect(await logIn(access, from: "192.0.2.1", "password") == .tooMany)
+        #expect(await logIn(access, from: "192.0.2.2") == .wrong)
         // Addresses that one person may have count as one, however they are written.
-        guess(access, from: "2001:db8::1")
-        #expect(
-            logIn(access, from: "2001:db8:0:0:ffff::2") == .tooMany && logIn(access, from: "2001:db8:0:1::") == .wrong
-        )
+        await guess(access, from: "2001:db8::1")
+        #expect(await logIn(access, from: "2001:db8:0:0:ffff::2") == .tooMany)
+        #expect(await logIn(access, from: "2001:db8:0:1::") == .wrong)
     }
 
-    @Test func `guesses from many addresses lock out neither this machine nor a browser that has logged in`() throws {
+    @Test func `guesses from many addresses lock out neither this machine nor a browser that has logged in`()
+        async throws
+    {
         let rules = WebAccess.Rules(
             password: DerivedPassword("readers' own"),
             operatorPassword: DerivedPassword("operators' own")
         )
         let access = WebAccess(rules)
         var guesses = 0
-        for number in 0..<200 where logIn(access, from: "192.0.2.\(number)") == .wrong { guesses += 1 }
+        for number in 0..<200 {
+            if await logIn(access, from: "192.0.2.\(number)") == .wrong { guesses += 1 }
+        }
         #expect(guesses == 20)
-        #expect(logIn(access, from: "198.51.100.1", "readers' own") == .tooMany)
-        guard case .accepted(_, let mayChange) = logIn(access, from: "127.0.0.1", "readers' own") else {
+        #expect(await logIn(access, from: "198.51.100.1", "readers' own") == .tooMany)
+        guard case .accepted(_, let mayChange) = await logIn(access, from: "127.0.0.1", "readers' own") else {
             Issue.record("this machine is refused")
             return
         }
@@ -89,18 +92,18 @@ import Testing
             access.knownCookie(mayChange: mayChange, for: Self.request()).split(separator: ";").first
         )
         var more = 0
-        while logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
+        while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(cookie))) == .wrong { more += 1 }
         #expect(more == Self.limit.atOnce)
         // Each login of a reader would otherwise bring new guesses at the operators' password.
         for _ in 0..<100 {
             let other = access.knownCookie(mayChange: false, for: Self.request()).prefix { $0 != ";" }
-            while logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(other))) == .wrong { more += 1 }
+            while await logIn(access, from: "198.51.100.2", "wrong", ("Cookie", String(other))) == .wrong { more += 1 }
         }
         #expect(more == 20)
         let operators = access.knownCookie(mayChange: true, for: Self.request()).prefix { $0 != ";" }
-        #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
+        #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", String(operators))) == .wrong)
         let forged = String(operators.prefix { $0 != "." }) + "." + String(repeating: "0", count: 64)
-        #expect(logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
+        #expect(await logIn(access, from: "198.51.100.1", "wrong", ("Cookie", forged)) == .tooMany)
     }
 
     @Test func `a session ends after its lifetime, by logging out, or when there are too many`() {
@@ -154,12 +157,12 @@ import Testing
         }
     }
 
-    @Test func `the right password makes a session, and a wrong one does not`() {
+    @Test func `the right password makes a session, and a wrong one does not`() async {
         let access = Self.closed
         #expect(access.viewer(of: Self.request()) == nil)
         let now = MonotonicInstant.now
-        #expect(access.logIn(Self.request(), with: "Password", at: now) == .wrong)
-        guard case .accepted(let id, _) = access.logIn(Self.request(), with: "password", at: now) else {
+        #expect(await access.logIn(Self.request(), with: "Password", at: now) == .wrong)
+        guard case .accepted(let id, _) = await access.logIn(Self.request(), with: "password", at: now) else {
             Issue.record("not accepted")
             return
         }
@@ -170,27 +173,31 @@ import Testing
         access.logOut(request)
         #expect(access.viewer(of: request) == nil)
         // One guess was made above.
-        for _ in 1..<Self.limit.atOnce { #expect(access.logIn(Self.request(), with: "wrong", at: now) == .wrong) }
-        #expect(access.logIn(Self.request(), with: "password", at: now) == .tooMany)
+        for _ in 1..<Self.limit.atOnce { #expect(await access.logIn(Self.request(), with: "wrong", at: now) == .wrong) }
+        #expect(await access.logIn(Self.request(), with: "password", at: now) == .tooMany)
     }
 
-    @Test func `the operators' password lets change something, and each viewer has a form token of its own`() throws {
+    @Test func `the operators' password lets change something, and each viewer has a form token of its own`()
+        async throws
+    {
         let rules = WebAccess.Rules(
             password: DerivedPassword("readers' own"),
             operatorPassword: DerivedPassword("operators' own")
         )
         let access = WebAccess(rules)
-        func viewer(_ password: String, _ name: String?) throws -> Viewer {
+        func viewer(_ password: String, _ name: String?) async throws -> Viewer {
             let id: String? =
-                if case .accepted(let id, _) = access.logIn(Self.request(), with: password, name: name) { id } else {
+                if case .accepted(let id, _) = await access.logIn(Self.request(), with: password, name: name) {
+                    id
+                } else {
                     nil
                 }
             let cookie = "carillon_session=\(try #require(id))"
             return try #require(access.viewer(of: Self.request("GET", ("Cookie", cookie))))
         }
-        let reader = try viewer("readers' own", nil)
-        let anna = try viewer("operators' own", "anna")
-        let bert = try viewer("operators' own", "bert")
+        let reader = try await viewer("readers' own", nil)
+        let anna = try await viewer("operators' own", "anna")
+        let bert = try await viewer("operators' own", "bert")
         #expect(!reader.mayChange && reader.canLogIn && anna.mayChange && anna.name == "anna" && !anna.canLogIn)
         #expect(Set([reader, anna, bert].map(\.formToken)).count == 3)
         #expect(access.isForm(anna.formToken, of: anna) && !access.isForm(bert.formToken, of: anna))

@@ -8,17 +8,21 @@ final class WebAttack: Sendable {
 
     private let port: UInt16
     private let answers = Guarded<[String: Int]>([:])
+    private let areRefused = Gate()
 
     init(port: UInt16) { self.port = port }
 
     /// How many answers of each status came, of "" for connections that were cut off.
     var statuses: [String: Int] { answers.withLock { $0 } }
 
+    /// First they guess passwords, until they may guess no more. Then they send all the rest, too.
+    ///
     /// - Parameter session: the header of a viewer.
     func go(session: String, while body: () async throws -> Void) async throws {
         let attackers = Task {
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<32 { group.addTask { await self.logIn(UInt8(2 + number)) } }
+                await self.areRefused.pass()
                 for number in 0..<256 { group.addTask { await self.post(UInt8(100 + number / 4)) } }
                 for _ in 0..<40 { group.addTask { await self.watch(session) } }
             }
@@ -58,6 +62,7 @@ final class WebAttack: Sendable {
         while !Task.isCancelled {
             let status = await RawHTTP.knock(port, from: host, text, for: .seconds(3))
             answers.withLock { $0[status, default: 0] += 1 }
+            if status == "429" { areRefused.open() }
         }
     }
 }

@@ -95,7 +95,7 @@ import Testing
     }
 
     /// When the worker runs out of memory, it ends; when libpq does, it stays and can do nothing.
-    @Test(arguments: [1000, 100])
+    @Test(.disabled(if: Sanitizer.isLoaded, "a sanitizer needs memory of its own"), arguments: [1000, 100])
     func `W7: a worker that runs out of memory says so, ends when told, and withholds nothing from the others`(
         tokens: Int
     ) async throws {
