@@ -3,6 +3,7 @@ import CarillonPushQueue
 extension Command {
     static let appAdd = Command(
         "app add",
+        roles: [],
         summary: "Add an app: its topic, its credential, and its gateway.",
         arguments: [Argument("NAME", "The name to give to carillon.enqueue.")],
         required: [.topic, .credential],

@@ -3,6 +3,7 @@ import CarillonPushQueue
 extension Command {
     static let appSet = Command(
         "app set",
+        roles: [],
         summary: "Change the settings of an app; running workers apply them within a second.",
         discussion:
             "Changes only the settings that are given. --clear removes a setting; --reap-bad-tokens=false turns "

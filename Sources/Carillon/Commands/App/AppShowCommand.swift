@@ -7,6 +7,7 @@ import CarillonText
 extension Command {
     static let appShow = Command(
         "app show",
+        roles: ["carillon_worker"],
         summary: "Show the settings and the state of an app.",
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],

@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let channelSync = Command(
         "channel sync",
+        roles: ["carillon_worker"],
         summary: "Compare the recorded channels of an app with Apple's list.",
         discussion:
             "A recorded channel that Apple no longer has becomes missing. A channel that Apple has but that is "

@@ -8,6 +8,7 @@ import CarillonText
 extension Command {
     static let credentialImport = Command(
         "credential import",
+        roles: [],
         summary: "Check a certificate or signing key, and store it in the database.",
         discussion:
             "Reads the files once; workers read only the database. Importing under an existing name replaces that "

@@ -7,6 +7,7 @@ import CarillonText
 extension Command {
     static let feedback = Command(
         "feedback",
+        roles: ["carillon_worker"],
         summary: "Delete dead tokens: run one feedback pass, or every pass that is due.",
         discussion:
             "Deletes each token that Apple reported dead and that has not been registered since, from "

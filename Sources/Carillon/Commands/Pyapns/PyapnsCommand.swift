@@ -7,6 +7,7 @@ import CarillonWeb
 extension Command {
     static let pyapns = Command(
         "pyapns",
+        roles: [],
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
         discussion:
             "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
