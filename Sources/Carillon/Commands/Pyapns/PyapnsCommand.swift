@@ -53,7 +53,7 @@ private struct PyapnsCommand {
         return try await LoopScope.with { loop in
             try await DatabaseScope.with(invocation, on: loop) { connection in
                 try await SchemaCheck.run(on: connection)
-                try await PlaceCheck.run(on: connection)
+                try await InstallationCheck.run(on: connection)
             }
             let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
             let pyapnsLog = PyapnsLog(log)
