@@ -36,7 +36,7 @@ struct WebDatabase: StatementRunner {
     /// Runs a statement that only reads.
     func query<R: Sendable>(
         _ statement: Statement,
-        _ parameters: Parameters,
+        _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
         try await service.query(statement, parameters, Self.reading, decode)

@@ -31,7 +31,7 @@ extension TestDatabase {
     /// A claim of the app's normal lane.
     func claim(by worker: Int64, rows: Int32 = 1000, pushes: Int32 = 1000) async throws -> [ClaimedJob] {
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: .min, rows: rows, pushes: pushes)
-        let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 1_000_000)
+        let parameters = ClaimStatement.parameters(plan, worker: worker, maxBytes: 1_000_000)
         return try await connection.query(ClaimStatement.statement, parameters) { rows in
             var jobs: [ClaimedJob] = []
             for row in rows.indices where try rows.isNull(row, "claim") && rows.isNull(row, "unfit_pushes") {

@@ -22,7 +22,7 @@ struct ChannelExchange {
     private struct List: Decodable { let channels: [ChannelID] }
 
     /// An app has at most 10,000 channels.
-    private static let mostListed = 10_000
+    private static let maxListed = 10_000
 
     private let request: ChannelRequest
 
@@ -82,8 +82,8 @@ struct ChannelExchange {
             return .found(settings.policy)
         case (.list, 200):
             guard let list = decode(List.self, body) else { throw malformed(status, "has no list of channels") }
-            guard list.channels.count <= Self.mostListed else {
-                throw malformed(status, "lists more than \(Self.mostListed) channels")
+            guard list.channels.count <= Self.maxListed else {
+                throw malformed(status, "lists more than \(Self.maxListed) channels")
             }
             guard list.channels.allSatisfy(\.isPossible) else {
                 throw malformed(status, "lists something that is not the ID of a channel")

@@ -5,14 +5,14 @@ import CarillonTLS
 /// closes.
 actor LegacyFeedbackConnection: LegacyFeedbackSource {
     /// How many bytes of a list are read: some 1.7 million device tokens. A gateway could send for ever.
-    static let mostBytes = 64 << 20
+    static let maxBytes = 64 << 20
 
     private let gateway: Gateway
     private let loop: EventLoop
     /// Keeps the loop running.
     private let owner: any AnyObject & Sendable
     private var allowance: SilenceAllowance
-    private let mostBytes: Int
+    private let maxBytes: Int
     private var received = 0
     private var stream: TLSStream?
     private var tuples = LegacyFeedbackTuples()
@@ -22,14 +22,14 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
         _ stream: consuming TLSStream,
         to gateway: Gateway,
         longestSilence: Duration,
-        mostBytes: Int,
+        maxBytes: Int,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) {
         self.stream = consume stream
         self.gateway = gateway
         allowance = SilenceAllowance(each: longestSilence)
-        self.mostBytes = mostBytes
+        self.maxBytes = maxBytes
         self.loop = loop
         self.owner = owner
     }
@@ -40,7 +40,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
         with credential: Credential,
         _ limits: ConnectionPool.Limits,
         longestSilence: Duration,
-        mostBytes: Int = mostBytes,
+        maxBytes: Int = maxBytes,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) async throws(PushError) -> LegacyFeedbackConnection {
@@ -73,7 +73,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
                 stream,
                 to: gateway,
                 longestSilence: longestSilence,
-                mostBytes: mostBytes,
+                maxBytes: maxBytes,
                 on: loop,
                 of: owner
             )
@@ -94,7 +94,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
     /// Returns nil at the end, once the connection is closed.
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
-        guard received < mostBytes else {
+        guard received < maxBytes else {
             stream.closeNotify()
             failure = PushError(
                 .unreachable,

@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let version = Command(
         "version",
+        roles: [],
         summary: "Print the versions of the program and of the libraries it uses.",
         options: [.json],
         run: { invocation in

@@ -3,6 +3,9 @@
 struct Command: Sendable {
     /// The words that call it, for example `credential import`.
     let words: [String]
+    /// The database roles that may run the command; any one of them suffices. Empty if only the owner of the schema may, or if it
+    /// uses no database. docs/rights.md has the same table.
+    let roles: [String]
     /// One sentence for the list of commands.
     let summary: String
     /// Details for `--help`.
@@ -17,6 +20,7 @@ struct Command: Sendable {
 
     init(
         _ words: String,
+        roles: [String],
         summary: String,
         discussion: String = "",
         arguments: [Argument] = [],
@@ -27,6 +31,7 @@ struct Command: Sendable {
         run: @escaping @Sendable (Invocation) async throws -> ExitStatus
     ) {
         self.words = words.split(separator: " ").map(String.init)
+        self.roles = roles
         self.summary = summary
         self.discussion = discussion
         self.arguments = arguments
@@ -44,4 +49,13 @@ struct Command: Sendable {
     var allOptions: [Option] { required + options + Option.common }
 
     func requires(_ option: Option) -> Bool { required.contains { $0.flag == option.flag } }
+
+    /// What the user lacks when PostgreSQL denies the command.
+    var missingRole: String {
+        guard let role = roles.first else {
+            return "'\(title)' is for the owner of the schema carillon: connect as that role."
+        }
+        return "'\(title)' requires the role \(roles.joined(separator: " or ")): have a superuser, or the schema's "
+            + "owner with the admin option, run GRANT \(role) TO this user."
+    }
 }

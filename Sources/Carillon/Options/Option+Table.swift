@@ -133,15 +133,8 @@ extension Option {
                 + "nothing else creates channels for the app."
         )
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
-    static let clear = Option(
-        "clear",
-        .choice([
-            "topic", "topics", "gateway", "gateway-ca", "feedback-gateway", "channel-gateway", "max-rate",
-            "max-per-device",
-        ]),
-        repeatable: true
-    )
-    .help("Remove this setting; may be repeated.")
+    static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
+        .help("Remove this setting; may be repeated.")
     static let yes = Option("yes", .flag).help("Do not ask for confirmation.")
     static let reapBadTokens = Option("reap-bad-tokens", .flag)
         .help(

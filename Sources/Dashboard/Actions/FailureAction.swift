@@ -9,7 +9,7 @@ import CarillonWeb
 struct FailureAction {
     private static let longestRun = Duration.seconds(4)
     /// The form returns the number done so far. A larger number was not written by this server, and could overflow.
-    private static let mostSoFar: Int64 = 1_000_000_000_000
+    private static let maxSoFar: Int64 = 1_000_000_000_000
     private static let requeue = Statement(
         "web_requeue",
         """
@@ -39,7 +39,7 @@ struct FailureAction {
             after: try form.moment("after"),
             until: try form.moment("until")
         )
-        var pushes = try form.number("so_far", called: "so_far", in: 0...Self.mostSoFar) ?? 0
+        var pushes = try form.number("so_far", called: "so_far", in: 0...Self.maxSoFar) ?? 0
         let start = MonotonicInstant.now
         while true {
             let step = try await step(selection, viewer)

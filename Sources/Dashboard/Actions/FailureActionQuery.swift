@@ -24,11 +24,11 @@ struct FailureActionQuery {
         guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
         guard let app = request.parameter("app"), !app.isEmpty else { throw PageError.badRequest("Choose an app.") }
         let window = try FailureWindow(request)
-        let now = try await database.query(Self.now, Parameters()) { rows in try rows.timestamp(0, "now") }
+        let now = try await database.query(Self.now) { rows in try rows.timestamp(0, "now") }
         let selection = FailureSelection(
             operation: operation,
             app: app,
-            reason: request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 },
+            reason: request.filled("reason"),
             includesUnknown: request.parameter("include_unknown") != nil,
             after: now - Int64(window.seconds * 1_000_000),
             until: now

@@ -17,7 +17,7 @@ struct TestPushQuery {
     }
 
     func apps() async throws -> [String] {
-        try await database.query(Self.names, Parameters()) { rows in
+        try await database.query(Self.names) { rows in
             try rows.indices.map { try rows.string($0, "name") }
         }
     }

@@ -21,7 +21,7 @@ struct MaintenanceFindings: Sendable {
         let maintenance = try await MaintenanceReport(from: database)
         failing = maintenance.failing
         spills = maintenance.filledPartitions
-        oldestTransaction = try await database.query(Self.transaction, Parameters()) { rows in
+        oldestTransaction = try await database.query(Self.transaction) { rows in
             try rows.int64IfPresent(0, "age")
         }
     }

@@ -8,7 +8,7 @@ struct TimeCursor: Sendable, Equatable {
     }
 
     /// The maximum number of rows of one time that are shown: each page reads the earlier ones again.
-    static let mostShown: Int64 = 1_000
+    static let maxShown: Int64 = 1_000
     private static let times: ClosedRange<Int64> = 0...4_102_444_800_000_000
     private static let shownParameter = "shown"
 
@@ -31,10 +31,10 @@ struct TimeCursor: Sendable, Equatable {
         guard let text = request.parameter(name) else { return nil }
         let count = request.parameter(Self.shownParameter) ?? "0"
         guard let time = Int64(text), Self.times.contains(time), let shown = Int64(count),
-            (0...Self.mostShown).contains(shown)
+            (0...Self.maxShown).contains(shown)
         else {
             throw PageError.badRequest(
-                "'\(name)' is a time in microseconds since 1970, and 'shown' a number up to \(Self.mostShown), as in "
+                "'\(name)' is a time in microseconds since 1970, and 'shown' a number up to \(Self.maxShown), as in "
                     + "'\(next)' of the page before."
             )
         }
@@ -46,7 +46,7 @@ struct TimeCursor: Sendable, Equatable {
         guard let last = times.last else { return nil }
         let here = Int64(times.reversed().prefix { $0 == last }.count)
         let shown = here + (start?.time == last ? start?.shown ?? 0 : 0)
-        if shown <= Self.mostShown {
+        if shown <= Self.maxShown {
             self.init(time: last, shown: shown)
         } else {
             self.init(time: last + order.rawValue, shown: 0)

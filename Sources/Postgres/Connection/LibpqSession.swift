@@ -15,7 +15,7 @@ final class LibpqSession: @unchecked Sendable {
     }
 
     /// Enough of the notices of one result. A trigger may send one for each row.
-    private static let mostNotices = 10
+    private static let maxNotices = 10
 
     private let session: OpaquePointer
     /// What the server has sent since the last result. It sends the notices of a statement before its result.
@@ -35,7 +35,7 @@ final class LibpqSession: @unchecked Sendable {
     }
 
     private func keep(_ notice: ServerNotice) {
-        if notices.count < Self.mostNotices { notices.append(notice) }
+        if notices.count < Self.maxNotices { notices.append(notice) }
     }
 
     deinit { PQfinish(session) }

@@ -75,9 +75,15 @@ package actor PostgresConnection {
         _ statement: Statement,
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
-    ) async throws -> R {
+    ) async throws(PostgresError) -> R {
         let result = try await ask(.statement, .statement(statement, parameters))
-        return try decode(Rows(result))
+        do {
+            return try decode(Rows(result))
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            throw PostgresError(.unexpectedValue, "\(error)")
+        }
     }
 
     /// Runs a statement and returns how many rows it inserted, updated, deleted or selected.

@@ -120,17 +120,17 @@ package struct AppStore: Sendable {
         }
     }
 
-    func insert(_ app: AppSettings) async throws {
+    package func insert(_ app: AppSettings) async throws {
         try await connection.execute(Self.add, try await parameters(of: app))
     }
 
     /// In a transaction, nobody else changes the app before its end. Returns nil if there is no such app.
-    func locked(_ name: String) async throws -> AppSettings? {
+    package func locked(_ name: String) async throws -> AppSettings? {
         let apps: [App] = try await connection.values(of: Self.lock, Parameters(name))
         return apps.first?.settings
     }
 
-    func update(_ name: String, to app: AppSettings) async throws {
+    package func update(_ name: String, to app: AppSettings) async throws {
         var parameters = try await parameters(of: app)
         parameters.append(name)
         try await connection.execute(Self.change, parameters)

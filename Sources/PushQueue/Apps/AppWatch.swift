@@ -154,10 +154,10 @@ final class AppWatch {
 
     /// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
     func keepNotes() async {
-        for await _ in context.notesBell.rings where context.state.tallies.hasNotes {
+        for await _ in context.notesBell.rings where !context.state.notes.isEmpty {
             guard await database.connection() != nil else { return }
             await database.withOwnConnection(for: .notes, writeNotes)
-            if !context.state.tallies.hasNotes {
+            if context.state.notes.isEmpty {
                 context.event { $0.succeeded(in: .notes) }
             } else {
                 guard await context.sleep(for: context.event { $0.failed(in: .notes) }) else { return }
@@ -169,13 +169,13 @@ final class AppWatch {
     /// Writes each note by itself, so that a locked row delays only its own.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
         var failure: PostgresError?
-        var notes = ArraySlice(context.event { $0.tallies.takeNotes() })
+        var notes = ArraySlice(context.event { $0.notes.take() })
         while let note = notes.first {
             do throws(PostgresError) {
                 try await write(note, on: connection)
                 notes.removeFirst()
             } catch {
-                notes = context.event { $0.tallies.notesFailed(notes, with: error) }
+                notes = context.event { $0.notes.failed(notes, with: error) }
                 failure = error
             }
         }

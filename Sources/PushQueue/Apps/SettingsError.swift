@@ -18,13 +18,13 @@ package struct SettingsError: CodedError {
     package let message: String
     package let underlying: (any Error)?
 
-    init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    package init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.underlying = underlying
     }
 
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as SettingsError: self = error
         case let error as PostgresError: self.init(error)

@@ -39,7 +39,9 @@ final class ChannelKeeper {
     private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
         for skipped in turns.choices {
             let parameters = Parameters(PostgresArray(Array(skipped)))
-            let tasks: [ChannelTask] = try await connection.ask(ChannelStatements.take, parameters) { try $0.records() }
+            let tasks: [ChannelTask] = try await connection.query(ChannelStatements.take, parameters) {
+                try $0.records()
+            }
             if let task = tasks.first { return task }
         }
         return nil
@@ -91,7 +93,7 @@ final class ChannelKeeper {
             let (app, reference, channel) = (next.task.appID, next.task.reference, next.channel.description)
             do throws(PostgresError) {
                 let parameters = Parameters(app, reference, next.task.attempt, channel)
-                let isRecorded = try await connection.ask(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
+                let isRecorded = try await connection.query(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
                 _ = unrecorded.popFirst()
                 context.log(
                     isRecorded
@@ -110,7 +112,7 @@ final class ChannelKeeper {
     }
 
     func compare(on connection: PostgresConnection) async throws(PostgresError) {
-        let apps = try await connection.ask(ChannelStatements.listedApps) { rows in
+        let apps = try await connection.query(ChannelStatements.listedApps) { rows in
             try rows.indices.map { try rows.int32($0, 0) }
         }
         if apps.isEmpty { return }

@@ -18,7 +18,7 @@ package struct ChannelSite: Sendable {
         on connection: PostgresConnection
     ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Hold>] {
         let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        return try await connection.ask(AppWithSecret.statement, parameters) { rows in
+        return try await connection.query(AppWithSecret.statement, parameters) { rows in
             var sites: [Int32: Result<ChannelSite, Hold>] = [:]
             for app in try rows.records() as [AppWithSecret] {
                 sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }

@@ -50,11 +50,11 @@ package struct ChannelSync: Sendable {
     package func compare(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Result<[Entry], ChannelError> {
-        let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(ChannelStatements.clock) { try $0.timestamp(0, 0) }
         switch await site.ask(.list, through: backend) {
         case .success(.list(let channels)):
             let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
-            return .success(try await connection.ask(ChannelStatements.listed, parameters) { try $0.records() })
+            return .success(try await connection.query(ChannelStatements.listed, parameters) { try $0.records() })
         case .success:
             return .failure(ChannelError(.malformed, "The channel service answered a different request."))
         case .failure(let error): return .failure(error)
@@ -67,7 +67,7 @@ package struct ChannelSync: Sendable {
         _ rule: Removal,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (removed: [String], failure: ChannelError?) {
-        let now = try await connection.ask(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(ChannelStatements.clock) { try $0.timestamp(0, 0) }
         var removed: [String] = []
         for entry in entries where rule.removes(entry, at: now) {
             guard let channel = entry.channelID else { continue }

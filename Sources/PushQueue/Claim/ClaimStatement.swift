@@ -19,9 +19,9 @@ package enum ClaimStatement {
     /// Larger arrays of tokens that are too long are shortened by splitting their row, so that no claim reads many of them.
     private static let mostShortenedBytes = 8192
     /// Compressed tokens with more bytes are not uncompressed to be measured.
-    private static let mostCompressedBytes = 65536
+    private static let maxCompressedBytes = 65536
     /// A longer payload is replaced by one that is refused as too large.
-    private static let mostPayloadBytes = "carillon.max_payload_bytes()"
+    private static let maxPayloadBytes = "carillon.max_payload_bytes()"
     /// The number of pushes of a row that cannot be claimed, and has to be split or discarded.
     private static let unfit = "2147483647"
 
@@ -41,7 +41,7 @@ package enum ClaimStatement {
             WHEN pg_column_size(s.tokens) <= \(mostShortenedBytes) AND pg_column_compression(s.tokens) IS NULL
             THEN cardinality(s.tokens)
             WHEN pg_column_size(s.tokens) > $7 THEN \(unfit)
-            WHEN pg_column_size(s.tokens) > \(mostCompressedBytes) AND pg_column_compression(s.tokens) IS NOT NULL THEN \(unfit)
+            WHEN pg_column_size(s.tokens) > \(maxCompressedBytes) AND pg_column_compression(s.tokens) IS NOT NULL THEN \(unfit)
             WHEN \(isTooLarge("s.tokens", each: tokenBytes)) THEN \(unfit)
             ELSE cardinality(s.tokens) END
         """
@@ -56,8 +56,8 @@ package enum ClaimStatement {
 
     private static let payload = """
         CASE WHEN pg_column_size(m.payload) <= \(fewBytes) THEN m.payload
-            WHEN pg_column_size(m.payload) > \(mostPayloadBytes)
-                OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > \(mostPayloadBytes)
+            WHEN pg_column_size(m.payload) > \(maxPayloadBytes)
+                OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > \(maxPayloadBytes)
             THEN carillon.oversized_payload() ELSE m.payload END
         """
 
@@ -100,11 +100,11 @@ package enum ClaimStatement {
         """
 
     /// How often a push is sent again because the outcome was unknown.
-    static let mostResends = 3
+    static let maxResends = 3
 
     /// Once that is reached, an unknown outcome ends the push.
     private static let onUnknown = """
-        CASE WHEN p.unanswered >= \(mostResends) AND p.on_unknown = 'retry' THEN 'fail'
+        CASE WHEN p.unanswered >= \(maxResends) AND p.on_unknown = 'retry' THEN 'fail'
             ELSE nullif(p.on_unknown, 'retry') END AS on_unknown
         """
 
@@ -152,7 +152,7 @@ package enum ClaimStatement {
     package static func parameters(
         _ plan: ClaimPlan,
         worker: Int64,
-        mostBytes: Int32,
+        maxBytes: Int32,
         collapseUnknown: Bool = false
     ) -> Parameters {
         Parameters(
@@ -162,7 +162,7 @@ package enum ClaimStatement {
             worker,
             plan.rows,
             plan.pushes,
-            mostBytes,
+            maxBytes,
             collapseUnknown
         )
     }

@@ -3,21 +3,21 @@ import CarillonIO
 
 /// Updates of Live Activities and channels: which of them are sent, and the time in their payloads.
 extension ClaimedJobs {
-    /// The places of updates in the batch.
+    /// The positions of updates in the batch.
     var updates: [Int32] {
         batch.pushes.indices.filter { batch.pushType(of: $0).isUpdate }.map { Int32($0) }
     }
 
-    /// The places of background pushes in the batch.
+    /// The positions of background pushes in the batch.
     var paced: [Int32] {
         batch.pushes.indices.filter { batch.pushType(of: $0).isPaced }.map { Int32($0) }
     }
 
     /// The job of each push of the batch.
-    func jobs(of places: [Int32]) -> [Int64] {
+    func jobs(of positions: [Int32]) -> [Int64] {
         var owner = 0
-        return places.map { place in
-            while !jobs[owner].places.contains(place) { owner += 1 }
+        return positions.map { position in
+            while !jobs[owner].positions.contains(position) { owner += 1 }
             return jobs[owner].id
         }
     }
@@ -25,8 +25,8 @@ extension ClaimedJobs {
     /// Writes the time into the payloads of these pushes, and drops those that are not sent now. What is left of a job is a job
     /// of its message.
     /// - Parameter decisions: One for each.
-    mutating func keep(_ places: [Int32], _ decisions: [PushDecisions.Decision]) {
-        var answers = zip(places, decisions).makeIterator()
+    mutating func keep(_ positions: [Int32], _ decisions: [PushDecisions.Decision]) {
+        var answers = zip(positions, decisions).makeIterator()
         var next = answers.next()
         let old = batch
         var kept = PushBatch()
@@ -35,13 +35,13 @@ extension ClaimedJobs {
         left.reserveCapacity(jobs.count)
         var refused = 0
         for var job in jobs {
-            let pushes = job.places
+            let pushes = job.positions
             job.firstPush = Int32(kept.count)
             var heading: (of: Int32, stamp: Int64?, number: Int)?
-            for place in pushes {
-                let push = old.pushes[Int(place)]
+            for position in pushes {
+                let push = old.pushes[Int(position)]
                 var stamp: Int64?
-                if let answer = next, answer.0 == place {
+                if let answer = next, answer.0 == position {
                     next = answers.next()
                     guard case .send(let time) = answer.1 else { continue }
                     stamp = time

@@ -32,7 +32,7 @@ package struct ClaimedJobs: Sendable {
         /// How many attempts were begun, including this one if anything of the job can be sent.
         var attempts: Int16 { pushes > 0 ? attempt : attempt - 1 }
 
-        var places: Range<Int32> { firstPush..<firstPush + pushes }
+        var positions: Range<Int32> { firstPush..<firstPush + pushes }
 
         /// The id in `results` and `failures`: that of the job that was enqueued, of which this may be a retry or a split.
         var message: Int64 { origin ?? id }
@@ -127,7 +127,7 @@ package struct ClaimedJobs: Sendable {
     /// The identity of the push.
     func id(of token: FailedPush.Token) -> PostgresUUID {
         switch token {
-        case .push(let place): PostgresUUID(batch.pushes[Int(place)].id)
+        case .push(let position): PostgresUUID(batch.pushes[Int(position)].id)
         case .refusal(let place): PostgresUUID(refusals[Int(place)].id)
         }
     }

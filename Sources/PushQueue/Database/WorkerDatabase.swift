@@ -134,7 +134,7 @@ final class WorkerDatabase {
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
         context.count { $0.databaseErrors += 1 }
-        guard let suppressed = context.event({ $0.tallies.suppressed("connecting: " + error.kind, at: .now) }) else {
+        guard let suppressed = context.event({ $0.logLimits.suppressed("connecting: " + error.kind, at: .now) }) else {
             return false
         }
         context.log(.databaseAway(error.description, suppressed: suppressed))
@@ -213,7 +213,7 @@ final class WorkerDatabase {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        let answer = try await connection.ask(statement, parameters, decode)
+        let answer = try await connection.query(statement, parameters, decode)
         if connection === shared { context.count { $0.answeredAt = .now } }
         return answer
     }
@@ -238,7 +238,7 @@ final class WorkerDatabase {
         // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
         context.count { $0.databaseErrors += 1 }
-        guard let suppressed = context.event({ $0.tallies.suppressed(error.kind, at: .now) }) else { return }
+        guard let suppressed = context.event({ $0.logLimits.suppressed(error.kind, at: .now) }) else { return }
         guard error.sqlState == SQLState.lockNotAvailable else {
             return context.log(.databaseError(error.description, suppressed: suppressed))
         }

@@ -9,7 +9,7 @@ struct ClaimHandler: Sendable {
 
     private enum Stage {
         case new
-        /// Asks whether the pushes at these places of the batch are sent.
+        /// Asks whether the pushes at these positions of the batch are sent.
         case asking(Flight.Question, [Int32])
         /// Asks for a turn at the app's rate.
         case takingTurn
@@ -45,7 +45,7 @@ struct ClaimHandler: Sendable {
         self.now = now
         switch stage {
         case .new: return claim.jobs.hasUpdates ? ask(.order, &state) : paceDevices(&state)
-        case .asking(let question, let places): return answered(question, on: places, event, &state)
+        case .asking(let question, let positions): return answered(question, on: positions, event, &state)
         case .takingTurn: return turnTaken(event, &state)
         case .awaitingTurn(let turn): return waited(for: turn, event, &state)
         case .releasing: return released(event, &state)
@@ -105,11 +105,11 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func ask(_ question: Flight.Question, _ state: inout WorkerState) -> Step? {
-        let places = question.places(in: claim.jobs)
-        if places.isEmpty { return goOn(from: question, &state) }
+        let positions = question.positions(in: claim.jobs)
+        if positions.isEmpty { return goOn(from: question, &state) }
         guard state.phase == .working else { return release(&state) }
-        enter(.asking(question, places))
-        return take(.ask(question, claim.jobs, places), .question, &state)
+        enter(.asking(question, positions))
+        return take(.ask(question, claim.jobs, positions), .question, &state)
     }
 
     private mutating func goOn(from question: Flight.Question, _ state: inout WorkerState) -> Step? {
@@ -121,14 +121,14 @@ struct ClaimHandler: Sendable {
 
     private mutating func answered(
         _ question: Flight.Question,
-        on places: [Int32],
+        on positions: [Int32],
         _ event: Flight.Event,
         _ state: inout WorkerState
     ) -> Step? {
         switch event {
         case .decided(let answer):
             succeeded(.question, &state)
-            claim.jobs.keep(places, answer.decisions)
+            claim.jobs.keep(positions, answer.decisions)
             reports.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
@@ -140,11 +140,11 @@ struct ClaimHandler: Sendable {
             log(.stale(claim: claim.jobs.id))
             state.schedule.stoppedWaiting(app)
             return end(&state)
-        case .waited: return takeIfWorking(.ask(question, claim.jobs, places), .question, &state)
+        case .waited: return takeIfWorking(.ask(question, claim.jobs, positions), .question, &state)
         case .failed(let error):
             retries.failed(.question, with: error, &state, at: now)
             guard retries.mayRepeat else { return giveUp(question.purpose, after: error, &state) }
-            return againIfWorking(.ask(question, claim.jobs, places), &state)
+            return againIfWorking(.ask(question, claim.jobs, positions), &state)
         default: return release(&state)
         }
     }
@@ -208,9 +208,9 @@ struct ClaimHandler: Sendable {
         case .nothingToSend:
             state.schedule.stoppedWaiting(app)
             return settle(Outcomes(repeating: .accepted, count: 0), hasRest: false, &state)
-        case .send(let route, let mostAttempts):
+        case .send(let route, let maxAttempts):
             state.schedule.stoppedWaiting(app)
-            claim.mostAttempts = mostAttempts
+            claim.maxAttempts = maxAttempts
             claim.route = route
             enter(.delivering)
             return .deliver(claim.jobs, by: route)
@@ -272,7 +272,7 @@ struct ClaimHandler: Sendable {
             case .writeNext: break
             case .awaitRest: return awaitRest(writing.hasRest, &state)
             case .writeAgain(let stuck):
-                if let stuck, state.tallies.suppressed("ending a claim", at: now) != nil {
+                if let stuck, state.logLimits.suppressed("ending a claim", at: now) != nil {
                     let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
@@ -299,7 +299,7 @@ struct ClaimHandler: Sendable {
         }
         reports.append(.settled(settlement, app: app))
         for event in state.events(of: settlement, from: claim.jobs, at: now) { log(event) }
-        guard state.tallies.isSuspect(app) else { return learn(writing, &state) }
+        guard state.unwrittenCounts.isSuspect(app) else { return learn(writing, &state) }
         stage = .settling(writing)
         return .writeCounts
     }

@@ -15,7 +15,7 @@ extension Flight {
         }
 
         /// The pushes of the batch that it is about.
-        func places(in jobs: ClaimedJobs) -> [Int32] {
+        func positions(in jobs: ClaimedJobs) -> [Int32] {
             switch self {
             case .order: jobs.updates
             case .pace: jobs.paced

@@ -8,20 +8,20 @@ final class FlightRunner {
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
     private let apps: AppWatch
-    private let breakers: BreakerWatch
+    private let pushCounts: PushCountWriter
 
     init(
         _ context: WorkerContext,
         _ database: WorkerDatabase,
         _ lease: LeaseKeeper,
         _ apps: AppWatch,
-        _ breakers: BreakerWatch
+        _ pushCounts: PushCountWriter
     ) {
         self.context = context
         self.database = database
         self.lease = lease
         self.apps = apps
-        self.breakers = breakers
+        self.pushCounts = pushCounts
     }
 
     /// - Parameter worker: Has the provider tokens that the deliveries use.
@@ -30,6 +30,9 @@ final class FlightRunner {
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
+        func use(_ credential: Credential) {
+            if used.last != credential { used.append(credential) }
+        }
         var step = flight.first
         while true {
             let event: Flight.Event
@@ -38,7 +41,7 @@ final class FlightRunner {
             case .takeTurn(let pushes, let route):
                 // Connect first: pushes that waited for a connection would go out with those of the next turn.
                 if let route {
-                    if used.last != route.credential { used.append(route.credential) }
+                    use(route.credential)
                     await context.backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
                 }
                 let parameters = FlightStatements.parameters(takingTurnFor: pushes, of: flight.app)
@@ -60,7 +63,7 @@ final class FlightRunner {
                 let parameters = ClaimKey.parameters(releasing: [jobs.key], of: flight.worker)
                 event = await write(for: flight, ClaimKey.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
-                if used.last != route.credential { used.append(route.credential) }
+                use(route.credential)
                 let delivered = await deliver(jobs, by: route, for: worker)
                 context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
@@ -115,7 +118,7 @@ final class FlightRunner {
         let parameters = ClaimStatement.parameters(
             plan,
             worker: worker,
-            mostBytes: context.options.mostBytes,
+            maxBytes: context.options.maxBytes,
             collapseUnknown: app?.row.settings.collapseUnknown ?? false
         )
         do throws(PostgresError) {
@@ -165,7 +168,7 @@ final class FlightRunner {
     private func writeCounts() async -> Flight.Event {
         guard let connection = database.shared else { return .counted }
         do throws(PostgresError) {
-            try await breakers.writeCounts(on: connection)
+            try await pushCounts.write(on: connection)
         } catch {
             database.failed(error, on: connection)
         }

@@ -60,10 +60,10 @@ enum FlightStatements {
         )
     }
 
-    private static func tokens(of places: [Int32], in claim: ClaimedJobs) -> PostgresArray {
+    private static func tokens(of positions: [Int32], in claim: ClaimedJobs) -> PostgresArray {
         var tokens = PostgresArray(of: .text)
-        for place in places {
-            claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { tokens.append($0) }
+        for position in positions {
+            claim.batch.bytes.withSpan(claim.batch.pushes[Int(position)].token.range) { tokens.append($0) }
         }
         return tokens
     }

@@ -17,7 +17,7 @@ struct UnsettledClaim: Sendable {
     /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
-    var mostAttempts = Int16.max
+    var maxAttempts = Int16.max
     /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
     var progress = Progress.unsettled

@@ -4,7 +4,7 @@ import CarillonIO
 /// What follows the answer to a claim.
 extension WorkerState {
     enum Disposition: Sendable {
-        case send(App.Route, mostAttempts: Int16)
+        case send(App.Route, maxAttempts: Int16)
         /// All jobs have expired or are refused: they only have to be settled.
         case nothingToSend
         /// The jobs may no longer be sent, and go back unchanged.
@@ -16,7 +16,7 @@ extension WorkerState {
         guard phase == .working, worker == lease.id, lease.holds(at: now),
             let app = apps[jobs.app], case .success(let route) = app.route
         else { return .release }
-        return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
+        return .send(route, maxAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
     /// Some or all outcomes of a claim are known.
@@ -26,7 +26,7 @@ extension WorkerState {
             outcomes,
             after: claim.settled,
             policy: options.retry,
-            mostAttempts: claim.mostAttempts,
+            maxAttempts: claim.maxAttempts,
             // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
             keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
@@ -44,12 +44,12 @@ extension WorkerState {
         _ outcomes: Outcomes,
         at now: MonotonicInstant
     ) {
-        tallies.add(settlement.tally, of: claim.jobs.app)
+        unwrittenCounts.add(settlement.tally, of: claim.jobs.app)
         schedule.settled(&claim, settlement, outcomes, at: now)
     }
 
     mutating func events(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        tallies.events(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
+        logLimits.events(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
     }
 
     /// Holds the app or ends its hold. What was learned by an earlier route says nothing of the present one.

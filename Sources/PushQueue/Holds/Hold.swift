@@ -2,7 +2,7 @@ import ApplePush
 
 /// Why an app cannot send at the moment, whatever its pushes contain.
 package struct Hold: Error, Equatable, Sendable {
-    package enum Kind: String, Equatable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// No connection, or none that lasts, or no memory to read the credential.
         case connection
         /// The gateway refuses the credential, or it cannot be read.

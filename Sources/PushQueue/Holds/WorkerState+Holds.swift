@@ -8,7 +8,7 @@ extension WorkerState {
     /// Rows of apps were read. Returns the credentials that no app uses any more, and the ends of holds.
     mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> (unused: Set<Credential>, events: [WorkerEvent]) {
         let changes = apps.read(rows, of: ids)
-        for finding in changes.findings { tallies.add(.finding(finding)) }
+        for finding in changes.findings { notes.add(.finding(finding)) }
         var events: [WorkerEvent] = []
         for app in changes.rerouted where holds.routeChanged(app) {
             events.append(.holdOutdated(app: apps.name(of: app)))
@@ -17,8 +17,8 @@ extension WorkerState {
             if holds.isHeld(app.id) { events.append(.holdOutdated(app: app.name)) }
             holds.end(app.id)
         }
-        for app in changes.rerouted + changes.removed.map(\.id) { tallies.add(.holdOutdated(app: app)) }
-        for id in ids { schedule.board.freed(id) }
+        for app in changes.rerouted + changes.removed.map(\.id) { notes.add(.holdOutdated(app: app)) }
+        for id in ids { schedule.freed(id) }
         return (changes.unused, events)
     }
 
@@ -34,7 +34,7 @@ extension WorkerState {
     /// - Returns: Nil if it is held already.
     mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
         guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
-        tallies.add(.hold(app: id, (hold, wait)))
+        notes.add(.hold(app: id, (hold, wait)))
         if hold.isOfCredential, let certificate = app.row.certificateID {
             let status: CredentialStatus? =
                 switch (hold.kind, app.route) {
@@ -43,7 +43,7 @@ extension WorkerState {
                 default: nil
                 }
             let stopsMinting = hold.kind == .tokenUpdates
-            tallies.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
+            notes.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
         }
         return .held(app: app.name, hold, for: wait)
     }
@@ -63,9 +63,9 @@ extension WorkerState {
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.isOnProbation(id) else { return nil }
         holds.end(id)
-        schedule.board.freed(id)
-        tallies.add(.hold(app: id, nil))
-        if let certificate = app.row.certificateID { tallies.add(.status(of: certificate, .ok, error: nil)) }
+        schedule.freed(id)
+        notes.add(.hold(app: id, nil))
+        if let certificate = app.row.certificateID { notes.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: app.name)
     }
 }

@@ -8,7 +8,7 @@ struct LaneState: Sendable {
     static let caution = 16
     /// How long an idle lane is remembered, with its floor.
     private static let memory = Duration.seconds(10)
-    private static let mostRows = 1000
+    private static let maxRows = 1000
     private static let beginning = ScanFloor(at: Int64.min, leastRows: 4096)
 
     private(set) var depth = Lane.Depth.shallow
@@ -22,7 +22,7 @@ struct LaneState: Sendable {
     private var pushesPerRow = 0.0
     private var nextRowPushes = 1
     /// How many rows the server has memory for, as far as claims have shown.
-    private var mostRows = LaneState.mostRows
+    private var maxRows = LaneState.maxRows
     private var usedAt: MonotonicInstant
 
     init(at now: MonotonicInstant) { usedAt = now }
@@ -65,7 +65,7 @@ struct LaneState: Sendable {
         asked -= 1
         usedAt = now
         credit += Int(plan.pushes) - pushes
-        mostRows = min(Self.mostRows, mostRows * 2)
+        maxRows = min(Self.maxRows, maxRows * 2)
         nextRowPushes = max(1, next ?? 1)
         if rows > 0 {
             let ratio = Double(pushes) / Double(rows)
@@ -90,7 +90,7 @@ struct LaneState: Sendable {
     mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool) -> Bool {
         asked -= 1
         credit += Int(plan.pushes)
-        if wasTooLarge { mostRows = max(1, Int(plan.rows) / 2) }
+        if wasTooLarge { maxRows = max(1, Int(plan.rows) / 2) }
         return becameReady()
     }
 
@@ -132,7 +132,7 @@ struct LaneState: Sendable {
             lane: lane,
             depth: depth,
             floor: depth == .deep ? floor.start(at: now) : floor.position,
-            rows: Int32(min(mostRows, max(1, Int(rows)))),
+            rows: Int32(min(maxRows, max(1, Int(rows)))),
             pushes: Int32(clamping: pushes)
         )
     }

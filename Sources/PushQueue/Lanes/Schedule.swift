@@ -4,8 +4,7 @@ import CarillonIO
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
 struct Schedule: Sendable {
     private let options: WorkerOptions
-    /// Events of lanes that follow from no claim reach it directly.
-    var board: LaneBoard
+    private var board: LaneBoard
     private var admission: Admission
     private(set) var slots = ClaimSlots()
     private var rests = ClaimRetryPace()
@@ -29,6 +28,22 @@ struct Schedule: Sendable {
 
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
+
+    // MARK: Lanes
+
+    var floors: [(lane: Lane, id: Int64)] { board.floors }
+
+    var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
+
+    mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) { board.found(lanes, at: now) }
+
+    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
+        board.returned(rows, at: now)
+    }
+
+    mutating func freed(_ app: Int32) { board.freed(app) }
+
+    mutating func forgetFloors() { board.forgetFloors() }
 
     // MARK: Claims
 
@@ -100,7 +115,7 @@ struct Schedule: Sendable {
         _ refusals: inout RefusalPace
     ) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
-        let most = admission.mostPushes(at: apps.maxRate(of: plan.lane.app))
+        let most = admission.maxPushes(at: apps.maxRate(of: plan.lane.app))
         let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
         refusals.succeeded(.claim)
@@ -143,7 +158,7 @@ struct Schedule: Sendable {
 
     /// How many tokens each job of a split row has.
     /// - Parameter rate: The app's `max_rate`.
-    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, admission.mostPushes(at: rate)) }
+    func jobSize(at rate: Int32?) -> Int { min(options.claimSize, admission.maxPushes(at: rate)) }
 
     /// Pushes of the claim have left it before they were sent.
     mutating func shrank(_ claim: inout UnsettledClaim) {

@@ -63,10 +63,10 @@ final class LeaseKeeper {
         let parameters = LeaseStatements.parameters(renewing: context.state.lease.id, for: context.options.lease)
         let askedAt = MonotonicInstant.now
         let known = context.state.wal.last
-        let (alive, place) = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
-            (try rows.int64IfPresent(0, "workers"), try PlaceSighting(rows))
+        let (alive, sighting) = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
+            (try rows.int64IfPresent(0, "workers"), try InstallationSighting(rows))
         }
-        try await database.saw(place, since: known)
+        try await database.saw(sighting, since: known)
         if let alive {
             context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
             let end = context.state.lease.end
@@ -174,7 +174,7 @@ final class LeaseKeeper {
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
-        context.event { $0.schedule.board.forgetFloors() }
+        context.event { $0.schedule.forgetFloors() }
         context.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
         context.dispatchBell.ring()
         return workers > 0

@@ -20,10 +20,10 @@ struct LegacyFeedbackOrigin: Sendable {
 
     /// - Parameter app: The app whose lists are read, or nil for all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
-        let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        let ids = try await connection.query(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         if ids.isEmpty { return [] }
         let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        let origins = try await connection.ask(AppWithSecret.statement, parameters) { rows in
+        let origins = try await connection.query(AppWithSecret.statement, parameters) { rows in
             (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
         }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }

@@ -63,9 +63,9 @@ struct Admission: Sendable {
 
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
     /// - Parameter rate: The app's `max_rate`.
-    func mostPushes(at rate: Int32?) -> Int {
-        let most = min(mostOfOneApp, Self.largest)
-        return rate.map { min(most, RateLimits.mostPushes(of: $0)) } ?? most
+    func maxPushes(at rate: Int32?) -> Int {
+        let most = min(maxOfOneApp, Self.largest)
+        return rate.map { min(most, RateLimits.maxPushes(of: $0)) } ?? most
     }
 
     // MARK: In flight
@@ -73,9 +73,9 @@ struct Admission: Sendable {
     var room: Int { bytes < limit * Self.bytesPerPush ? limit - inFlight : 0 }
 
     /// Three quarters of the limit.
-    var mostOfOneApp: Int { max(1, limit - limit / 4) }
+    var maxOfOneApp: Int { max(1, limit - limit / 4) }
 
-    func room(for app: Int32) -> Int { min(room, mostOfOneApp - inFlight(of: app)) }
+    func room(for app: Int32) -> Int { min(room, maxOfOneApp - inFlight(of: app)) }
 
     /// A claim of the app holds so many bytes more, or fewer.
     mutating func holds(_ difference: Int, of app: Int32) {

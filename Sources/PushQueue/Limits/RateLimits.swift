@@ -15,7 +15,7 @@ struct RateLimits: Sendable {
     }
 
     /// Claims of an app that may wait for their turn.
-    private static let mostWaiting = 2
+    private static let maxWaiting = 2
     /// The seconds in which each worker has one turn.
     private static let period = 0.2
     /// The seconds of one turn.
@@ -34,9 +34,9 @@ struct RateLimits: Sendable {
     }
 
     /// The most pushes that a row may have to be sent in one turn.
-    static func mostPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
+    static func maxPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
 
-    func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.mostWaiting }
+    func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.maxWaiting }
 
     /// When there may be a turn again, if not now.
     func waitEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {

@@ -47,7 +47,7 @@ final class Lookout {
     ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
         do throws(PostgresError) {
             let parameters = LookStatements.parameters(
-                above: context.state.schedule.board.floors,
+                above: context.state.schedule.floors,
                 over: context.state.apps.pausedRanges
             )
             let (lanes, cost) = try await database.ask(connection, LookStatements.above, parameters) {
@@ -74,7 +74,7 @@ final class Lookout {
         guard let start else { return .success(nil) }
         do throws(PostgresError) {
             let parameters = PromotionRows.parameters(most: 1000, after: start)
-            return .success(try await connection.ask(PromotionRows.statement, parameters) { try PromotionRows($0) })
+            return .success(try await connection.query(PromotionRows.statement, parameters) { try PromotionRows($0) })
         } catch {
             return .failure(error)
         }
@@ -97,7 +97,7 @@ final class Lookout {
         let parameters = LookStatements.parameters(below: floors)
         let found = try await database.ask(connection, LookStatements.below, parameters) { try LookStatements.rows($0) }
         guard !found.isEmpty else { return }
-        context.event { $0.schedule.board.returned(found, at: .now) }
+        context.event { $0.schedule.returned(found, at: .now) }
         context.dispatchBell.ring()
     }
 }

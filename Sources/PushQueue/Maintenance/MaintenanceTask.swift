@@ -60,7 +60,7 @@ struct MaintenanceTask: Sendable {
         name: .counts,
         wait: { _ in .seconds(1) },
         means: .shared { tools, connection throws(PostgresError) in
-            try await tools.breakers.writeCounts(on: connection)
+            try await tools.pushCounts.write(on: connection)
         }
     )
 

@@ -4,7 +4,7 @@ struct MaintenanceTools {
     let database: WorkerDatabase
     let lease: LeaseKeeper
     let lookout: Lookout
-    let breakers: BreakerWatch
+    let pushCounts: PushCountWriter
     let legacyFeedback: LegacyFeedbackReader
     let channels: ChannelKeeper
 }

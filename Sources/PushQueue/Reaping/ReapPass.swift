@@ -35,7 +35,7 @@ package struct ReapPass: Sendable {
     ) async throws(PostgresError) {
         while mayGoOn() {
             let began = MonotonicInstant.now
-            let batch: ReapBatch = try await connection.ask(ReapBatch.statement, Parameters(app, next)) {
+            let batch: ReapBatch = try await connection.query(ReapBatch.statement, Parameters(app, next)) {
                 try $0.record(0)
             }
             guard let rest = answered(batch, after: .now - began) else { return }

@@ -3,7 +3,7 @@ import ApplePush
 /// A push that failed for good: what becomes a row of `failures` and, if its token is dead, one of `feedback`.
 struct FailedPush: Settlement.Item, Equatable, Sendable {
     enum Token: Equatable, Sendable {
-        /// A place in the batch.
+        /// A position in the batch.
         case push(Int32)
         /// A place in the refusals.
         case refusal(Int32)

@@ -35,7 +35,7 @@ struct SettleArguments {
         self.claim = claim
         self.worker = worker
         self.settlementNumber = settlementNumber
-        ended = settlement.counted.isEmpty ? settlement.ended : settlement.ended + settlement.counted
+        ended = settlement.partial.isEmpty ? settlement.ended : settlement.ended + settlement.partial
         placedGoingBack = Self.placed(settlement.goingBack.lazy.map { ($0.isWhole, $0.pushes) })
         placedStaying = Self.placed(settlement.staying.lazy.map { ($0.isWhole, $0.pushes) })
     }
@@ -173,9 +173,9 @@ struct SettleArguments {
     /// How many pushes of each message `unfinished` does not count yet; null for messages that have ended whole. If a message has a
     /// row there, it counts the pushes that come back.
     private var remaining: PostgresArray {
-        guard !settlement.counted.isEmpty else { return PostgresArray(of: .int4) }
+        guard !settlement.partial.isEmpty else { return PostgresArray(of: .int4) }
         let wholes = repeatElement(nil as Int32?, count: settlement.ended.count)
-        return PostgresArray(Array(wholes) + settlement.counted.map { $0.isCounted ? 0 : $0.remaining })
+        return PostgresArray(Array(wholes) + settlement.partial.map { $0.isInUnfinished ? 0 : $0.remaining })
     }
 
     /// The last attempts of pushes that have expired, of each message; empty if there is none.
@@ -200,8 +200,8 @@ struct SettleArguments {
         var column = PostgresArray(of: .text)
         for token in tokens {
             switch token {
-            case .push(let place):
-                claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { column.append($0) }
+            case .push(let position):
+                claim.batch.bytes.withSpan(claim.batch.pushes[Int(position)].token.range) { column.append($0) }
             case .refusal(let place):
                 claim.texts.withSpan(claim.refusals[Int(place)].token.range) { column.append($0) }
             }

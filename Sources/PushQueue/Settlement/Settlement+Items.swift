@@ -22,7 +22,7 @@ extension Settlement {
         /// Pushes that have not ended.
         var pending: Int32 = 0
         /// Its message has a row in `unfinished`: the job was split off or is a retry, or some of it was settled.
-        var isCounted = false
+        var isInUnfinished = false
 
         var ended: Int32 { sent + failed + expired }
         var goingBack: Int32 { retried + returned }
@@ -32,7 +32,7 @@ extension Settlement {
     /// Pushes of one job that wait for another attempt.
     struct GoingBack: Item, Equatable, Sendable {
         let job: Int32
-        /// Places in the batch.
+        /// Positions in the batch.
         let pushes: [Int32]
         /// These are all pushes of the job, which goes back unchanged.
         var isWhole = false
@@ -46,7 +46,7 @@ extension Settlement {
     /// Pushes of one job that stay in flight.
     struct Staying: Item, Equatable, Sendable {
         let job: Int32
-        /// Places in the batch.
+        /// Positions in the batch.
         let pushes: [Int32]
         /// These are all pushes of the job, which stays unchanged.
         let isWhole: Bool
@@ -55,7 +55,7 @@ extension Settlement {
     /// A push that was sent, with its `apns-unique-id`.
     struct Identified: Item, Equatable, Sendable {
         let job: Int32
-        /// Its place in the batch.
+        /// Its position in the batch.
         let push: Int32
         let id: PushID
     }
@@ -64,7 +64,7 @@ extension Settlement {
     struct TopicRefusal: Equatable, Sendable {
         let reason: Reason
         let status: Int16
-        /// The place of one of them in the batch.
+        /// The position of one of them in the batch.
         let first: Int32
         var pushes = 1
     }

@@ -9,7 +9,7 @@ package struct Settlement: Sendable {
     /// Jobs that have ended as a whole.
     private(set) var ended: [JobTally] = []
     /// Jobs that are not all of their message, or have ended only for some tokens.
-    private(set) var counted: [JobTally] = []
+    private(set) var partial: [JobTally] = []
     private(set) var failures: [FailedPush] = []
     private(set) var goingBack: [GoingBack] = []
     private(set) var staying: [Staying] = []
@@ -28,7 +28,7 @@ package struct Settlement: Sendable {
     let gatewayAnswers: Bool
 
     private let policy: RetryPolicy
-    private let mostAttempts: Int16
+    private let maxAttempts: Int16
     /// The gateway accepted a push of the batch.
     private let credentialWorks: Bool
     private let keepsUniqueIDs: Bool
@@ -44,14 +44,14 @@ package struct Settlement: Sendable {
         _ outcomes: Outcomes,
         after earlier: Outcomes? = nil,
         policy: RetryPolicy,
-        mostAttempts: Int16,
+        maxAttempts: Int16,
         now: Int64,
         keepsUniqueIDs: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) {
         precondition(outcomes.count == claim.batch.count, "there must be one outcome for each push")
         self.policy = policy
-        self.mostAttempts = mostAttempts
+        self.maxAttempts = maxAttempts
         self.now = now
         self.keepsUniqueIDs = keepsUniqueIDs
         claimedAt = claim.claimedAt
@@ -62,20 +62,20 @@ package struct Settlement: Sendable {
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
-            var counts = JobTally(job: Int32(place), isCounted: job.origin != nil)
+            var jobTally = JobTally(job: Int32(place), isInUnfinished: job.origin != nil)
             if let earlier {
-                let open = job.places.filter { earlier[Int($0)].verdict == .pending }
+                let open = job.positions.filter { earlier[Int($0)].verdict == .pending }
                 if open.isEmpty { continue }
-                counts.isCounted = counts.isCounted || open.count < job.pushes + job.refused + job.expired
-                settle(open, of: job, &counts, outcomes, using: &generator)
+                jobTally.isInUnfinished = jobTally.isInUnfinished || open.count < job.pushes + job.refused + job.expired
+                settle(open, of: job, &jobTally, outcomes, using: &generator)
             } else {
-                counts.failed = job.refused
-                counts.expired = job.expired
+                jobTally.failed = job.refused
+                jobTally.expired = job.expired
                 for _ in 0..<job.refused {
                     refuse(claim.refusals[refusal], at: refusal)
                     refusal += 1
                 }
-                settle(job.places, of: job, &counts, outcomes, using: &generator)
+                settle(job.positions, of: job, &jobTally, outcomes, using: &generator)
             }
         }
     }
@@ -86,7 +86,7 @@ package struct Settlement: Sendable {
     // MARK: Pieces
 
     /// The jobs that leave `inflight`, in order.
-    var settled: [Int32] { Set(ended.map(\.job) + counted.map(\.job) + goingBack.map(\.job)).sorted() }
+    var settled: [Int32] { Set(ended.map(\.job) + partial.map(\.job) + goingBack.map(\.job)).sorted() }
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
@@ -94,7 +94,7 @@ package struct Settlement: Sendable {
         func narrow(_ items: inout [some Item]) { items.removeAll { $0.job < first || $0.job > last } }
         var piece = self
         narrow(&piece.ended)
-        narrow(&piece.counted)
+        narrow(&piece.partial)
         narrow(&piece.failures)
         narrow(&piece.goingBack)
         narrow(&piece.identified)
@@ -131,7 +131,7 @@ package struct Settlement: Sendable {
     private mutating func settle(
         _ pushes: some Sequence<Int32>,
         of job: ClaimedJobs.Job,
-        _ counts: inout JobTally,
+        _ jobTally: inout JobTally,
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
     ) {
@@ -140,17 +140,17 @@ package struct Settlement: Sendable {
             of: job,
             outcomes,
             credentialWorks: credentialWorks,
-            mostAttempts: mostAttempts
+            maxAttempts: maxAttempts
         )
-        record(sorted, of: job, &counts, outcomes)
-        let retried = retry(sorted.retried, of: job, &counts, using: &generator)
-        let returned = giveBack(sorted.returned, of: job, counts, using: &generator)
-        let change = arrange(retried, returned, sorted.open, &counts)
-        if keepsUniqueIDs { identify(pushes, of: counts.job, outcomes) }
-        count(counts)
+        record(sorted, of: job, &jobTally, outcomes)
+        let retried = retry(sorted.retried, of: job, &jobTally, using: &generator)
+        let returned = giveBack(sorted.returned, of: job, jobTally, using: &generator)
+        let change = arrange(retried, returned, sorted.open, &jobTally)
+        if keepsUniqueIDs { identify(pushes, of: jobTally.job, outcomes) }
+        count(jobTally)
         switch change {
-        case .ended: ended.append(counts)
-        case .changed: counted.append(counts)
+        case .ended: ended.append(jobTally)
+        case .changed: partial.append(jobTally)
         case .unchanged: break
         }
     }
@@ -159,33 +159,33 @@ package struct Settlement: Sendable {
     private mutating func record(
         _ sorted: SortedPushes,
         of job: ClaimedJobs.Job,
-        _ counts: inout JobTally,
+        _ jobTally: inout JobTally,
         _ outcomes: Outcomes
     ) {
-        counts.sent += sorted.sent
-        counts.failed += Int32(sorted.failed.count)
-        for push in sorted.failed { fail(push, of: counts.job, outcomes) }
+        jobTally.sent += sorted.sent
+        jobTally.failed += Int32(sorted.failed.count)
+        for push in sorted.failed { fail(push, of: jobTally.job, outcomes) }
         tally.unknown += sorted.unknown
-        if sorted.unknown > 0, job.mayRepeat { unanswered.append(counts.job) }
+        if sorted.unknown > 0, job.mayRepeat { unanswered.append(jobTally.job) }
     }
 
     /// The retry of pushes that have used up an attempt, or nil if there are none or they expire before it.
     private mutating func retry(
         _ retried: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
-        _ counts: inout JobTally,
+        _ jobTally: inout JobTally,
         using generator: inout some RandomNumberGenerator
     ) -> GoingBack? {
         if retried.pushes.isEmpty { return nil }
         let wait = policy.delay(after: job.attempt, retryAfter: retried.retryAfter, using: &generator)
         if let end = job.deadline, microseconds(after: wait) >= end {
-            counts.expired += Int32(retried.pushes.count)
-            lastAttempts[counts.job] = retried.causes.mostFrequent
+            jobTally.expired += Int32(retried.pushes.count)
+            lastAttempts[jobTally.job] = retried.causes.mostFrequent
             return nil
         }
         retryCauses.add(retried.causes)
         return GoingBack(
-            job: counts.job,
+            job: jobTally.job,
             pushes: retried.pushes,
             attempt: job.attempt + 1,
             delay: Int32(clamping: wait.nanoseconds / 1_000_000),
@@ -197,12 +197,12 @@ package struct Settlement: Sendable {
     private func giveBack(
         _ returned: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
-        _ counts: JobTally,
+        _ jobTally: JobTally,
         using generator: inout some RandomNumberGenerator
     ) -> GoingBack? {
         if returned.pushes.isEmpty { return nil }
         return GoingBack(
-            job: counts.job,
+            job: jobTally.job,
             pushes: returned.pushes,
             attempt: job.attempt,
             // Without a pause, a gateway that keeps refusing only these would cause a busy loop.
@@ -216,17 +216,17 @@ package struct Settlement: Sendable {
         _ retried: GoingBack?,
         _ returned: GoingBack?,
         _ open: [Int32],
-        _ counts: inout JobTally
+        _ jobTally: inout JobTally
     ) -> Change {
-        counts.retried = Int32(retried?.pushes.count ?? 0)
-        counts.returned = Int32(returned?.pushes.count ?? 0)
-        counts.pending = Int32(open.count)
+        jobTally.retried = Int32(retried?.pushes.count ?? 0)
+        jobTally.returned = Int32(returned?.pushes.count ?? 0)
+        jobTally.pending = Int32(open.count)
         if !open.isEmpty {
-            let isWhole = counts.ended + counts.goingBack == 0
-            staying.append(Staying(job: counts.job, pushes: open, isWhole: isWhole))
+            let isWhole = jobTally.ended + jobTally.goingBack == 0
+            staying.append(Staying(job: jobTally.job, pushes: open, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
-        let isWhole = counts.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
+        let isWhole = jobTally.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
         if var retried {
             retried.isWhole = isWhole
             goingBack.append(retried)
@@ -235,8 +235,8 @@ package struct Settlement: Sendable {
             returned.isWhole = isWhole
             goingBack.append(returned)
         }
-        if isWhole && counts.goingBack > 0 { return .unchanged }
-        return counts.isCounted || counts.remaining > 0 ? .changed : .ended
+        if isWhole && jobTally.goingBack > 0 { return .unchanged }
+        return jobTally.isInUnfinished || jobTally.remaining > 0 ? .changed : .ended
     }
 
     private mutating func identify(_ pushes: some Sequence<Int32>, of job: Int32, _ outcomes: Outcomes) {
@@ -246,12 +246,12 @@ package struct Settlement: Sendable {
         }
     }
 
-    private mutating func count(_ counts: JobTally) {
-        tally.sent += Int(counts.sent)
-        tally.failed += Int(counts.failed)
-        tally.expired += Int(counts.expired)
-        tally.retried += Int(counts.retried)
-        tally.returned += Int(counts.returned)
+    private mutating func count(_ jobTally: JobTally) {
+        tally.sent += Int(jobTally.sent)
+        tally.failed += Int(jobTally.failed)
+        tally.expired += Int(jobTally.expired)
+        tally.retried += Int(jobTally.retried)
+        tally.returned += Int(jobTally.returned)
     }
 
     private mutating func fail(_ push: Int32, of job: Int32, _ outcomes: Outcomes) {

@@ -1,6 +1,6 @@
 import ApplePush
 
-/// The pushes of one job, sorted by what their outcomes mean for them. All are places in the batch.
+/// The pushes of one job, sorted by what their outcomes mean for them. All are positions in the batch.
 ///
 /// A list without pushes allocates nothing, so a job whose pushes were all sent costs no memory here.
 struct SortedPushes {
@@ -60,7 +60,7 @@ struct SortedPushes {
         of job: ClaimedJobs.Job,
         _ outcomes: Outcomes,
         credentialWorks: Bool,
-        mostAttempts: Int16
+        maxAttempts: Int16
     ) {
         for push in pushes {
             let outcome = outcomes[Int(push)]
@@ -73,7 +73,7 @@ struct SortedPushes {
                 returned.pushes.append(push)
                 // A push that was not answered has no cause to name.
                 if outcome.verdict == .rejected { returned.causes.add(RetryCause(outcome, of: outcomes)) }
-            case .retried where job.attempt >= mostAttempts: failed.append(push)
+            case .retried where job.attempt >= maxAttempts: failed.append(push)
             case .retried:
                 retried.pushes.append(push)
                 retried.causes.add(RetryCause(outcome, of: outcomes))

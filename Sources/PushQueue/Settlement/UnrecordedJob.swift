@@ -27,7 +27,7 @@ struct UnrecordedJob {
     init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
         job = claim[place]
-        for push in job.places where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
+        for push in job.positions where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .accepted { sent += 1 } else { failed += 1 }
             add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 import CarillonSchema
 
 /// What is to be written about credentials and apps: the facts and the status of a credential, and why an app is held. The
@@ -64,5 +65,13 @@ struct CredentialNotes: Sendable {
     mutating func take() -> [Note] {
         defer { notes = [:] }
         return notes.sorted { ($0.key.kind, $0.key.id) < ($1.key.kind, $1.key.id) }.map(\.value)
+    }
+
+    /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.
+    /// - Returns: Those to write now.
+    mutating func failed(_ failed: ArraySlice<Note>, with error: PostgresError) -> ArraySlice<Note> {
+        let isOfFirst = error.isRefusal || error.isTimeout
+        for note in isOfFirst ? failed.prefix(1) : failed where !error.isRefusal { keep(note) }
+        return isOfFirst ? failed.dropFirst() : []
     }
 }

@@ -37,7 +37,7 @@ enum CredentialStatements {
             )
         }
         let parameters = Parameters(certificate, Timestamp(since), refused?.issuedAt)
-        return try await connection.ask(token, parameters) { rows in
+        return try await connection.query(token, parameters) { rows in
             let now = try rows.int64(0, "clock")
             if try rows.isNull(0, "token") { return (nil, now) }
             let token = ProviderToken(

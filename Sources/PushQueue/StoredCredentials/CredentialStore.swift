@@ -1,4 +1,4 @@
-import ApplePush
+package import ApplePush
 package import CarillonPostgres
 import CarillonSchema
 
@@ -35,7 +35,7 @@ package struct CredentialStore: Sendable {
     }
 
     /// The statements of `save`, in a transaction of the caller.
-    func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
+    package func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
         try await refuseExpired(facts, "import a newer one")
         var row = CopyRows()
         row.begin(columns: 6)
@@ -47,7 +47,7 @@ package struct CredentialStore: Sendable {
     }
 
     /// - Parameter remedy: what to do about it.
-    func refuseExpired(_ facts: Credential.Facts, _ remedy: String) async throws {
+    package func refuseExpired(_ facts: Credential.Facts, _ remedy: String) async throws {
         guard let notAfter = facts.notAfter else { return }
         let parameters = Parameters(Timestamp(notAfter * 1_000_000))
         let expiry = try await connection.query(Self.expiry, parameters) { try $0.stringIfPresent(0, 0) }
@@ -99,6 +99,10 @@ package struct CredentialStore: Sendable {
         try await settings { try await connection.values(of: Self.list) }
     }
 
+    package func ifAny(named name: String?) async throws(SettingsError) -> StoredCredential? {
+        try await list().first { $0.name == name }
+    }
+
     func find(_ name: String) async throws(SettingsError) -> StoredCredential {
         let credentials = try await list()
         guard let credential = credentials.first(where: { $0.name == name }) else {
@@ -107,7 +111,7 @@ package struct CredentialStore: Sendable {
         return credential
     }
 
-    func text(of name: String) async throws -> CredentialText {
+    package func text(of name: String) async throws -> CredentialText {
         let texts: [CredentialText] = try await connection.values(of: Self.text, Parameters(name))
         guard let text = texts.first else {
             throw SettingsError.unknown("credential", name, known: try await list().map(\.name))

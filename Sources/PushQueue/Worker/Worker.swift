@@ -29,7 +29,7 @@ package actor Worker {
     private let apps: AppWatch
     private let lookout: Lookout
     private let flights: FlightRunner
-    private let breakers: BreakerWatch
+    private let pushCounts: PushCountWriter
     private let maintenance: MaintenanceRunner
 
     /// The worker holds the loop, so the loop outlives it.
@@ -58,15 +58,15 @@ package actor Worker {
         lease = LeaseKeeper(context, database)
         apps = AppWatch(context, database)
         lookout = Lookout(context, database, apps)
-        breakers = BreakerWatch(context, database, apps)
-        flights = FlightRunner(context, database, lease, apps, breakers)
+        pushCounts = PushCountWriter(context, database, apps)
+        flights = FlightRunner(context, database, lease, apps, pushCounts)
         maintenance = MaintenanceRunner(
             MaintenanceTools(
                 context: context,
                 database: database,
                 lease: lease,
                 lookout: lookout,
-                breakers: breakers,
+                pushCounts: pushCounts,
                 legacyFeedback: LegacyFeedbackReader(context),
                 channels: ChannelKeeper(context)
             )
@@ -222,7 +222,7 @@ package actor Worker {
     private func signOff() async -> Bool {
         guard context.state.phase != .over, let connection = database.shared else { return false }
         do throws(PostgresError) {
-            try await breakers.writeCounts(on: connection)
+            try await pushCounts.write(on: connection)
             try await apps.writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
             if !options.once {

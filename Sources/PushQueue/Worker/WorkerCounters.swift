@@ -81,18 +81,18 @@ package struct WorkerCounters: Sendable {
     // MARK: Bounds
 
     /// Apps without a row. Further ones are counted together, as app 0.
-    private static let mostUnknownApps = 100
+    private static let maxUnknownApps = 100
     /// Pairs of status and reason of one app. Further ones are counted together.
-    private static let mostReasons = 64
+    private static let maxReasons = 64
 
     private func place(of app: Int32) -> Int32 {
         if names[app] != nil || apps[app] != nil { return app }
-        return apps.count < names.count + Self.mostUnknownApps ? app : 0
+        return apps.count < names.count + Self.maxUnknownApps ? app : 0
     }
 
     private mutating func place(of failure: FailureKey) -> FailureKey {
         if failures[failure] != nil || retries[failure] != nil { return failure }
-        guard reasons[failure.app, default: 0] < Self.mostReasons else {
+        guard reasons[failure.app, default: 0] < Self.maxReasons else {
             return FailureKey(app: failure.app, status: 0, reason: "OtherReasons")
         }
         reasons[failure.app, default: 0] += 1

@@ -33,7 +33,7 @@ package struct WorkerOptions: Sendable {
     var claimSize: Int { min(1000, max(1, maxInFlight / 6)) }
 
     /// A row with larger tokens has too many of them to be claimed. Shortened tokens have up to 512 bytes.
-    var mostBytes: Int32 {
+    var maxBytes: Int32 {
         Int32(clamping: min(maxInFlight, 1000) * ClaimStatement.tokenBytes + ClaimStatement.arrayBytes)
     }
 }

@@ -32,7 +32,9 @@ struct WorkerState: Sendable {
     var holds = AppHolds()
     var expiry = ExpiryState()
     var maintenance: MaintenanceState
-    var tallies = Tallies()
+    var unwrittenCounts = UnwrittenCounts()
+    var notes = CredentialNotes()
+    var logLimits = LogLimits()
     var reconnection = DatabaseReconnectPace()
     var lockedApps = LockedApps()
     var wal = WALState()
@@ -132,7 +134,7 @@ struct WorkerState: Sendable {
     var mustSweep: Bool { !floorsToSweep.isEmpty || sweepsScheduled }
 
     /// The floors to look below.
-    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.board.risenFloors : [] }
+    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
 
     /// Whether to look for due jobs from the beginning of `scheduled`.
     var sweepsScheduled: Bool { promotes && !due.isLow }
@@ -154,7 +156,7 @@ struct WorkerState: Sendable {
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let wasIdle = schedule.isIdle
         if wasIdle, options.once {
-            schedule.board.forgetFloors()
+            schedule.forgetFloors()
             due = DueFloor()
         }
         return Look(began: now, wasIdle: wasIdle, start: promotes ? due.start(at: now) : nil)
@@ -172,12 +174,12 @@ struct WorkerState: Sendable {
 
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         due.moved(promotion, from: start, at: now)
-        schedule.board.returned(promotion.lanes, at: now)
+        schedule.returned(promotion.lanes, at: now)
     }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.board.found(lanes, at: now)
+        schedule.found(lanes, at: now)
         schedule.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }

@@ -21,7 +21,7 @@ final class SimulatorConnection {
         var isHead = false
     }
 
-    private static let mostReads = 16
+    private static let maxReads = 16
 
     let number: Int
     private var stream: TLSStream
@@ -142,7 +142,7 @@ final class SimulatorConnection {
 
     private func read(_ server: inout ServerState) throws -> Next {
         var unanswered = 0
-        for _ in 0..<Self.mostReads {
+        for _ in 0..<Self.maxReads {
             switch try stream.read(into: &server.input) {
             case .bytes(let count):
                 hasRead = true

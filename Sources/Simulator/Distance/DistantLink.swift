@@ -29,7 +29,7 @@ final class DistantLink {
         var isReading: Bool { isOpen && !queue.isFull }
     }
 
-    private static let mostReads = 16
+    private static let maxReads = 16
 
     private let loop: EventLoop
     private let client: End
@@ -65,7 +65,7 @@ final class DistantLink {
     }
 
     private func read(_ end: End) {
-        for _ in 0..<Self.mostReads where end.isReading {
+        for _ in 0..<Self.maxReads where end.isReading {
             let item: DelayQueue.Item
             do throws(IOError) {
                 switch try end.socket.read(into: &room) {

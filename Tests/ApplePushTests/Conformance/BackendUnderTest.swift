@@ -83,10 +83,10 @@ struct BackendUnderTest: Sendable {
     ) async throws {
         let backend: any Backend =
             switch kind {
-            case .http2: HTTP2Backend(http2)
+            case .http2: HTTP2Backend(.patient)
             case .binary: BinaryBackend(binary)
             case .transportHTTP2, .transportBinary:
-                TransportBackend(http2: HTTP2Backend(http2), binary: BinaryBackend(binary))
+                TransportBackend(http2: HTTP2Backend(.patient), binary: BinaryBackend(binary))
             case .recorded: RecordedBackend(feedback: [deadToken]) { script.recordedAnswer(to: $0, flaw) }
             case .ownRelay: RelayBackend { token, id, _ throws(PushError) in try await script.relay(token, id, flaw) }
             }
@@ -105,17 +105,6 @@ struct BackendUnderTest: Sendable {
     }
 
     static let deadToken = Feedback(token: "dead", timestamp: 1_700_000_000_000)
-
-    private static let http2: HTTP2Configuration = {
-        var configuration = HTTP2Configuration()
-        configuration.connections = 1
-        configuration.connectTimeout = .seconds(60)
-        configuration.handshakeTimeout = .seconds(60)
-        configuration.settingsTimeout = .seconds(60)
-        configuration.requestTimeout = .seconds(60)
-        configuration.totalTimeout = .seconds(300)
-        return configuration
-    }()
 }
 
 extension BackendUnderTest.Proof {

@@ -1,5 +1,19 @@
 import ApplePush
 
+extension HTTP2Configuration {
+    /// One connection at a time, and time limits for the slowest machine.
+    static let patient: Self = {
+        var configuration = Self()
+        configuration.connections = 1
+        configuration.connectTimeout = .seconds(60)
+        configuration.handshakeTimeout = .seconds(60)
+        configuration.settingsTimeout = .seconds(60)
+        configuration.requestTimeout = .seconds(60)
+        configuration.totalTimeout = .seconds(300)
+        return configuration
+    }()
+}
+
 extension TestGateway {
     /// A gateway that acts like that, and a backend that sends to it, around a test.
     static func withBackend<R>(

@@ -10,13 +10,7 @@ func withBackend<R>(
     _ change: (inout HTTP2Configuration) -> Void = { _ in },
     _ body: (HTTP2Backend) async throws -> R
 ) async throws -> R {
-    var configuration = HTTP2Configuration()
-    configuration.connections = 1
-    configuration.connectTimeout = .seconds(60)
-    configuration.handshakeTimeout = .seconds(60)
-    configuration.settingsTimeout = .seconds(60)
-    configuration.requestTimeout = .seconds(60)
-    configuration.totalTimeout = .seconds(300)
+    var configuration = HTTP2Configuration.patient
     change(&configuration)
     let backend = HTTP2Backend(configuration)
     return try await attempt {

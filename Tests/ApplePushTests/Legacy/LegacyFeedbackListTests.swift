@@ -119,7 +119,7 @@ import Testing
                     with: try TestCredential.certificate(),
                     BinaryConfiguration().pool,
                     longestSilence: .seconds(30),
-                    mostBytes: 200_000,
+                    maxBytes: 200_000,
                     on: loop,
                     of: loop
                 )

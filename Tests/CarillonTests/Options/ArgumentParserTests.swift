@@ -10,6 +10,7 @@ import Testing
     /// A command that takes an option of every kind.
     private static let sample = Command(
         "sample run",
+        roles: [],
         summary: "Try the table.",
         arguments: [Argument("NAME", required: false, "a name")],
         options: [
@@ -19,6 +20,7 @@ import Testing
     )
     private static let strict = Command(
         "strict",
+        roles: [],
         summary: "Try what is required.",
         arguments: [Argument("NAME", "a name")],
         required: [.topic],

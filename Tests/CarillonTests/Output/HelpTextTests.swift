@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a secret that is never an argument is only offered as a file`() {
-        let command = Command("x", summary: "X.", options: [.passphrase], run: { _ in .done })
+        let command = Command("x", roles: [], summary: "X.", options: [.passphrase], run: { _ in .done })
         let text = HelpText(commands: [command]).text(for: ["x"])
         #expect(text.contains("--passphrase-file FILE"))
         #expect(!text.contains("--passphrase TEXT"))

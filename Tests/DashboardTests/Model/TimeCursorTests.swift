@@ -17,10 +17,10 @@ import Testing
     }
 
     @Test func `of too many rows of one time the rest is left out, and what follows is not`() {
-        let full = TimeCursor(time: 7, shown: TimeCursor.mostShown)
+        let full = TimeCursor(time: 7, shown: TimeCursor.maxShown)
         #expect(Self.next([7], of: full) == TimeCursor(time: 6, shown: 0))
         #expect(TimeCursor(behind: [7], of: full, .oldestFirst) == TimeCursor(time: 8, shown: 0))
-        #expect(Self.next([7], of: TimeCursor(time: 7, shown: TimeCursor.mostShown - 1)) == full)
+        #expect(Self.next([7], of: TimeCursor(time: 7, shown: TimeCursor.maxShown - 1)) == full)
     }
 
     @Test func `a link has the place, and only what a link can have is read`() throws {

@@ -3,7 +3,7 @@ import ApplePushSimulator
 /// Compares what was enqueued, what the tables say and what the simulator received. A value without I/O.
 struct Audit {
     /// How often a push whose outcome is unknown is sent again.
-    private static let mostResends = 3
+    private static let maxResends = 3
 
     /// What a case is allowed to have.
     struct Allowance {
@@ -105,7 +105,7 @@ struct Audit {
         } else if !allowance.localReasons.contains(failure.reason) {
             add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
             // Not by the requests that the gateway has seen: a relay may have swallowed some of them.
-        } else if failure.reason == "OutcomeUnknown", message.mayRepeat, failure.attempt <= Self.mostResends {
+        } else if failure.reason == "OutcomeUnknown", message.mayRepeat, failure.attempt <= Self.maxResends {
             add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
         }
     }

@@ -14,7 +14,7 @@ enum CrashPoint: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension Scene {
-    static let mostInFlight = 300
+    static let maxInFlight = 300
 
     /// Kills a worker at that point; returns how many pushes may therefore be sent twice.
     func crash(at point: CrashPoint) async throws -> Int {
@@ -32,7 +32,7 @@ extension Scene {
     }
 
     private func victim() async throws -> WorkerProcess {
-        try await fleet.started(["--max-in-flight", "\(Self.mostInFlight)"])
+        try await fleet.started(["--max-in-flight", "\(Self.maxInFlight)"])
     }
 
     /// The claim is committed, and the gateway cannot be reached yet.
@@ -80,7 +80,7 @@ extension Scene {
         record.at(number, moment) { victim.kill() }
         try await enqueue(1000)
         #expect(try await victim.end() == .signal(9))
-        return Self.mostInFlight
+        return Self.maxInFlight
     }
 
     /// All is answered, and the settlement waits for a lock: it is rolled back, or committed after the worker's death.
@@ -133,7 +133,7 @@ extension Scene {
         let second = try await self.victim()
         record.at(1500, .received) { second.kill() }
         #expect(try await second.end() == .signal(9))
-        return Self.mostInFlight
+        return Self.maxInFlight
     }
 
     /// The session of the feedback pass is lost within it; the next pass does all of it.
@@ -186,7 +186,7 @@ extension Scene {
             try await cutWorkers()
             try await session.script("ROLLBACK")
         }
-        return Self.mostInFlight
+        return Self.maxInFlight
     }
 
     // MARK: Parts

@@ -369,7 +369,7 @@ import Testing
         var earlier = Settlement.Tally()
         earlier.failed = 99
         earlier.badTokens = 99
-        trial.state.tallies.add(earlier, of: 1)
+        trial.state.unwrittenCounts.add(earlier, of: 1)
         _ = trial.claimed(1)
         _ = trial.delivered([Outcome(.rejected, status: 400, reason: .badDeviceToken)])
         #expect(trial.tell(.written(.written)) == "count")

@@ -50,7 +50,7 @@ import Testing
         state.schedule.ended(flight)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
-        #expect(state.tallies.takeCounts()[1]?.sent == 3)
+        #expect(state.unwrittenCounts.take()[1]?.sent == 3)
     }
 
     @Test func `a first part that is not written changes nothing`() throws {
@@ -70,7 +70,7 @@ import Testing
         #expect(state.schedule.inFlight == 3)
         state.schedule.ended(flight)
         #expect(state.schedule.inFlight == 0)
-        #expect(state.tallies.takeCounts().isEmpty)
+        #expect(state.unwrittenCounts.take().isEmpty)
     }
 
     @Test func `a claim that has the number of one lost in a crash stays held`() throws {

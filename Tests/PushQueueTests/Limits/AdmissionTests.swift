@@ -18,6 +18,6 @@ import Testing
     @Test(arguments: [1, 2, 3, 7, 1000]) func `every limit has room for one push`(limit: Int) {
         let admission = Admission(limit: limit, claimSize: 100)
         #expect(admission.room(for: 1) >= 1)
-        #expect(admission.mostOfOneApp >= 1)
+        #expect(admission.maxOfOneApp >= 1)
     }
 }

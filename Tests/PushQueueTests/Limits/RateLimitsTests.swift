@@ -31,7 +31,7 @@ import Testing
         limits.workersAlive = workers
         let turn = limits.turn(of: rate)
         #expect(turn >= 1)
-        #expect(turn <= RateLimits.mostPushes(of: rate))
+        #expect(turn <= RateLimits.maxPushes(of: rate))
     }
 
     @Test func `a turn is missed after half of the longest turn`() {

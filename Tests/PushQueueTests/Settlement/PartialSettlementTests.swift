@@ -29,7 +29,7 @@ import Testing
         var settings = AppSettings(name: "demo")
         settings.topic = "com.example.demo"
         let app = RoutedApp(App(id: 1, settings: settings), .failure(Hold(.setting, "none")))
-        let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 100_000)
+        let parameters = ClaimStatement.parameters(plan, worker: worker, maxBytes: 100_000)
         let answer = try await database.connection.query(ClaimStatement.statement, parameters) { rows in
             try ClaimRows(rows, plan, app: app, installation: (1, 2))
         }
@@ -47,7 +47,7 @@ import Testing
             self.outcomes(claim, outcomes),
             after: earlier.map { self.outcomes(claim, $0) },
             policy: RetryPolicy(base: .seconds(60), cap: .seconds(60)),
-            mostAttempts: 10,
+            maxAttempts: 10,
             now: claim.claimedAt,
             using: &generator
         )
@@ -210,7 +210,7 @@ import Testing
                 writing.callEnded(
                     try await database.connection.query(statement, parameters) { try SettlementWriting.Effect($0) }
                 )
-            } catch let error as PostgresError {
+            } catch {
                 #expect(!error.isTransient)
                 _ = writing.callFailed(with: error)
             }

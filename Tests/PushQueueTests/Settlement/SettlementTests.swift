@@ -11,7 +11,7 @@ import Testing
         _ claim: ClaimBuilder,
         _ outcomes: [Outcome],
         after earlier: [Outcome]? = nil,
-        mostAttempts: Int16 = 10,
+        maxAttempts: Int16 = 10,
         failure: PushError? = nil
     ) -> Settlement {
         var all = Outcomes(outcomes)
@@ -22,7 +22,7 @@ import Testing
             all,
             after: earlier.map { Outcomes($0) },
             policy: RetryPolicy(),
-            mostAttempts: mostAttempts,
+            maxAttempts: maxAttempts,
             now: now,
             using: &generator
         )
@@ -38,7 +38,7 @@ import Testing
         claim.add(tokens: ["bb", "cc"])
         let settlement = settle(claim, [.accepted, .accepted, .accepted])
         #expect(settlement.ended.map(\.sent) == [1, 2])
-        #expect(settlement.counted.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
+        #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
         #expect(settlement.tally.sent == 3)
         #expect(settlement.hold == nil)
     }
@@ -68,7 +68,7 @@ import Testing
         var generator = SeededGenerator(seed: 99)
         for _ in 0..<500 {
             let (claim, given) = claim(using: &generator)
-            let settlement = settle(claim, given, mostAttempts: 3)
+            let settlement = settle(claim, given, maxAttempts: 3)
             let tally = settlement.tally
             #expect(tally.sent + tally.failed + tally.expired + tally.retried + tally.returned == claim.jobs.tokens)
             #expect(settlement.failures.count == tally.failed)
@@ -77,7 +77,7 @@ import Testing
             #expect(Set(again).count == again.count)
             // A job is ended, in part or whole, or goes back whole: one of them, and only once.
             let jobs =
-                settlement.ended.map(\.job) + settlement.counted.map(\.job)
+                settlement.ended.map(\.job) + settlement.partial.map(\.job)
                 + settlement.goingBack.filter(\.isWhole).map(\.job)
             #expect(jobs.sorted() == Array(0..<Int32(claim.jobs.count)))
         }
@@ -107,8 +107,8 @@ import Testing
             for jobTally in first.ended { #expect(!first.staying.contains { $0.job == jobTally.job }) }
             // A message that is not settled in one piece is known to be unfinished before its last part is written.
             for jobTally in second.ended { #expect(first.staying.contains { $0.job == jobTally.job && $0.isWhole }) }
-            for jobTally in second.counted where claim.jobs[jobTally.job].origin == nil && jobTally.isCounted {
-                let before = first.counted.first { $0.job == jobTally.job }
+            for jobTally in second.partial where claim.jobs[jobTally.job].origin == nil && jobTally.isInUnfinished {
+                let before = first.partial.first { $0.job == jobTally.job }
                 #expect(before.map { $0.pending == jobTally.ended + jobTally.goingBack } == true)
             }
         }
@@ -120,7 +120,7 @@ import Testing
         claim.add(tokens: ["cc"])
         let settlement = settle(claim, [.pending, .pending, .accepted])
         #expect(settlement.staying == [Settlement.Staying(job: 0, pushes: [0, 1], isWhole: true)])
-        #expect(settlement.counted.isEmpty)
+        #expect(settlement.partial.isEmpty)
         #expect(settlement.ended.map(\.job) == [1])
     }
 
@@ -130,17 +130,17 @@ import Testing
         let early: [Outcome] = [.accepted, .pending, rejected(503, "Shutdown")]
         let first = settle(claim, early)
         #expect(first.staying == [Settlement.Staying(job: 0, pushes: [1], isWhole: false)])
-        let part = try #require(first.counted.first)
-        #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isCounted)
+        let part = try #require(first.partial.first)
+        #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isInUnfinished)
         #expect(first.goingBack.map(\.isWhole) == [false])
         let second = settle(claim, [.accepted, .accepted, rejected(503, "Shutdown")], after: early)
-        let rest = try #require(second.counted.first)
-        #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isCounted)
+        let rest = try #require(second.partial.first)
+        #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isInUnfinished)
         #expect(second.ended.isEmpty && second.goingBack.isEmpty)
         // All that is left may go back whole.
         let unsent = settle(claim, [.accepted, Outcome(.safe), rejected(503, "Shutdown")], after: early)
         #expect(unsent.goingBack.map(\.isWhole) == [true])
-        #expect(unsent.counted.isEmpty)
+        #expect(unsent.partial.isEmpty)
     }
 
     @Test func `unsent pushes wait a moment if the gateway answered others`() throws {
@@ -162,7 +162,7 @@ import Testing
         #expect(settlement.goingBack.map(\.isWhole) == [true])
         #expect(settlement.goingBack.map(\.attempt) == [1])
         #expect(settlement.goingBack.map(\.delay) == [nil])
-        #expect(settlement.ended.isEmpty && settlement.counted.isEmpty)
+        #expect(settlement.ended.isEmpty && settlement.partial.isEmpty)
     }
 
     @Test func `a retry counts as an attempt and waits`() throws {
@@ -177,7 +177,7 @@ import Testing
     @Test func `the last attempt fails with its own reason`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"], attempt: 3)
-        let settlement = settle(claim, [rejected(503, "Shutdown")], mostAttempts: 3)
+        let settlement = settle(claim, [rejected(503, "Shutdown")], maxAttempts: 3)
         #expect(settlement.failures.map(\.reason) == ["Shutdown"])
         #expect(settlement.failures.map(\.status) == [503])
     }
@@ -233,9 +233,9 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "cc"], origin: 5)
         let settlement = settle(claim, [.accepted, Outcome(.unknown), rejected(410, "Unregistered")])
-        #expect(settlement.counted.map(\.sent) == [1])
-        #expect(settlement.counted.map(\.failed) == [1])
-        #expect(settlement.counted.map(\.retried) == [1])
+        #expect(settlement.partial.map(\.sent) == [1])
+        #expect(settlement.partial.map(\.failed) == [1])
+        #expect(settlement.partial.map(\.retried) == [1])
         #expect(settlement.goingBack.map(\.isWhole) == [false])
     }
 }

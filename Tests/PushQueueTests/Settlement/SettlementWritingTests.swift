@@ -16,7 +16,7 @@ import Testing
             builder.jobs,
             outcomes,
             policy: RetryPolicy(),
-            mostAttempts: 10,
+            maxAttempts: 10,
             now: 0,
             using: &generator
         )

@@ -34,7 +34,7 @@ extension Difference {
             after: held.settled,
             // Whatever the jitter, that is not before the test is over.
             policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
-            mostAttempts: 3,
+            maxAttempts: 3,
             now: held.claim.claimedAt,
             keepsUniqueIDs: flip(3, outOf: 4),
             using: &random

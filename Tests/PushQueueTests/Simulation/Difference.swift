@@ -235,7 +235,7 @@ struct Difference {
             pushes: Int32.random(in: 1...9, using: &random)
         )
         let worker = anyWorker()
-        let parameters = ClaimStatement.parameters(plan, worker: worker, mostBytes: 100_000)
+        let parameters = ClaimStatement.parameters(plan, worker: worker, maxBytes: 100_000)
         let answer = try await ask(ClaimStatement.statement, parameters) { rows in
             // The app's own topic is not known here, which is no matter.
             try ClaimRows(rows, plan, app: Self.app(plan.lane.app), installation: (1, 2))

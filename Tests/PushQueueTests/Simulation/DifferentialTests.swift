@@ -10,10 +10,10 @@ import Testing
 /// The model of the database does what the database does: the same operations by chance on both, and all tables compared
 /// after each.
 ///
-/// `CARILLON_DIFFERENTIAL_RUNS` asks for more runs than usual.
+/// `DIFFERENTIAL_RUNS` asks for more runs than usual.
 @Suite struct DifferentialTests {
     private static let runs =
-        ProcessInfo.processInfo.environment["CARILLON_DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
+        ProcessInfo.processInfo.environment["DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
 
     @Test(arguments: 1...Self.runs) func `the model and PostgreSQL agree`(seed: UInt64) async throws {
         try await Self.compare(seed: seed)

@@ -58,8 +58,8 @@ extension ModelDatabase {
             tables.keep(settlement.staying, of: jobs, claim)
             for share in settlement.ended { tables.results.append(tables.progress(share, in: settlement, of: jobs)) }
             tables.progress(
-                settlement.counted.map {
-                    (tables.progress($0, in: settlement, of: jobs), $0.isCounted ? 0 : Int($0.remaining))
+                settlement.partial.map {
+                    (tables.progress($0, in: settlement, of: jobs), $0.isInUnfinished ? 0 : Int($0.remaining))
                 }
             )
             for failure in settlement.failures {
@@ -220,7 +220,7 @@ extension ModelTables {
 extension SettlementWriting {
     /// The places of the job's pushes that were not settled before.
     fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
-        job.places.map { Int($0) }.filter { place in claim.settled.map { $0[place].verdict == .pending } ?? true }
+        job.positions.map { Int($0) }.filter { place in claim.settled.map { $0[place].verdict == .pending } ?? true }
     }
 
     /// The places of the pushes of those jobs that were delivered, and not settled before.

@@ -4,7 +4,7 @@ import CarillonTLS
 
 /// The apps of a simulation.
 enum SimulatedApp {
-    static let mostAttempts: Int32 = 8
+    static let maxAttempts: Int32 = 8
 
     /// Both apps, with a credential that is real and never used.
     static let directory = Swift::Result {
@@ -26,7 +26,7 @@ enum SimulatedApp {
         settings.gateway = gateway
         settings.maxRate = id == 2 ? 40 : nil
         settings.maxPerDevice = id == 2 ? 3 : nil
-        settings.maxAttempts = Self.mostAttempts
+        settings.maxAttempts = Self.maxAttempts
         return AppWithSecret(
             app: App(id: id, settings: settings, certificateID: 1, isPaused: isPaused),
             version: 1,

@@ -63,17 +63,17 @@ extension SimulatedWorker {
 
     /// Writes the counts, and does what follows from them.
     func count(on link: SimulatedLink, then: @escaping () -> Void) {
-        let counts = state.tallies.takeCounts()
+        let counts = state.unwrittenCounts.take()
         guard !counts.isEmpty else { return then() }
         link.ask(self) {
             $0.count(counts)
         } then: { answer in
             switch answer {
             case .failure(let loss):
-                self.state.tallies.countsFailed(counts, loss == .unanswered ? .unknown : .nothingDone)
+                self.state.unwrittenCounts.failed(counts, loss == .unanswered ? .unknown : .nothingDone)
                 self.failed(loss, on: link)
             case .success(let opened):
-                self.state.tallies.countsWritten()
+                self.state.unwrittenCounts.written()
                 for app in opened { self.simulation.pause(app) }
             }
             then()

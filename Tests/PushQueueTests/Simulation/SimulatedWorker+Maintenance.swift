@@ -177,7 +177,7 @@ extension SimulatedWorker {
                 case .failure(let loss): self.failed(loss, on: link)
                 case .success(let (promotion, found)):
                     if let promotion { self.state.promoted(promotion, from: .beginning, at: self.now) }
-                    self.state.schedule.board.returned(found, at: self.now)
+                    self.state.schedule.returned(found, at: self.now)
                     self.dispatch()
                 }
                 self.sweep()

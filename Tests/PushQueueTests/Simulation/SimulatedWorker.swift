@@ -259,7 +259,7 @@ final class SimulatedWorker {
             var isGone = false
             if case .success(let taken) = answer {
                 isGone = taken.workers > 0
-                if isGone || !taken.claims.isEmpty { self.state.schedule.board.forgetFloors() }
+                if isGone || !taken.claims.isEmpty { self.state.schedule.forgetFloors() }
             }
             if let dead, !isGone { self.state.lease.couldNotTakeOver(dead.worker, at: self.now) }
             link.cut()
@@ -277,7 +277,7 @@ final class SimulatedWorker {
                 self.dispatch()
                 self.after(wait) { self.lookForWork() }
             }
-            let floors = self.state.schedule.board.floors
+            let floors = self.state.schedule.floors
             // Both are asked for together.
             link.ask(self) { database in
                 (look.start.map { self.promote(in: &database, from: $0) }, database.look(floors))

@@ -37,7 +37,7 @@ extension Simulation {
             if sent.count != end.sent || !both.isEmpty {
                 wrongs.append("I1: of message \(message) were sent \(sent), and it ends with \(end)")
             }
-            if end.attempts > SimulatedApp.mostAttempts {
+            if end.attempts > SimulatedApp.maxAttempts {
                 wrongs.append("I9: message \(message) had \(end.attempts) attempts")
             }
         }
@@ -105,7 +105,7 @@ extension Simulation {
                 case "Unrecorded": database.tables.unwritable.contains(failure.message)
                 case "OutcomeUnknown": true
                 case "Poison": (record?.excuses ?? 0) >= 5
-                default: Int32(failure.attempt) >= SimulatedApp.mostAttempts
+                default: Int32(failure.attempt) >= SimulatedApp.maxAttempts
                 }
             if !isJust { wrongs.append("I3: \(failure) with \(String(describing: record))") }
         }

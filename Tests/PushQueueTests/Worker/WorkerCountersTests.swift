@@ -11,7 +11,7 @@ import Testing
         var outcomes = Outcomes(repeating: .accepted, count: 1)
         outcomes[0] = Outcome(.rejected, status: 400, reason: outcomes.reason(named: "Invented\(reason)"))
         var generator = SeededGenerator(seed: 1)
-        return Settlement(claim.jobs, outcomes, policy: RetryPolicy(), mostAttempts: 3, now: 0, using: &generator)
+        return Settlement(claim.jobs, outcomes, policy: RetryPolicy(), maxAttempts: 3, now: 0, using: &generator)
     }
 
     @Test func `invented reasons do not make the counters grow`() {

@@ -99,35 +99,35 @@ extension WorkerStateTests {
     }
 
     @Test func `counts that cannot be written are no longer written after each settlement`() {
-        var tallies = Tallies()
+        var unwritten = UnwrittenCounts()
         var bad = Settlement.Tally()
         bad.failed = 100
         bad.badTokens = 100
-        tallies.add(bad, of: 1)
-        #expect(tallies.isSuspect(1))
-        let counts = tallies.takeCounts()
-        tallies.countsFailed(counts, .nothingDone)
-        #expect(!tallies.isSuspect(1))
-        tallies.countsWritten()
-        #expect(tallies.isSuspect(1))
+        unwritten.add(bad, of: 1)
+        #expect(unwritten.isSuspect(1))
+        let counts = unwritten.take()
+        unwritten.failed(counts, .nothingDone)
+        #expect(!unwritten.isSuspect(1))
+        unwritten.written()
+        #expect(unwritten.isSuspect(1))
     }
 
     @Test func `notes wait when an error says nothing of them, and one that is refused is not written again`() throws {
-        var tallies = Tallies()
+        var unwritten = CredentialNotes()
         let ids = 1...3 as ClosedRange<Int32>
         func notes() -> ArraySlice<CredentialNotes.Note> {
-            for id in ids { tallies.add(.hold(app: id, nil)) }
-            return ArraySlice(tallies.takeNotes())
+            for id in ids { unwritten.add(.hold(app: id, nil)) }
+            return ArraySlice(unwritten.take())
         }
         let failed = notes()
-        let left = tallies.notesFailed(failed, with: PostgresError(.server, "denied", sqlState: "42501"))
+        let left = unwritten.failed(failed, with: PostgresError(.server, "denied", sqlState: "42501"))
         #expect(left.isEmpty)
-        #expect(tallies.takeNotes().count == 3)
+        #expect(unwritten.take().count == 3)
         for (state, kept) in [("23514", 0), ("55P03", 1)] {
             let failed = notes()
-            let left = tallies.notesFailed(failed, with: PostgresError(.server, "no", sqlState: state))
+            let left = unwritten.failed(failed, with: PostgresError(.server, "no", sqlState: state))
             #expect(left.count == 2)
-            #expect(tallies.takeNotes().count == kept)
+            #expect(unwritten.take().count == kept)
         }
     }
 

@@ -202,7 +202,7 @@ import Testing
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
         _ = end(flight, refused, in: &state, at: now)
-        #expect(state.tallies.takeNotes().statuses == [.rejected])
+        #expect(state.notes.take().statuses == [.rejected])
         _ = state.understood([first, second], at: now)
         let plans = self.plans(&state, at: now)
         #expect(plans.map(\.lane) == [second])
@@ -221,9 +221,9 @@ import Testing
         _ = state.understood([first], at: later)
         let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
-        _ = state.tallies.takeNotes()
+        _ = state.notes.take()
         _ = end(probe, .accepted, in: &state, at: later)
-        #expect(state.tallies.takeNotes().statuses == [.ok])
+        #expect(state.notes.take().statuses == [.ok])
         #expect(!state.holds.isHeld(1))
     }
 
@@ -239,10 +239,10 @@ import Testing
             var state = try begin(with: [first])
             _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
             #expect(state.holds.all.map(\.app) == [1])
-            _ = state.tallies.takeNotes()
+            _ = state.notes.take()
             let events = state.read(change, of: [1]).events
             #expect(events.map(\.kind) == [.holdEnded] && state.holds.all.isEmpty)
-            let notes = state.tallies.takeNotes()
+            let notes = state.notes.take()
             #expect(notes.contains { if case .holdOutdated(app: 1) = $0 { true } else { false } })
         }
     }
@@ -374,12 +374,12 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now, rows: 1)
         _ = end(flight, .accepted, in: &state, at: now)
-        let counts = state.tallies.takeCounts()
+        let counts = state.unwrittenCounts.take()
         #expect(counts[1]?.sent == 1)
-        #expect(state.tallies.takeCounts().isEmpty)
-        state.tallies.countsFailed(counts, .unknown)
-        #expect(state.tallies.takeCounts().isEmpty)
-        state.tallies.countsFailed(counts, .nothingDone)
-        #expect(state.tallies.takeCounts()[1]?.sent == 1)
+        #expect(state.unwrittenCounts.take().isEmpty)
+        state.unwrittenCounts.failed(counts, .unknown)
+        #expect(state.unwrittenCounts.take().isEmpty)
+        state.unwrittenCounts.failed(counts, .nothingDone)
+        #expect(state.unwrittenCounts.take()[1]?.sent == 1)
     }
 }

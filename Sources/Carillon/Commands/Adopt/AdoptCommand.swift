@@ -4,6 +4,7 @@ import CarillonText
 extension Command {
     static let adopt = Command(
         "adopt",
+        roles: [],
         summary: "Let workers send from this copy of a database.",
         discussion:
             "A restored dump and a copy made from a template have the jobs of the original. Workers, feedback passes and enqueueing "

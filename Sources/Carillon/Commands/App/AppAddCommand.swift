@@ -3,6 +3,7 @@ import CarillonPushQueue
 extension Command {
     static let appAdd = Command(
         "app add",
+        roles: [],
         summary: "Add an app: its topic, its credential, and its gateway.",
         arguments: [Argument("NAME", "The name to give to carillon.enqueue.")],
         required: [.topic, .credential],
@@ -29,7 +30,7 @@ private struct AppAddCommand {
         let options = try AppOptions(settings)
         let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in
             let app = try await AppStore(connection).add(invocation.name, options.apply)
-            return (app, try await CredentialStore(connection).list().first { $0.name == app.credential })
+            return (app, try await CredentialStore(connection).ifAny(named: app.credential))
         }
         AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Added the app \(app.name).")

@@ -4,6 +4,7 @@ import CarillonText
 extension Command {
     static let appList = Command(
         "app list",
+        roles: ["carillon_worker"],
         summary: "List the apps.",
         options: [.json, .database],
         run: { invocation in

@@ -4,71 +4,55 @@ import CarillonTLS
 
 /// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {
-    static let all: [Option] = [
-        .topics, .environment, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .removeUnknownChannels,
-        .protocol,
-        .maxRate,
-        .maxPerDevice, .maxAttempts, .reapBadTokens, .collapseUnknown, .keepUniqueIDs,
+    private static let identity = [
+        AppOption(.rename, \.name) { $0.text($1) ?? "" },
+        AppOption(.topic, clearable: \.topic) { $0.text($1) },
+        AppOption(.credential, \.credential) { $0.text($1) },
     ]
-    static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
-    private static let none = "none"
-    static let clearable: [Option] = [
-        .topic, .topics, .gateway, .gatewayCA, .feedbackGateway, .channelGateway, .maxRate, .maxPerDevice,
+    private static let others = [
+        AppOption(.topics, clearable: \.topics) { $0.text($1).map(Option.Separator.comma.split) },
+        AppOption(.environment, \.environment) { $0.choice($1) ?? .production },
+        AppOption(.gateway, clearable: \.gateway, address),
+        AppOption(.gatewayCA, clearable: \.gatewayCA) { try $0.text($1).map(rootCertificate) },
+        AppOption(.feedbackGateway, clearable: \.feedbackGateway) {
+            $0.text($1) == "none" ? nil : try address(in: $0, $1)
+        },
+        AppOption(.channelGateway, clearable: \.channelGateway, address),
+        AppOption(.removeUnknownChannels, \.removeUnknownChannels) { $0.isOn($1) },
+        AppOption(.protocol, \.protocol) { $0.choice($1) ?? .http2 },
+        AppOption(.maxRate, clearable: \.maxRate) { Int32($0.count($1)) },
+        AppOption(.maxPerDevice, clearable: \.maxPerDevice) { Int32($0.count($1)) },
+        AppOption(.maxAttempts, \.maxAttempts) { Int32($0.count($1)) },
+        AppOption(.reapBadTokens, \.reapBadTokens) { $0.isOn($1) },
+        AppOption(.collapseUnknown, \.collapseUnknown) { $0.isOn($1) },
+        AppOption(.keepUniqueIDs, \.keepUniqueIDs) { $0.isOn($1) },
     ]
 
-    private let settings: Settings
-    private let gateway: String?
-    private let feedbackGateway: String?
-    private let channelGateway: String?
-    private let clearsFeedbackGateway: Bool
-    /// The PEM text of the root certificate.
-    private let gatewayCA: String?
+    static let all = others.map(\.option)
+    static let clearable = (identity + others).filter { $0.clear != nil }.map(\.option)
+    static let changes = (identity + others).map(\.option) + [.clear]
+
+    private let changes: [AppOption.Change]
+    private let setsGatewayCA: Bool
 
     init(_ settings: Settings) throws {
-        self.settings = settings
-        gateway = try Self.address(.gateway, in: settings)
-        channelGateway = try Self.address(.channelGateway, in: settings)
-        let hasNoFeedback = settings.isChosen(.feedbackGateway) && settings.text(.feedbackGateway) == Self.none
-        clearsFeedbackGateway = hasNoFeedback
-        feedbackGateway = hasNoFeedback ? nil : try Self.address(.feedbackGateway, in: settings)
-        gatewayCA = try settings.text(.gatewayCA).map(Self.rootCertificate)
+        let table = Self.identity + Self.others
+        let cleared = settings.isChosen(.clear) ? settings.texts(.clear) : []
+        changes =
+            table.filter { cleared.contains($0.option.flag) }.compactMap(\.clear)
+            + (try table.filter { settings.isChosen($0.option) }.map { try $0.change(settings) })
+        setsGatewayCA = settings.isChosen(.gatewayCA)
     }
 
     /// Changes the settings whose options were given.
     func apply(to app: inout AppSettings) {
-        let cleared = settings.isChosen(.clear) ? settings.texts(.clear) : []
-        func isCleared(_ option: Option) -> Bool { cleared.contains(option.flag) }
-        if isCleared(.topic) { app.topic = nil }
-        if isCleared(.topics) { app.topics = nil }
-        if isCleared(.gateway) { app.gateway = nil }
-        if clearsFeedbackGateway || isCleared(.feedbackGateway) { app.feedbackGateway = nil }
-        if isCleared(.channelGateway) { app.channelGateway = nil }
-        if isCleared(.maxRate) { app.maxRate = nil }
-        if isCleared(.maxPerDevice) { app.maxPerDevice = nil }
-        if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
-        app.topic = settings.text(.topic) ?? app.topic
-        app.topics = settings.text(.topics).map(Option.Separator.comma.split) ?? app.topics
-        app.credential = settings.text(.credential) ?? app.credential
-        if settings.isChosen(.environment) { app.environment = settings.choice(.environment) ?? app.environment }
-        if settings.isChosen(.protocol) { app.protocol = settings.choice(.protocol) ?? app.protocol }
-        app.gateway = gateway ?? app.gateway
-        app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
-        app.channelGateway = channelGateway ?? app.channelGateway
-        if settings.isChosen(.removeUnknownChannels) {
-            app.removeUnknownChannels = settings.isOn(.removeUnknownChannels)
-        }
-        app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
-        app.maxPerDevice = settings.countIfAny(.maxPerDevice).map(Int32.init) ?? app.maxPerDevice
-        app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
-        if settings.isChosen(.reapBadTokens) { app.reapBadTokens = settings.isOn(.reapBadTokens) }
-        if settings.isChosen(.keepUniqueIDs) { app.keepUniqueIDs = settings.isOn(.keepUniqueIDs) }
-        if settings.isChosen(.collapseUnknown) { app.collapseUnknown = settings.isOn(.collapseUnknown) }
+        for change in changes { change(&app) }
         // A root certificate belongs to a gateway that is set.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil && app.channelGateway == nil
-        app.gatewayCA = gatewayCA ?? (hasNone || isCleared(.gatewayCA) ? nil : app.gatewayCA)
+        if hasNone, !setsGatewayCA { app.gatewayCA = nil }
     }
 
-    private static func address(_ option: Option, in settings: Settings) throws -> String? {
+    @Sendable private static func address(in settings: Settings, _ option: Option) throws -> String? {
         guard let text = settings.text(option) else { return nil }
         do {
             return try Gateway(text).description
@@ -100,5 +84,47 @@ struct AppOptions {
             "Apple has switched off the binary protocol, so the app \(app.name) sends nothing: give it a gateway that speaks "
                 + "the protocol (--gateway), or set --protocol http2."
         )
+    }
+}
+
+/// An option, and the setting that it changes.
+private struct AppOption: Sendable {
+    typealias Change = @Sendable (inout AppSettings) -> Void
+    typealias Path<Value> = WritableKeyPath<AppSettings, Value> & Sendable
+
+    let option: Option
+    /// Reads what was given.
+    let change: @Sendable (Settings) throws -> Change
+    /// Nil if the setting always has a value.
+    let clear: Change?
+
+    init<Value: Sendable>(
+        _ option: Option,
+        _ path: any Path<Value>,
+        _ read: @escaping @Sendable (Settings, Option) throws -> Value
+    ) {
+        self.init(option, path, clear: nil, read)
+    }
+
+    init<Value: Sendable>(
+        _ option: Option,
+        clearable path: any Path<Value?>,
+        _ read: @escaping @Sendable (Settings, Option) throws -> Value?
+    ) {
+        self.init(option, path, clear: { $0[keyPath: path] = nil }, read)
+    }
+
+    private init<Value: Sendable>(
+        _ option: Option,
+        _ path: any Path<Value>,
+        clear: Change?,
+        _ read: @escaping @Sendable (Settings, Option) throws -> Value
+    ) {
+        self.option = option
+        self.clear = clear
+        change = { settings in
+            let value = try read(settings, option)
+            return { $0[keyPath: path] = value }
+        }
     }
 }

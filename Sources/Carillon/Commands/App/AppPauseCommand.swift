@@ -15,7 +15,13 @@ extension Command {
         _ deed: String,
         _ change: @escaping @Sendable (AppStore, String) async throws -> App
     ) -> Command {
-        Command(name, summary: summary, arguments: [Argument("NAME", "The app.")], options: [.database]) { invocation in
+        Command(
+            name,
+            roles: ["carillon_worker"],
+            summary: summary,
+            arguments: [Argument("NAME", "The app.")],
+            options: [.database]
+        ) { invocation in
             _ = try await DatabaseScope.with(invocation) { connection, _ in
                 try await change(AppStore(connection), invocation.name)
             }

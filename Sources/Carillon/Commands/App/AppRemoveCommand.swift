@@ -4,6 +4,7 @@ import CarillonText
 extension Command {
     static let appRemove = Command(
         "app remove",
+        roles: [],
         summary: "Remove an app that has nothing left to send, and its tokens.",
         discussion:
             "Says what is deleted with the app, and asks first, unless --yes is given. An app with messages that wait or "

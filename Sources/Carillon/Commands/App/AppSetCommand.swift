@@ -3,6 +3,7 @@ import CarillonPushQueue
 extension Command {
     static let appSet = Command(
         "app set",
+        roles: [],
         summary: "Change the settings of an app; running workers apply them within a second.",
         discussion:
             "Changes only the settings that are given. --clear removes a setting; --reap-bad-tokens=false turns "
@@ -34,7 +35,7 @@ private struct AppSetCommand {
         let options = try AppOptions(settings)
         let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in
             let app = try await AppStore(connection).change(invocation.name, options.apply)
-            return (app, try await CredentialStore(connection).list().first { $0.name == app.credential })
+            return (app, try await CredentialStore(connection).ifAny(named: app.credential))
         }
         AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Changed the app \(app.name).")

@@ -7,6 +7,7 @@ import CarillonText
 extension Command {
     static let appShow = Command(
         "app show",
+        roles: ["carillon_worker"],
         summary: "Show the settings and the state of an app.",
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],
@@ -30,7 +31,7 @@ private struct AppView: JSONConvertible {
 
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
-        let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
+        let credential = try await CredentialStore(connection).ifAny(named: app.credential)
         return AppView(
             app: app,
             credential: credential,

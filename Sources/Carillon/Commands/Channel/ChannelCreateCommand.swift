@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let channelCreate = Command(
         "channel create",
+        roles: ["carillon_app"],
         summary: "Request a channel for Live Activities, wait until Apple has created it, and print its id.",
         discussion:
             "REFERENCE is your own name for the channel; by default, it is random. If the channel exists, its id "

@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let channelRead = Command(
         "channel read",
+        roles: ["carillon_worker"],
         summary: "Ask Apple for the settings of a channel.",
         arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
         required: [.app],

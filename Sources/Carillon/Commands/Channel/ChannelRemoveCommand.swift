@@ -4,6 +4,7 @@ import CarillonSchema
 extension Command {
     static let channelRemove = Command(
         "channel remove",
+        roles: ["carillon_app"],
         summary: "Request the removal of a channel, and wait until Apple has removed it.",
         discussion:
             "Messages to the channel that have not been sent fail as ChannelNotRegistered. With --wait 0s, the "

@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let channelSync = Command(
         "channel sync",
+        roles: ["carillon_worker"],
         summary: "Compare the recorded channels of an app with Apple's list.",
         discussion:
             "A recorded channel that Apple no longer has becomes missing. A channel that Apple has but that is "
@@ -25,7 +26,7 @@ extension Command {
             )
             let (entries, removed, failure) = try await DatabaseScope.with(invocation) { connection, _ in
                 // A copy does not know the channels that the original has made since.
-                try await PlaceCheck.run(on: connection)
+                try await InstallationCheck.run(on: connection)
                 return try await ChannelService.with(app, on: connection) { service in
                     let sync = ChannelSync(service.site, through: service.backend)
                     let entries: [ChannelSync.Entry]

@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let check = Command(
         "check",
+        roles: ["carillon_worker"],
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
             "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, "

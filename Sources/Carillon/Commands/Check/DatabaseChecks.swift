@@ -58,7 +58,7 @@ struct DatabaseChecks {
     }
 
     private func place() async throws -> Finding {
-        try await PlaceCheck.run(on: connection)
+        try await InstallationCheck.run(on: connection)
         return .ok("place", "Pushes are sent from this database.")
     }
 

@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let credentialCheck = Command(
         "credential check",
+        roles: ["carillon_worker"],
         summary: "Check the stored credentials, and say what is wrong with them.",
         arguments: [Argument("NAME", required: false, "The credential; by default, all of them.")],
         options: [.database],

@@ -8,6 +8,7 @@ import CarillonText
 extension Command {
     static let credentialImport = Command(
         "credential import",
+        roles: [],
         summary: "Check a certificate or signing key, and store it in the database.",
         discussion:
             "Reads the files once; workers read only the database. Importing under an existing name replaces that "
@@ -50,7 +51,7 @@ private struct CredentialImportCommand {
     /// Asks for confirmation if the new certificate does not cover a topic of an app that uses the credential.
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
-        let current = try await CredentialStore(connection).list().first { $0.name == invocation.name }
+        let current = try await CredentialStore(connection).ifAny(named: invocation.name)
         let lost = try await AppStore(connection).list().filter { $0.credential == invocation.name }.map { app in
             // If the stored certificate does not cover a topic either, nothing gets worse.
             let lost = app.allTopics.filter {

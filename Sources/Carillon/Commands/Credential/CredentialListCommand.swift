@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let credentialList = Command(
         "credential list",
+        roles: ["carillon_worker"],
         summary: "List the credentials, without their secrets.",
         options: [.json, .database],
         run: { invocation in

@@ -3,6 +3,7 @@ import CarillonPushQueue
 extension Command {
     static let credentialRemove = Command(
         "credential remove",
+        roles: [],
         summary: "Remove a credential that no app uses.",
         arguments: [Argument("NAME", "The credential.")],
         options: [.database],

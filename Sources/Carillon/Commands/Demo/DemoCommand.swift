@@ -4,6 +4,7 @@ import CarillonWeb
 extension Command {
     static let demo = Command(
         "demo",
+        roles: [],
         summary: "Demonstrate Carillon with a private PostgreSQL, a simulator of APNs and two workers.",
         discussion:
             "Starts everything it needs and stops it at the end. It enqueues pushes to a mix of good, dead and "

@@ -3,6 +3,7 @@ import CarillonIO
 extension Command {
     static let tryOut = Command(
         "try",
+        roles: [],
         summary: "Start a database, a simulator of APNs, an app and a worker, to try Carillon from psql.",
         discussion:
             "Starts everything it needs, and removes it after Ctrl-C. It prints an enqueue call to paste into "

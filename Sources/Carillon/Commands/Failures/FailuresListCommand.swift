@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let failuresList = Command(
         "failures list",
+        roles: ["carillon_app", "carillon_reader"],
         summary: "List the pushes that failed for good, newest first.",
         discussion:
             "With --json, prints an object with failures, an array, and failures_is: exact, or at least if there are more.",

@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let failuresRequeue = Command(
         "failures requeue",
+        roles: ["carillon_app"],
         summary: "Enqueue failed pushes again, as new messages.",
         discussion:
             "Without a filter, requeues all failures, and asks first. Dead tokens and expired pushes are never "

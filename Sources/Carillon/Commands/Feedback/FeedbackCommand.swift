@@ -7,6 +7,7 @@ import CarillonText
 extension Command {
     static let feedback = Command(
         "feedback",
+        roles: ["carillon_worker"],
         summary: "Delete dead tokens: run one feedback pass, or every pass that is due.",
         discussion:
             "Deletes each token that Apple reported dead and that has not been registered since, from "
@@ -51,7 +52,7 @@ private struct FeedbackCommand: Sendable {
         if settings.isOn(.dryRun) {
             return show(try await ReapPreview.read(of: settings.text(.app), on: connection))
         }
-        try await PlaceCheck.run(on: connection)
+        try await InstallationCheck.run(on: connection)
         if settings.isOn(.once) {
             let began = MonotonicInstant.now
             let reports = try await lists.read(of: settings.text(.app), on: connection, loop)
@@ -77,7 +78,7 @@ private struct FeedbackCommand: Sendable {
         let interval = settings.duration(.feedbackInterval)
         while true {
             if try await FleetTask.feedback.take(every: interval, on: connection) {
-                try await PlaceCheck.run(on: connection)
+                try await InstallationCheck.run(on: connection)
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
                 let tally = try await pass(of: nil, loop)

@@ -3,6 +3,7 @@ import CarillonIO
 extension Command {
     static let healthcheck = Command(
         "healthcheck",
+        roles: [],
         summary: "Ask a running worker whether it is ready, for container platforms.",
         discussion:
             "Requests /readyz at the address that the worker's --http names. Exits with 0 when the worker is "

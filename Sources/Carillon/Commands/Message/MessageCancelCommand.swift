@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let messageCancel = Command(
         "message cancel",
+        roles: ["carillon_app"],
         summary: "Cancel the pushes of a message that have not been sent.",
         discussion:
             "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not "

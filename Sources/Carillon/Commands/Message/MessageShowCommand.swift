@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let messageShow = Command(
         "message show",
+        roles: ["carillon_app", "carillon_reader"],
         summary: "Show the state of a message: which pushes were sent, failed or wait, and why.",
         discussion:
             "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several "

@@ -7,6 +7,7 @@ import FoundationEssentials
 extension Command {
     static let migrateUp = Command(
         "migrate up",
+        roles: [],
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
             "With the last migration, all functions, views and rights are applied; functions that the program no longer has are "
@@ -41,6 +42,7 @@ extension Command {
 
     static let migrateDown = Command(
         "migrate down",
+        roles: [],
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
             "Also drops all functions and views: afterwards, run 'carillon migrate up' with the version that you want to use. "
@@ -103,6 +105,7 @@ extension Command {
 
     static let migrateStatus = Command(
         "migrate status",
+        roles: ["carillon_app", "carillon_reader", "carillon_operator", "carillon_worker"],
         summary: "List the migrations; exits with 78 if this program needs another schema.",
         options: [.json, .database],
         run: { invocation in
@@ -133,6 +136,7 @@ extension Command {
 
     static let migrateSQL = Command(
         "migrate sql",
+        roles: [],
         summary: "Print the migrations as SQL, for psql and for other migration tools.",
         discussion: "The functions, views and rights follow the last migration, unless --to ends before it.",
         options: [.after, .to],

@@ -7,6 +7,7 @@ import CarillonWeb
 extension Command {
     static let pyapns = Command(
         "pyapns",
+        roles: [],
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
         discussion:
             "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
@@ -52,7 +53,7 @@ private struct PyapnsCommand {
         return try await LoopScope.with { loop in
             try await DatabaseScope.with(invocation, on: loop) { connection in
                 try await SchemaCheck.run(on: connection)
-                try await PlaceCheck.run(on: connection)
+                try await InstallationCheck.run(on: connection)
             }
             let database = ServiceDatabase.pyapns(settings.database, loop: loop, log: log)
             let pyapnsLog = PyapnsLog(log)

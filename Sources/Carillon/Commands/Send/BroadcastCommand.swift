@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let broadcast = Command(
         "broadcast",
+        roles: ["carillon_app"],
         summary: "Enqueue a message to every registered token of an app, and wait until it ends.",
         discussion:
             "Exits with 0 when every push has ended, sent or not, or when the app has no tokens. Exits with 75 "

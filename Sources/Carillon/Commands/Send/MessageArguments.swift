@@ -48,7 +48,8 @@ enum MessageArguments {
             let (value, notices) = try await connection.query(statement, parameters) { (try decode($0), $0.notices) }
             for notice in notices { invocation.console.warn(notice.sentence.visible) }
             return value
-        } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
+        } catch {
+            guard SQLState.badArgument.contains(error.sqlState ?? "") else { throw error }
             throw CommandError(
                 .usage,
                 error.message.asSentence,

@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let send = Command(
         "send",
+        roles: ["carillon_app"],
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
             "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "

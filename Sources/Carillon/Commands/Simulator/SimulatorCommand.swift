@@ -6,6 +6,7 @@ import FoundationEssentials
 extension Command {
     static let simulator = Command(
         "simulator",
+        roles: [],
         summary: "Run a simulator of APNs that checks pushes as Apple does.",
         discussion:
             "Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass "

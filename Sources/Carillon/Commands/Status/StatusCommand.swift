@@ -5,6 +5,7 @@ import CarillonText
 extension Command {
     static let status = Command(
         "status",
+        roles: ["carillon_reader", "carillon_worker"],
         summary: "Show what waits, was sent and failed for each app, and which workers are alive.",
         discussion:
             "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "

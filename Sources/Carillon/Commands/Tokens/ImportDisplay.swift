@@ -3,7 +3,7 @@ import CarillonText
 
 /// Shows an import on standard error while it runs: the first refused lines, and a progress line.
 struct ImportDisplay {
-    private static let mostRefusals = 10
+    private static let maxRefusals = 10
 
     let console: Console
     let start: MonotonicInstant
@@ -20,7 +20,7 @@ struct ImportDisplay {
     }
 
     mutating func show(_ tally: ImportTally, _ refused: [RefusedLine]) {
-        let news = refused.prefix(Self.mostRefusals - refusals)
+        let news = refused.prefix(Self.maxRefusals - refusals)
         if !news.isEmpty { line.clear() }
         for refusal in news { console.note(refusal.sentence) }
         refusals += news.count

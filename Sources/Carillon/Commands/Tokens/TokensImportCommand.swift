@@ -6,6 +6,7 @@ import CarillonText
 extension Command {
     static let tokensImport = Command(
         "tokens import",
+        roles: ["carillon_app"],
         summary: "Register the device tokens in a file for an app.",
         discussion:
             "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "

@@ -4,6 +4,7 @@ import CarillonIO
 extension Command {
     static let web = Command(
         "web",
+        roles: ["carillon_reader"],
         summary: "Serve a dashboard: what waits, what was sent, what failed and why.",
         discussion:
             "Serves pages for browsers, and the same data as JSON for requests with 'Accept: application/json'. "

@@ -75,7 +75,7 @@ final class RunningWorker: Sendable {
         .worked(
             try await worker.run { connection in
                 try await SchemaCheck.runWithPlans(on: connection)
-                try await PlaceCheck.run(on: connection)
+                try await InstallationCheck.run(on: connection)
             }
         )
     }

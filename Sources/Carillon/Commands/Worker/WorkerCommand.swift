@@ -8,6 +8,7 @@ import CarillonWeb
 extension Command {
     static let worker = Command(
         "worker",
+        roles: ["carillon_worker"],
         summary: "Claim jobs, send their pushes and record the outcomes, until stopped.",
         discussion:
             "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to "

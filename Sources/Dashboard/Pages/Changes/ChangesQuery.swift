@@ -29,7 +29,7 @@ struct ChangesQuery {
 
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
-        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
+        app = request.filled("app")
         before = request.parameter("before").flatMap(Int64.init)
         if request.parameter("before") != nil, before == nil {
             throw PageError.badRequest("'before' is the number of a change.")

@@ -46,8 +46,8 @@ struct FailuresQuery {
     init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
         self.database = database
         self.tokens = tokens
-        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
-        reason = request.parameter("reason").flatMap { $0.isEmpty ? nil : $0 }
+        app = request.filled("app")
+        reason = request.filled("reason")
         window = try FailureWindow(request)
         showsDismissed = request.parameter("dismissed") != nil
         start = try TimeCursor(request, "before", from: "older")

@@ -35,7 +35,7 @@ struct ScheduledQuery {
 
     init(database: WebDatabase, _ request: Request) throws {
         self.database = database
-        app = request.parameter("app").flatMap { $0.isEmpty ? nil : $0 }
+        app = request.filled("app")
         let only = request.parameter("only") ?? ""
         guard only.isEmpty || only == "retries" else { throw PageError.badRequest("'only' is retries, or left out.") }
         onlyRetries = only == "retries"

@@ -17,5 +17,5 @@ package struct ClientLimits: Sendable {
 
     package init() {}
 
-    var mostDiscarded: Int { bodyBytes * discardedBodies }
+    var maxDiscarded: Int { bodyBytes * discardedBodies }
 }

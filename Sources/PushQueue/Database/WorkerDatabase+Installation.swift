@@ -6,7 +6,10 @@ extension WorkerDatabase {
     func checked(_ connection: PostgresConnection) async throws(PostgresError) -> PostgresConnection {
         let known = context.state.wal.last
         do throws(PostgresError) {
-            try note(try await connection.ask(PlaceSighting.statement) { try PlaceSighting($0) }, since: known)
+            try note(
+                try await connection.query(InstallationSighting.statement) { try InstallationSighting($0) },
+                since: known
+            )
             return connection
         } catch {
             await connection.close()
@@ -15,18 +18,18 @@ extension WorkerDatabase {
     }
 
     /// A heartbeat was answered. Behind a pooler, it may be the first statement that gets to a copy: all connections are closed.
-    func saw(_ place: PlaceSighting, since known: WALPosition?) async throws(PostgresError) {
+    func saw(_ sighting: InstallationSighting, since known: WALPosition?) async throws(PostgresError) {
         do throws(PostgresError) {
-            try note(place, since: known)
+            try note(sighting, since: known)
         } catch {
             await close(because: error)
             throw error
         }
     }
 
-    private func note(_ place: PlaceSighting, since known: WALPosition?) throws(PostgresError) {
-        if let error = place.error { throw error }
-        guard let wal = place.wal, let earlier = context.event({ $0.wal.saw(wal, since: known) }) else { return }
+    private func note(_ sighting: InstallationSighting, since known: WALPosition?) throws(PostgresError) {
+        if let error = sighting.error { throw error }
+        guard let wal = sighting.wal, let earlier = context.event({ $0.wal.saw(wal, since: known) }) else { return }
         context.log(.databaseWentBack(from: earlier, to: wal))
     }
 }

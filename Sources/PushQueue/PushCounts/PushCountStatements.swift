@@ -1,8 +1,8 @@
 import CarillonPostgres
 
 /// The statements that count pushes, and pause apps most of whose pushes fail.
-enum BreakerStatements {
-    static let writeCounts = Statement(
+enum PushCountStatements {
+    static let write = Statement(
         "write_counts",
         """
         INSERT INTO carillon.push_counts AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens, bad_topics)

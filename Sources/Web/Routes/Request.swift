@@ -62,6 +62,9 @@ package struct Request: Sendable {
 
     package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
+    /// The same; nil if it is empty, as a field of a form that nobody filled in.
+    package func filled(_ name: String) -> String? { parameter(name).flatMap { $0.isEmpty ? nil : $0 } }
+
     /// The first cookie with that name.
     package func cookie(_ name: String) -> String? {
         for header in headers where header.name.lowercased() == "cookie" {

@@ -105,7 +105,7 @@ final class ExchangeTable: Sendable {
             observer?(.bodyRefused)
         }
         // A client that waits for 100 Continue reads the response before it sends the body.
-        let canWait = Self.header("Expect", of: connection) == nil && announced <= limits.mostDiscarded
+        let canWait = Self.header("Expect", of: connection) == nil && announced <= limits.maxDiscarded
         if let refusal, !canWait { return refusal.queue(on: connection) }
         work.withLock { $0.open += 1 }
         // The slot keeps it until libmicrohttpd reports the end of the request: see `WebServer`.
@@ -123,7 +123,7 @@ final class ExchangeTable: Sendable {
             largeBodies.withLock { $0.grew(exchange, by: bytes.count) }
         }
         // In the middle of a body no response is possible, so the client is disconnected.
-        return exchange.received <= limits.mostDiscarded ? .YES : .NO
+        return exchange.received <= limits.maxDiscarded ? .YES : .NO
     }
 
     // MARK: Connections

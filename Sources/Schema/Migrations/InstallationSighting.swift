@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
 /// What a server says of itself: a row of `carillon.installation_state()`.
-package struct PlaceSighting: Sendable {
+package struct InstallationSighting: Sendable {
     package static let statement = Statement(
         "installation_state",
         "SELECT p.fault, p.cluster, p.timeline, p.flushed FROM carillon.installation_state() AS p"

@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
 /// Whether this database is where the installation lives. A copy must not send the pushes of the original.
-package enum PlaceCheck {
+package enum InstallationCheck {
     /// Says why nothing may be sent from this database.
     package static let fault = Statement("installation_fault", "SELECT carillon.installation_fault()")
 

@@ -1,10 +1,11 @@
 import ApplePush
-package import CarillonPostgres
+import CarillonPostgres
+import CarillonPushQueue
 import CarillonText
 
 /// An app as a client of pyapns describes it: a certificate and an environment. It becomes a credential and an app.
-package struct Provisioning: Sendable {
-    package enum Change: Sendable {
+struct Provisioning: Sendable {
+    enum Change: Sendable {
         /// The database has it as it is described.
         case nothing
         /// The app keeps what it has, for that reason.
@@ -14,12 +15,12 @@ package struct Provisioning: Sendable {
     }
 
     /// What a provision may change, for the log.
-    package struct Terms: Equatable, Sendable {
-        package var credential: String?
-        package var topic: String?
-        package var environment: AppSettings.Environment
+    struct Terms: Equatable, Sendable {
+        var credential: String?
+        var topic: String?
+        var environment: AppSettings.Environment
         /// When the certificate expires, in seconds since 1970.
-        package var notAfter: Int64?
+        var notAfter: Int64?
     }
 
     private static let present = Statement(
@@ -38,7 +39,7 @@ package struct Provisioning: Sendable {
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
     ///   - replaces: whether the certificate of an app that exists is replaced by a newer one.
-    package init(app: String, certificate: String, environment: AppSettings.Environment, replaces: Bool) {
+    init(app: String, certificate: String, environment: AppSettings.Environment, replaces: Bool) {
         self.app = app
         self.environment = environment
         self.replaces = replaces
@@ -49,12 +50,12 @@ package struct Provisioning: Sendable {
     /// with an old certificate for years. So nothing that is newer is replaced, and that is no error: the app can send. What
     /// the client and the database disagree on, the topic and the environment, is an error. Nothing else may use the connection
     /// meanwhile.
-    package func run(on connection: PostgresConnection) async throws(SettingsError) -> Change {
+    func run(on connection: PostgresConnection) async throws(SettingsError) -> Change {
         let facts = try text.credential().facts
         guard !facts.topics.isEmpty else {
             throw SettingsError(.invalid, "The certificate is for no topic, so it is not one for pushes.")
         }
-        return try await settings {
+        do {
             if try await isPresent(on: connection) { return .nothing }
             do {
                 return try await apply(facts, on: connection)
@@ -62,6 +63,8 @@ package struct Provisioning: Sendable {
                 // Processes of an application start, and provision, at the same time: another one has just added the app.
                 return try await apply(facts, on: connection)
             }
+        } catch {
+            throw SettingsError(error)
         }
     }
 
@@ -141,8 +144,7 @@ package struct Provisioning: Sendable {
     }
 
     private func refuseShared(on connection: PostgresConnection) async throws {
-        let credentials = try await CredentialStore(connection).list()
-        let others = credentials.first { $0.name == app }?.apps.filter { $0 != app } ?? []
+        let others = try await CredentialStore(connection).ifAny(named: app)?.apps.filter { $0 != app } ?? []
         guard others.isEmpty else {
             throw SettingsError(
                 .inUse,
@@ -157,7 +159,7 @@ package struct Provisioning: Sendable {
     private func store(_ facts: Credential.Facts, on connection: PostgresConnection) async throws {
         let credentials = CredentialStore(connection)
         try await credentials.refuseExpired(facts, "provision a newer one")
-        if try await credentials.list().contains(where: { $0.name == app }) {
+        if try await credentials.ifAny(named: app) != nil {
             let stored = try await credentials.text(of: app)
             if stored.certificate == text.certificate, stored.privateKey == nil { return }
             if let reason = Self.reasonToKeep(stored, try? stored.credential().facts, for: facts) {

@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 /// Writes the counts of pushes, and has PostgreSQL pause apps most of whose pushes fail because of their settings.
-final class BreakerWatch {
+final class PushCountWriter {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let apps: AppWatch
@@ -12,15 +12,15 @@ final class BreakerWatch {
         self.apps = apps
     }
 
-    func writeCounts(on connection: PostgresConnection) async throws(PostgresError) {
-        let counts = context.event { $0.tallies.takeCounts() }
+    func write(on connection: PostgresConnection) async throws(PostgresError) {
+        let counts = context.event { $0.unwrittenCounts.take() }
         guard !counts.isEmpty else { return }
-        let parameters = BreakerStatements.parameters(counts, of: context.state.lease.id)
+        let parameters = PushCountStatements.parameters(counts, of: context.state.lease.id)
         do throws(PostgresError) {
-            try await connection.execute(BreakerStatements.writeCounts, parameters)
-            context.event { $0.tallies.countsWritten() }
+            try await connection.execute(PushCountStatements.write, parameters)
+            context.event { $0.unwrittenCounts.written() }
         } catch {
-            context.event { $0.tallies.countsFailed(counts, error.effect) }
+            context.event { $0.unwrittenCounts.failed(counts, error.effect) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
@@ -29,7 +29,7 @@ final class BreakerWatch {
 
     private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         let parameters = Parameters(PostgresArray(suspects))
-        let opened = try await database.ask(connection, BreakerStatements.openBreakers, parameters) { rows in
+        let opened = try await database.ask(connection, PushCountStatements.openBreakers, parameters) { rows in
             try rows.indices.map { row in
                 (
                     app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),

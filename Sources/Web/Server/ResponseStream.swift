@@ -18,7 +18,7 @@ package final class ResponseStream: @unchecked Sendable {
     }
 
     /// The stream is closed if its client leaves more than this unread.
-    private static let mostWaiting = 512 * 1024
+    private static let maxWaiting = 512 * 1024
     private static let pieceBytes = 16 * 1024
 
     private let body: Feed
@@ -33,7 +33,7 @@ package final class ResponseStream: @unchecked Sendable {
         self.state.withLock { state in
             guard !state.isClosed else { return }
             state.waiting += Array(text.utf8)
-            if state.waiting.count > Self.mostWaiting {
+            if state.waiting.count > Self.maxWaiting {
                 state.waiting = []
                 state.isClosed = true
             }
