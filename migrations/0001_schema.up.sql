@@ -168,7 +168,7 @@ CREATE INDEX audit_by_app ON carillon.audit (app, id);
 -- For maintenance, which deletes old rows.
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
-    'Every change of an app, a credential or a channel, and everything that people cancelled, requeued, dismissed or tested. '
+    'Changes of apps, credentials, API tokens, isolated roles and watched tables; and what people did to messages and channels. '
     'Kept for a year.';
 COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';

@@ -46,7 +46,7 @@ COMMENT ON COLUMN carillon.certificates.status IS
     'written by workers: ok, expiring, expired, invalid or rejected; null if not checked yet';
 COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with the credential';
 
--- Programs write credentials through this view: see functions/credential_input.sql.
+-- Programs write credentials through this view: see apps/credential_input.sql.
 CREATE OR REPLACE VIEW carillon.credential_input AS
 SELECT c.name, c.certificate, c.private_key, c.passphrase, c.key_id, c.team_id FROM carillon.certificates c WHERE false;
 COMMENT ON VIEW carillon.credential_input IS

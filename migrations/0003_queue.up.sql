@@ -127,7 +127,7 @@ CREATE TABLE carillon.workers (
     started_at   timestamptz NOT NULL DEFAULT now(),
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     beat         bigint NOT NULL DEFAULT 0,
-    -- For people and `worker --once`. Take-over ignores it, because the clock of the database may be changed.
+    -- For people and `worker --once`. Takeover ignores it, because the clock of the database may be changed.
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
@@ -150,10 +150,10 @@ COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbe
 COMMENT ON COLUMN carillon.workers.beat IS
     'the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
 COMMENT ON COLUMN carillon.workers.waits IS
-    'the number of jobs that it claimed within about a minute, by how long each had waited, in the buckets of '
+    'the jobs that it claimed within about the last minute, counted by their waiting time in the buckets of '
     'carillon_enqueue_to_claim_seconds';
 COMMENT ON COLUMN carillon.workers.answers IS
-    'the number of answers that its program received within about a minute, by how long each took, in the buckets of '
+    'the answers that its program received within about the last minute, counted by their time in the buckets of '
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
@@ -366,7 +366,7 @@ CREATE TABLE carillon.app_locks (
     app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
     lock_number smallint, PRIMARY KEY (app_id, lock_number)
 );
-COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock so that no two cancel or requeue the same pushes at the same time.';
+COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time.';
 COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_locks.lock_number IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
 

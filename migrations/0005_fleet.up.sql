@@ -51,7 +51,7 @@ COMMENT ON TABLE carillon.provider_tokens IS
     'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
     'next one.';
 
--- Workers write tokens through it: see functions/credential_input.sql. refused_at is when the token that APNs refused was minted.
+-- Workers write tokens through it: see apps/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
 SELECT c.id AS certificate_id, c.updated_at AS since, NULL::bigint AS refused_at, NULL::text AS jwt, NULL::bigint AS issued_at
 FROM carillon.certificates c WHERE false;

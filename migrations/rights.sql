@@ -1,6 +1,6 @@
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 --
--- This file is the last to be applied, so the statements that call functions of the schema stand at its end: where these
+-- This file is the last to be applied, so the statements that call functions of the schema are at its end: where these
 -- functions are defined, functions of an older release may still be there beside them.
 
 -- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the

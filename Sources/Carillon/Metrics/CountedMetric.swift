@@ -29,7 +29,7 @@ struct CountedMetric: Sendable {
         ),
         Self(
             "carillon_feedback_handled_total",
-            "Reports of dead tokens, which are rows of carillon.feedback, handled by this worker's feedback passes.",
+            "Reports of dead tokens (rows of carillon.feedback) that this worker's feedback passes have handled.",
             \.feedbackHandled
         ),
         Self(

@@ -119,7 +119,7 @@ struct WorkerMetrics {
         for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.step]) }
         metrics.begin(
             "carillon_maintenance_failing",
-            "1 if the maintenance step failed when it last ran; the view carillon.maintenance shows why."
+            "1 if the maintenance step failed when it last ran; the table carillon.maintenance shows why."
         )
         for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.step]) }
     }

@@ -219,7 +219,7 @@ import Testing
             "publish('demo', 'r', '{}', body => 'x', aps => '{\"alert\":\"y\"}')",
             #"argument "aps" takes no member "alert" if alert, title or body is given"#
         ),
-        ("record_channel('binary', 'QUJD', 0, 'x')", #"argument "app" takes an app of the protocol http2"#),
+        ("record_channel('binary', 'QUJD', 0, 'x')", #"argument "app" takes an app with protocol http2"#),
         ("publish('demo', 'r', '{}', lane => 3)", #"argument "lane" takes 0 (urgent), 1 (normal) or 2 (bulk), got 3"#),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 6000)))",

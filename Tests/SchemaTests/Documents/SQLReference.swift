@@ -103,7 +103,7 @@ struct SQLReference {
                     replace(a.type, 'timestamp with time zone', 'timestamptz'), coalesce('`' || a.fallback || '`', '')),
                     E'\\n' ORDER BY a.place)
                 FROM argument a WHERE a.proname = f.proname),
-            (SELECT E'Returns:\\n\\n| column | type | what it is |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
+            (SELECT E'Returns:\\n\\n| column | type | description |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
                     a.name, replace(a.type, 'timestamp with time zone', 'timestamptz'),
                     coalesce(a.comment, d.comment, CASE a.name WHEN 'app' THEN 'the name of the app' END)),
                     E'\\n' ORDER BY a.place)
@@ -118,8 +118,8 @@ struct SQLReference {
     private static let relations = """
         SELECT string_agg(concat_ws(E'\\n\\n', '### `' || r.relname || '`', r.about || CASE
                 WHEN has_table_privilege('carillon_app', r.oid, 'DELETE') THEN ' `carillon_app` may delete rows.' ELSE '' END,
-                CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | what it is |\\n|---|---|---|\\n'
-                ELSE E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' END || r.rows),
+                CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | description |\\n|---|---|---|\\n'
+                ELSE E'| column | type | `carillon_app` | `carillon_reader` | description |\\n|---|---|---|---|---|\\n' END || r.rows),
             '')
         FROM (
             SELECT c.oid, c.relname, min(c.about) AS about, c.is_for_owner,

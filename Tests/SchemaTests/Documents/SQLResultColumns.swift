@@ -8,7 +8,7 @@ enum SQLResultColumns {
             "sent": "pushes that APNs answered with 200; with the protocol binary, pushes that no error followed",
             "failed": "pushes that failed",
             "expired": "pushes that were not sent before expires_at",
-            "cancelled": "pushes that were cancelled, or superseded by a newer update",
+            "cancelled": "pushes that were cancelled, or superseded by a newer push",
             "waiting": "pushes that have not ended",
             "finished": "whether all pushes have ended",
             "created_at": "when it was enqueued",
@@ -64,7 +64,7 @@ enum SQLResultColumns {
         ],
         "push_types": [
             "push_type": "apns-push-type, or channel",
-            "topic_suffix": "what its topics append to the bundle ID",
+            "topic_suffix": "the suffix that its topics append to the bundle ID",
             "priorities": "the priorities that it may have",
             "default_priority": "the priority that is sent if a message has none; null if none is sent",
             "payload_limit": "the largest payload, in bytes",

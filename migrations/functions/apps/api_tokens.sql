@@ -38,7 +38,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
+COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Returns false if there is none.';
 
 -- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement. `key` becomes the
 -- dedupe_key.

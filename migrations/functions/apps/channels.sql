@@ -42,7 +42,7 @@ CREATE OR REPLACE FUNCTION carillon.check_channel(app text, protocol text, polic
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE
         WHEN protocol <> 'http2' THEN
-            carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol)
+            carillon.refusal('app', 'an app with protocol http2', quote_literal(app) || ', which has ' || protocol)
         WHEN policy NOT IN (0, 1) OR policy IS NULL THEN
             carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text)
         WHEN octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN

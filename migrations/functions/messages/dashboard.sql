@@ -175,4 +175,4 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.message_contents IS
     'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
-    'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
+    'role may call it: grant EXECUTE to the login of a dashboard that may show payloads.';

@@ -5,7 +5,7 @@ import CarillonText
 extension Command {
     static let status = Command(
         "status",
-        summary: "Show what waits, was sent and failed for each app, and which workers are alive.",
+        summary: "Show what waits, what was sent and what failed for each app, and which workers are alive.",
         discussion:
             "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
             + "database restarts. With --json, prints an object with two arrays: apps, whose members are named "
