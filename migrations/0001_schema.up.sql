@@ -94,7 +94,7 @@ CREATE TABLE carillon.recorded_rights (
     PRIMARY KEY (role, kind, object, column_name, privilege)
 );
 
-COMMENT ON TABLE carillon.recorded_rights IS 'The rights that were granted to the roles; carillon check compares them.';
+COMMENT ON TABLE carillon.recorded_rights IS 'Internal: the rights that were granted to the roles; carillon check compares them.';
 COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
 COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
 COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';

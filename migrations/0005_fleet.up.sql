@@ -35,7 +35,8 @@ ALTER TABLE carillon.device_slots SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
+    'Internal: when background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device '
+    'have rows.';
 COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
 COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';

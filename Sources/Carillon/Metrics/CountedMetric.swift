@@ -15,7 +15,7 @@ struct CountedMetric: Sendable {
         Self("carillon_claims_total", "Claims that returned at least one job.", \.claims),
         Self("carillon_claimed_jobs_total", "Jobs claimed.", \.jobs),
         Self(
-            "carillon_stale_results_total",
+            "carillon_stale_settlements_total",
             "Settlements that wrote nothing, because another worker had taken over the claim.",
             \.stale
         ),

@@ -11,7 +11,7 @@ extension Command {
             + "database restarts. With --json, prints an object with two arrays: apps, whose members are named "
             + "like the columns of app_status, with scheduled for the jobs that are due later, and workers.",
         options: [.watch, .interval, .json, .database],
-        examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
+        examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.ready > 1000)'"],
         run: { invocation in
             try await LoopScope.with { loop in
                 try await Interruption.cancelling(on: loop) {
