@@ -94,7 +94,7 @@ CREATE TABLE carillon.recorded_rights (
     PRIMARY KEY (role, kind, object, column_name, privilege)
 );
 
-COMMENT ON TABLE carillon.recorded_rights IS 'The rights that were granted to the roles; carillon check compares them.';
+COMMENT ON TABLE carillon.recorded_rights IS 'Internal: the rights that were granted to the roles; carillon check compares them.';
 COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
 COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
 COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';
@@ -168,7 +168,7 @@ CREATE INDEX audit_by_app ON carillon.audit (app, id);
 -- For maintenance, which deletes old rows.
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
-    'Every change of an app, a credential or a channel, and everything that people cancelled, requeued, dismissed or tested. '
+    'Changes of apps, credentials, API tokens, isolated roles and watched tables; and what people did to messages and channels. '
     'Kept for a year.';
 COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';

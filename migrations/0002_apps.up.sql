@@ -46,7 +46,7 @@ COMMENT ON COLUMN carillon.certificates.status IS
     'written by workers: ok, expiring, expired, invalid or rejected; null if not checked yet';
 COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with the credential';
 
--- Programs write credentials through this view: see functions/credential_input.sql.
+-- Programs write credentials through this view: see apps/credential_input.sql.
 CREATE OR REPLACE VIEW carillon.credential_input AS
 SELECT c.name, c.certificate, c.private_key, c.passphrase, c.key_id, c.team_id FROM carillon.certificates c WHERE false;
 COMMENT ON VIEW carillon.credential_input IS
@@ -142,30 +142,30 @@ COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 
 -- A separate table, because workers read an app again whenever its row of apps changes.
 CREATE TABLE carillon.holds (
-    app_id      integer PRIMARY KEY,
-    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
-    reason      text NOT NULL,
-    since       timestamptz NOT NULL DEFAULT now(),
-    seen_at     timestamptz NOT NULL DEFAULT now(),
-    next_try_at timestamptz,
-    worker_id   bigint  -- the hold ends with this worker
+    app_id          integer PRIMARY KEY,
+    kind            text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
+    reason          text NOT NULL,
+    since           timestamptz NOT NULL DEFAULT now(),
+    seen_at         timestamptz NOT NULL DEFAULT now(),
+    next_attempt_at timestamptz,
+    worker_id       bigint  -- the hold ends with this worker
 );
 COMMENT ON TABLE carillon.holds IS
     'Internal: the apps that a worker could not send for, with the reason. The view held_apps shows those that still cannot send.';
 
 CREATE TABLE carillon.channels (
-    app_id       integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
-    reference    text,
-    policy       smallint NOT NULL,
-    channel_id   text,
-    state        text NOT NULL DEFAULT 'requested',
-    last_error   text,
-    requested_at timestamptz NOT NULL DEFAULT now(),
-    created_at   timestamptz,
+    app_id          integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
+    reference       text,
+    policy          smallint NOT NULL,
+    channel_id      text,
+    state           text NOT NULL DEFAULT 'requested',
+    last_error      text,
+    requested_at    timestamptz NOT NULL DEFAULT now(),
+    created_at      timestamptz,
     -- Each request to Apple has a number: the answer of an earlier request is not recorded.
-    attempts     integer NOT NULL DEFAULT 0,
-    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known yet
-    next_try_at  timestamptz NOT NULL DEFAULT now(),
+    attempts        integer NOT NULL DEFAULT 0,
+    request_is_open boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known yet
+    next_attempt_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, reference),
     CONSTRAINT channels_reference_has_1_to_255_bytes CHECK (octet_length(reference) BETWEEN 1 AND 255),
     CONSTRAINT channels_policy_is_known CHECK (policy IN (0, 1)),
@@ -173,7 +173,7 @@ CREATE TABLE carillon.channels (
     CONSTRAINT channels_channel_id_is_visible_ascii CHECK (channel_id ~ '^[!-~]{1,255}$')
 );
 CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
-CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
+CREATE INDEX channels_by_time ON carillon.channels (next_attempt_at) WHERE state IN ('requested', 'removing');
 COMMENT ON TABLE carillon.channels IS
     'The channels of apps, by reference. request_channel adds a row, and a worker creates the channel at Apple.';
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
@@ -187,8 +187,8 @@ COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple
 COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
 COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple created it';
 COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple have been started';
-COMMENT ON COLUMN carillon.channels.is_asked IS 'whether a request to Apple is in progress or its outcome is unknown';
-COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while the state is requested or removing';
+COMMENT ON COLUMN carillon.channels.request_is_open IS 'whether a request to Apple is in progress or its outcome is unknown';
+COMMENT ON COLUMN carillon.channels.next_attempt_at IS 'when a worker next asks Apple, while the state is requested or removing';
 
 -- Channels that exist at Apple but have no row in channels. Apple does not say who created a channel or when, and another
 -- database or a person may use the same topic.

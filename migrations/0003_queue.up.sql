@@ -127,7 +127,7 @@ CREATE TABLE carillon.workers (
     started_at   timestamptz NOT NULL DEFAULT now(),
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     beat         bigint NOT NULL DEFAULT 0,
-    -- For people and `worker --once`. Take-over ignores it, because the clock of the database may be changed.
+    -- For people and `worker --once`. Takeover ignores it, because the clock of the database may be changed.
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
@@ -148,17 +148,17 @@ COMMENT ON COLUMN carillon.workers.version IS 'the version of the program';
 COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
 COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
 COMMENT ON COLUMN carillon.workers.beat IS
-    'the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
+    'Internal: the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
 COMMENT ON COLUMN carillon.workers.waits IS
-    'the number of jobs that it claimed within about a minute, by how long each had waited, in the buckets of '
+    'Internal: the jobs that it claimed within about the last minute, counted by their waiting time in the buckets of '
     'carillon_enqueue_to_claim_seconds';
 COMMENT ON COLUMN carillon.workers.answers IS
-    'the number of answers that its program received within about a minute, by how long each took, in the buckets of '
+    'Internal: the answers that its program received within about the last minute, counted by their time in the buckets of '
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.workers.settles_by IS
-    'the time after which it counts as stuck unless it settles something; null if it holds no claim';
+    'Internal: the time after which it counts as stuck unless it settles something; null if it holds no claim';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, one per row. No transaction is open while their pushes are in flight.
@@ -315,8 +315,8 @@ ALTER TABLE carillon.activity_updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_updates IS
-    'Updates of Live Activities and channels that are not sent yet, one row for each token of each update. update_activity, '
-    'end_activity and publish write it.';
+    'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
+    'update_activity, end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the id of the message';
@@ -343,7 +343,7 @@ ALTER TABLE carillon.activity_stamps SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_stamps IS
-    'The latest update of each token that a worker has sent or is about to send, one row for each token.';
+    'Internal: the latest update of each token that a worker has sent or is about to send, one row for each token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the id of the message';
@@ -366,7 +366,8 @@ CREATE TABLE carillon.app_locks (
     app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
     lock_number smallint, PRIMARY KEY (app_id, lock_number)
 );
-COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock so that no two cancel or requeue the same pushes at the same time.';
+COMMENT ON TABLE carillon.app_locks IS
+    'Internal: rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time.';
 COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_locks.lock_number IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
 

@@ -39,7 +39,7 @@ COMMENT ON COLUMN carillon.results.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer push';
 COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of any push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';

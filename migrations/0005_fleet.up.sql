@@ -35,7 +35,8 @@ ALTER TABLE carillon.device_slots SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
+    'Internal: when background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device '
+    'have rows.';
 COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
 COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
@@ -51,7 +52,7 @@ COMMENT ON TABLE carillon.provider_tokens IS
     'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
     'next one.';
 
--- Workers write tokens through it: see functions/credential_input.sql. refused_at is when the token that APNs refused was minted.
+-- Workers write tokens through it: see apps/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
 SELECT c.id AS certificate_id, c.updated_at AS since, NULL::bigint AS refused_at, NULL::text AS jwt, NULL::bigint AS issued_at
 FROM carillon.certificates c WHERE false;

@@ -27,7 +27,7 @@ COMMENT ON TABLE carillon.tokens IS 'Registered device tokens, to which broadcas
 COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
 COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
 COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only later feedback deletes it';
-COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
+COMMENT ON COLUMN carillon.tokens.owner IS 'an id of your own, such as a user''s; set_badge and unregister_token take it';
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '

@@ -145,14 +145,14 @@ COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next sched
 COMMENT ON COLUMN carillon.message_state.last_status IS
     'the status of the last failed attempt; null if there was no answer; 200 if every push that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
-    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded if a newer update '
+    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded if a newer push '
     'replaced it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'the number of its pushes, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer push';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.waiting_reason IS
     'why it is not sent at the moment, for example a paused app, no worker, or a refused credential';

@@ -1,6 +1,6 @@
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 --
--- This file is the last to be applied, so the statements that call functions of the schema stand at its end: where these
+-- This file is the last to be applied, so the statements that call functions of the schema are at its end: where these
 -- functions are defined, functions of an older release may still be there beside them.
 
 -- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
@@ -52,8 +52,8 @@ TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, UPDATE ON carillon.reap_lock TO carillon_worker;
 GRANT INSERT ON carillon.provider_token_input TO carillon_worker;
-GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
-TO carillon_worker;
+GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, request_is_open, next_attempt_at)
+    ON carillon.channels TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Needed when another worker keeps content of the same message at the same time.
@@ -96,15 +96,15 @@ BEGIN
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
-                validity queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
-                pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
+                pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person installation_state
-                validity queue_depth depth_is scheduled_depth
+                validity queue_depth depth_precision scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages

@@ -53,7 +53,7 @@ package enum SQLState {
     /// The server is starting, shutting down or has been stopped.
     package static let unavailable: Set<String> = ["57P01", "57P02", cannotConnectNow]
 
-    /// Locks and time limits, a fail-over, and what a pooler does to prepared statements: see `PostgresError.isTransient`.
+    /// Locks and time limits, a failover, and what a pooler does to prepared statements: see `PostgresError.isTransient`.
     static let transient: Set<String> = [
         lockNotAvailable, "25P03", "25P04", readOnlyTransaction, undefinedStatement, duplicateStatement,
     ]

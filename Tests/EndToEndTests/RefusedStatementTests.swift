@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `refused take-overs of many dead workers are repeated at most 20 times a second, and soon succeed`()
+    @Test func `refused takeovers of many dead workers are repeated at most 20 times a second, and soon succeed`()
         async throws
     {
         try await Self.running(RecordedBackend()) { queue, worker in

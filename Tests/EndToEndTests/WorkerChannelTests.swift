@@ -141,7 +141,7 @@ import Testing
                     if request.app == "org.example.app" { throw ChannelError(.unknown, "It did not answer.") }
                     // As if it had taken longer than the wait until the next attempt.
                     try? await queue.database.run(
-                        "UPDATE carillon.channels SET next_try_at = '2026-01-01' WHERE app_id = 1"
+                        "UPDATE carillon.channels SET next_attempt_at = '2026-01-01' WHERE app_id = 1"
                     )
                     return .created(ChannelID("QUJD\(number)"))
                 }
@@ -192,7 +192,7 @@ import Testing
                         let before = try await queue.database.number(attempts)
                         try await queue.database.run(
                             """
-                            UPDATE carillon.channels SET next_try_at = '2026-01-01';
+                            UPDATE carillon.channels SET next_attempt_at = '2026-01-01';
                             SELECT carillon.request_channel('live', 0, 'match')
                             """
                         )

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of somebody else, which depends on Carillon by its path. It holds every example of docs/library.md and of the
+// A package of somebody else, which depends on Carillon by its path. It holds every example of the README and of the
 // libraries' documentation, and modules and types whose names must not clash with Carillon's. `.ci/outside` builds a copy of it in a
 // folder elsewhere.
 let package = Package(

@@ -1,7 +1,7 @@
 -- One row for each app. The last minute means the current minute of the clock and the one before.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
-    queue.depth,
+    queue.ready,
     coalesce(flying.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
@@ -14,10 +14,10 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
-    carillon.depth_is(queue.depth) AS depth_is
+    carillon.depth_precision(queue.ready) AS ready_precision
 FROM carillon.apps a
 -- With OFFSET, the queue is counted once for both columns.
-CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS depth OFFSET 0) queue
+CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS ready OFFSET 0) queue
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
 LEFT JOIN LATERAL (
@@ -56,13 +56,13 @@ COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why the app is paused, i
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
-COMMENT ON COLUMN carillon.app_status.depth IS 'the number of ready jobs, from queue_depth';
+COMMENT ON COLUMN carillon.app_status.ready IS 'the number of ready jobs';
 COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS
-    'pushes sent since the previous minute began, so in 60 to 120 seconds; if a worker was killed, its last second is missing';
+    'pushes sent since the start of the previous minute, 60 to 120 seconds ago; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS
-    'pushes that failed since the previous minute began, so in 60 to 120 seconds';
+    'pushes that failed since the start of the previous minute, 60 to 120 seconds ago';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
     'pushes sent in the last hour; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';
@@ -78,4 +78,4 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
-COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at least or about';
+COMMENT ON COLUMN carillon.app_status.ready_precision IS 'how exact ready is: exact, at least or about';

@@ -2,7 +2,7 @@
 -- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
 -- unable to remove it.
 CREATE OR REPLACE VIEW carillon.held_apps AS
-SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
+SELECT h.app_id, h.kind, h.reason, h.since, h.next_attempt_at FROM carillon.holds h
 JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 WHERE h.seen_at >= greatest(a.updated_at, c.updated_at) AND NOT EXISTS (
     SELECT FROM carillon.push_counts t
@@ -12,4 +12,4 @@ COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
 COMMENT ON COLUMN carillon.held_apps.reason IS 'the reason for the hold, as a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
-COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when a worker tries the app again';
+COMMENT ON COLUMN carillon.held_apps.next_attempt_at IS 'when a worker tries the app again';

@@ -15,7 +15,7 @@ struct CountedMetric: Sendable {
         Self("carillon_claims_total", "Claims that returned at least one job.", \.claims),
         Self("carillon_claimed_jobs_total", "Jobs claimed.", \.jobs),
         Self(
-            "carillon_stale_results_total",
+            "carillon_stale_settlements_total",
             "Settlements that wrote nothing, because another worker had taken over the claim.",
             \.stale
         ),
@@ -29,7 +29,7 @@ struct CountedMetric: Sendable {
         ),
         Self(
             "carillon_feedback_handled_total",
-            "Reports of dead tokens, which are rows of carillon.feedback, handled by this worker's feedback passes.",
+            "Reports of dead tokens (rows of carillon.feedback) that this worker's feedback passes have handled.",
             \.feedbackHandled
         ),
         Self(

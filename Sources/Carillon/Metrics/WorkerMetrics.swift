@@ -80,11 +80,11 @@ struct WorkerMetrics {
         for app in apps {
             if let kind = app.holdKind { metrics.add(1, ["app": app.name, "kind": kind]) }
         }
-        metrics.begin("carillon_queue_jobs", "Jobs waiting to be claimed, by app; an estimate when there are many.")
+        metrics.begin("carillon_ready_jobs", "Jobs ready to be claimed, by app; an estimate when there are many.")
         for app in apps { metrics.add(app.ready.value, ["app": app.name]) }
         metrics.begin(
-            "carillon_queue_jobs_exact",
-            "1 if carillon_queue_jobs is exact for the app, 0 if it is an estimate."
+            "carillon_ready_jobs_exact",
+            "1 if carillon_ready_jobs is exact for the app, 0 if it is an estimate."
         )
         for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
@@ -119,7 +119,7 @@ struct WorkerMetrics {
         for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.step]) }
         metrics.begin(
             "carillon_maintenance_failing",
-            "1 if the maintenance step failed when it last ran; the view carillon.maintenance shows why."
+            "1 if the maintenance step failed when it last ran; the table carillon.maintenance shows why."
         )
         for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.step]) }
     }

@@ -263,7 +263,7 @@ extension Option {
                 + "be silence or reset, +SECONDS is a retry-after, *TIMES limits the uses for each device token. In place of a prefix, "
                 + "broadcast, create, read, remove or list selects requests about channels."
         )
-    static let distance = Option("distance", .duration(.zero ... .seconds(60)), default: "0s")
+    static let roundTrip = Option("round-trip", .duration(.zero ... .seconds(60)), default: "0s")
         .help("Simulate network latency: the round-trip time, half of it in each direction.")
     static let delay = Option("delay", .duration(.zero ... .seconds(3_600)), default: "0s")
         .help("Time to wait before each answer.")

@@ -27,7 +27,7 @@ struct LoginRoutes: Sendable {
         let fields = FormFields.read(request.body) ?? []
         let next = Self.next(fields.first { $0.name == "next" }?.value)
         guard let password = fields.first(where: { $0.name == "password" })?.value else {
-            return Self.refusal(of: request, next, 400, "Give the password.")
+            return Self.refusal(of: request, next, 400, "Enter the password.")
         }
         let name = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
         switch await access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {

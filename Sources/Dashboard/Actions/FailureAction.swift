@@ -13,14 +13,14 @@ struct FailureAction {
     private static let requeue = Statement(
         "web_requeue",
         """
-        SELECT s.pushes, s.next FROM carillon.requeue_step($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5,
+        SELECT s.pushes, s.next FROM carillon.requeue_batch($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5,
             include_unknown => $6) AS s
         """
     )
     private static let dismiss = Statement(
         "web_dismiss",
         """
-        SELECT s.pushes, s.next FROM carillon.dismiss_step($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5) AS s
+        SELECT s.pushes, s.next FROM carillon.dismiss_batch($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5) AS s
         """
     )
 

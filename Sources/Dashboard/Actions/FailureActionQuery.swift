@@ -9,7 +9,8 @@ struct FailureActionQuery {
     private static let count = Statement(
         "web_count_failures",
         """
-        SELECT c.pushes, c.is_all FROM carillon.count_failures($1, $2, \(FailureAction.instant(3)), \(FailureAction.instant(4)),
+        SELECT c.pushes, c.pushes_precision
+        FROM carillon.count_failures($1, $2, \(FailureAction.instant(3)), \(FailureAction.instant(4)),
             reason => $5, include_unknown => $6, max_rows_read => 2000) AS c
         """
     )
@@ -42,7 +43,10 @@ struct FailureActionQuery {
             selection.includesUnknown
         )
         let found = try await database.asOperator(Self.count, parameters) { rows in
-            FailureActionView.Found(pushes: try rows.int64(0, "pushes"), isAll: try rows.bool(0, "is_all"))
+            FailureActionView.Found(
+                pushes: try rows.int64(0, "pushes"),
+                isAll: try rows.string(0, "pushes_precision") == "exact"
+            )
         }
         return FailureActionView(selection: selection, found: found, soFar: 0)
     }

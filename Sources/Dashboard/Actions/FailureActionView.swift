@@ -68,7 +68,8 @@ struct FailureActionView: PageView {
     var json: JSONValue {
         [
             "app": selection.app, "reason": selection.reason, "after": Moment(selection.after),
-            "until": Moment(selection.until), "pushes": found?.pushes, "is_all": found?.isAll,
+            "until": Moment(selection.until), "pushes": found?.pushes,
+            "pushes_precision": found.map { Amount.Precision(isCut: !$0.isAll) },
         ]
     }
 }

@@ -36,7 +36,7 @@ struct MessagePost: Sendable {
             throw ProblemDocument(
                 status: 401,
                 detail: "Send 'Authorization: Bearer TOKEN'.",
-                hint: "The owner of the schema creates a token with carillon.make_api_token."
+                hint: "The owner of the schema creates a token with carillon.create_api_token."
             )
         }
         guard request.mediaType == "application/json" else {

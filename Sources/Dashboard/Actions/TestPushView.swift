@@ -95,6 +95,6 @@ struct TestPushView: PageView {
     }
 
     var json: JSONValue {
-        ["apps": apps, "apps_is": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview]
+        ["apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview]
     }
 }

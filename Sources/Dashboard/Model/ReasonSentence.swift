@@ -2,7 +2,7 @@
 enum ReasonSentence {
     private static let sentences: [String: String] = [
         "Unregistered":
-            "The app was removed from the device, or no longer takes notifications: the device token is dead.",
+            "The app was removed from the device, or no longer accepts notifications: the device token is dead.",
         "ExpiredToken": "The device token is no longer valid: the app was removed, or the device was restored.",
         "BadDeviceToken":
             "APNs does not know this device token in this environment: it may belong to the sandbox or to another app.",
@@ -25,7 +25,7 @@ enum ReasonSentence {
         "MissingProviderToken": "No credential was sent with the push.",
         "BadCertificate": "APNs refused the certificate.",
         "BadCertificateEnvironment": "The certificate is for the other environment.",
-        "Forbidden": "APNs does not allow this credential to send it.",
+        "Forbidden": "APNs does not allow this credential to send the push.",
         "TooManyRequests": "Too many pushes were sent to this device token within a short time.",
         "InternalServerError": "APNs had an internal error at each attempt.",
         "ServiceUnavailable": "APNs was unavailable at each attempt.",

@@ -14,7 +14,7 @@ struct WorkerResults: Record {
         """
         SELECT j.worker_id, w.name AS worker, count(*) AS jobs, sum(j.sent) AS sent, sum(j.failed) AS failed,
             sum(j.expired) AS expired, sum(j.cancelled) AS cancelled, max(j.finished_at) AS finished_at,
-            CASE WHEN sum(count(*)) OVER () < \(jobDepth) THEN 'exact' ELSE 'at least' END AS jobs_is
+            CASE WHEN sum(count(*)) OVER () < \(jobDepth) THEN 'exact' ELSE 'at least' END AS jobs_precision
         FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
             (SELECT r.* FROM carillon.results r
             WHERE r.message_id = $1 AND r.broadcast_id IS DISTINCT FROM $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT 1)
@@ -32,14 +32,14 @@ struct WorkerResults: Record {
     let name: String?
     let jobs: Int64
     /// At least: there are jobs that were not read.
-    let jobsIs: Amount.Precision
+    let jobsPrecision: Amount.Precision
     let ended: EndedPushes
     let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
         case number = "worker_id"
         case name = "worker"
-        case jobs, jobsIs, ended, finishedAt, json
+        case jobs, jobsPrecision, ended, finishedAt, json
     }
     let finishedAt: Moment
 

@@ -331,7 +331,7 @@ package actor PostgresConnection {
         pipeline.current?.failed(error)
         // The answer is lost, for example for lack of memory, as if the connection had broken.
         if result.isOfLibpq { return endAsLost() }
-        // After a fail-over, this server may remain a standby while another accepts writes.
+        // After a failover, this server may remain a standby while another accepts writes.
         if error.sqlState == SQLState.readOnlyTransaction, kind == .writable {
             end(PostgresError(.closed, "the server of this connection to PostgreSQL no longer accepts writes"))
         }

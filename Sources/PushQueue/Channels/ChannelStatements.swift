@@ -6,7 +6,7 @@ enum ChannelStatements {
         "channels_due",
         """
         SELECT EXISTS (SELECT FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
-            WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused)
+            WHERE c.state IN ('requested', 'removing') AND c.next_attempt_at <= now() AND NOT a.paused)
         """
     )
 

@@ -3,7 +3,7 @@ import CarillonIO
 /// Whether the worker is connected, and the waits before it tries to reconnect: 50 ms at first, then longer, with jitter, so
 /// that workers do not reconnect all at once.
 ///
-/// While no connection can be made, waits grow to three seconds, so that a fail-over is noticed soon. If connections end
+/// While no connection can be made, waits grow to three seconds, so that a failover is noticed soon. If connections end
 /// through a fault of the worker, such as an answer that is too large for its memory, waits grow to half a minute, until a
 /// connection has lasted.
 struct DatabaseReconnectPace: Sendable {

@@ -13,7 +13,7 @@ package enum WorkerSettings {
     /// on the detour.
     package static let shared = Self.common.with(["lock_timeout": "100ms", "statement_timeout": "30s"])
 
-    /// For heartbeats. They wait for locks without limit, so that they precede any take-over once the lock is gone.
+    /// For heartbeats. They wait for locks without limit, so that they precede any takeover once the lock is gone.
     static let lifeline = Self.common.with(["lock_timeout": "0", "statement_timeout": "0"])
 
     /// For statements that timed out on a lock on the shared connection.

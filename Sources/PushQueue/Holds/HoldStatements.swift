@@ -6,11 +6,11 @@ enum HoldStatements {
     static let begin = Statement(
         "hold",
         """
-        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at, worker_id)
+        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_attempt_at, worker_id)
         VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
         ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
             since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
-            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at,
+            seen_at = excluded.seen_at, next_attempt_at = excluded.next_attempt_at,
             worker_id = excluded.worker_id
         """
     )

@@ -19,7 +19,7 @@ struct HeartbeatState: Sendable {
         var sighting: Sighting
         /// When the heartbeat was first seen.
         var since: MonotonicInstant
-        /// A take-over failed, perhaps because the row was locked.
+        /// A takeover failed, perhaps because the row was locked.
         var wasLocked = false
 
         var end: MonotonicInstant { since + sighting.lease }

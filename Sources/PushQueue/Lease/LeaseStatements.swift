@@ -18,7 +18,7 @@ enum LeaseStatements {
         Parameters(options.name, options.host, options.processID, options.version, options.lease.seconds, age.seconds)
     }
 
-    /// Extends the lease and counts the workers, dead ones too until a take-over. Null: this worker was declared dead.
+    /// Extends the lease and counts the workers, dead ones too until a takeover. Null: this worker was declared dead.
     static let heartbeat = Statement(
         "heartbeat",
         """

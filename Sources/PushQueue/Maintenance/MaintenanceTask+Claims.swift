@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 extension MaintenanceTask {
-    /// Takes over claims of workers without a row, such as claims that were locked during a take-over.
+    /// Takes over claims of workers without a row, such as claims that were locked during a takeover.
     static let orphans = MaintenanceTask(
         name: .orphans,
         wait: { $0.maintenanceWait() },

@@ -15,7 +15,7 @@ struct WorkerState: Sendable {
         case draining
         /// Abandons pushes in flight.
         case givingUp
-        /// Has stopped. What is not settled is left for a take-over.
+        /// Has stopped. What is not settled is left for a takeover.
         case over
     }
 

@@ -37,7 +37,7 @@ extension Routines {
             File("functions/messages/find_messages.sql", Files.find_messages_sql),
             File("functions/messages/message_status.sql", Files.message_status_sql),
             File("functions/messages/requeue.sql", Files.requeue_sql),
-            File("functions/messages/requeue_step.sql", Files.requeue_step_sql),
+            File("functions/messages/requeue_batch.sql", Files.requeue_batch_sql),
             File("functions/messages/search.sql", Files.search_sql),
             File("functions/queue/end_messages.sql", Files.end_messages_sql),
             File("functions/queue/fail_jobs.sql", Files.fail_jobs_sql),

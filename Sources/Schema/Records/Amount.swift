@@ -1,6 +1,6 @@
 package import CarillonText
 
-/// A number that may be an estimate. In SQL and JSON, `depth_is` says it of `depth`.
+/// A number that may be an estimate. In SQL and JSON, `ready_precision` says it of `ready`.
 package struct Amount: Equatable, Sendable {
     package enum Precision: String, Decodable, Sendable, JSONConvertible {
         case exact

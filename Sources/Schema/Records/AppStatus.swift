@@ -9,15 +9,15 @@ package struct AppStatus: Record {
         "status_apps",
         """
         SELECT s.app, s.paused, s.paused_reason, s.environment, s.protocol, s.topic,
-            d.depth, carillon.depth_is(d.depth, $5) AS depth_is, d.scheduled,
-            CASE WHEN d.scheduled >= $2 THEN 'at least' ELSE 'exact' END AS scheduled_is,
+            d.ready, carillon.depth_precision(d.ready, $5) AS ready_precision, d.scheduled,
+            CASE WHEN d.scheduled >= $2 THEN 'at least' ELSE 'exact' END AS scheduled_precision,
             s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.failure_reason, s.credential, s.credential_status, s.credential_not_after,
             \(secondsUntil("s.credential_not_after")) AS credential_expires_in_seconds,
             s.credential_error, s.hold_kind, s.hold_reason, s.held_since
         FROM carillon.app_status s CROSS JOIN LATERAL (
-            SELECT carillon.queue_depth(s.app_id, $5) AS depth, carillon.scheduled_depth(s.app_id, $2) AS scheduled OFFSET 0) d
+            SELECT carillon.queue_depth(s.app_id, $5) AS ready, carillon.scheduled_depth(s.app_id, $2) AS scheduled OFFSET 0) d
         WHERE s.app_id IN (
             SELECT a.id FROM carillon.apps a WHERE ($1 IS NULL OR a.name = $1) AND ($4 IS NULL OR a.name > $4)
             ORDER BY a.name LIMIT $3)
@@ -74,9 +74,9 @@ package struct AppStatus: Record {
     package let holdReason: String?
     package let heldSince: Moment?
     /// Jobs that are ready.
-    package var ready: Amount { Amount(depth, depthIs) }
-    private let depth: Int64
-    private let depthIs: Amount.Precision
+    package var ready: Amount { Amount(readyJobs, readyPrecision) }
+    private let readyJobs: Int64
+    private let readyPrecision: Amount.Precision
     package let inFlight: Int64
     /// Seconds.
     package let oldestAge: Int64?
@@ -91,19 +91,20 @@ package struct AppStatus: Record {
     package let credentialEnd: Moment?
     package let credentialError: String?
     /// Jobs that are due later.
-    package var later: Amount { Amount(scheduled, scheduledIs) }
+    package var later: Amount { Amount(scheduled, scheduledPrecision) }
     private let scheduled: Int64
-    private let scheduledIs: Amount.Precision
+    private let scheduledPrecision: Amount.Precision
     /// In seconds; negative once it has expired.
     package let credentialExpiresIn: Int64?
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case isPaused, environment, `protocol`, topic, holdKind, holdReason, heldSince, depth, depthIs, inFlight,
+        case isPaused, environment, `protocol`, topic, holdKind, holdReason, heldSince, readyPrecision, inFlight,
             sentLastMinute, failedLastMinute
         case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled,
-            scheduledIs, json
+            scheduledPrecision, json
         case name = "app"
+        case readyJobs = "ready"
         case pauseReason = "paused_reason"
         case oldestAge = "oldest_age_seconds"
         case credentialEnd = "credential_not_after"

@@ -6,13 +6,16 @@ package struct MaintenanceReport: Sendable {
     package struct DefaultPartition: Decodable, Sendable {
         static let statement = Statement(
             "default_partition_rows",
-            "SELECT r.relation AS table, r.rows, carillon.depth_is(r.rows) AS rows_is FROM carillon.default_partition_rows() AS r"
+            """
+            SELECT r.relation AS table, r.rows, carillon.depth_precision(r.rows) AS rows_precision
+            FROM carillon.default_partition_rows() AS r
+            """
         )
 
         package let table: String
-        package var amount: Amount { Amount(rows, rowsIs) }
+        package var amount: Amount { Amount(rows, rowsPrecision) }
         package let rows: Int64
-        package let rowsIs: Amount.Precision
+        package let rowsPrecision: Amount.Precision
     }
 
     package let steps: [MaintenanceRecord]

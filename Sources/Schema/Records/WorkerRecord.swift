@@ -13,8 +13,8 @@ package struct WorkerRecord: Record {
 
     /// Of `carillon.worker_status w`.
     package static let columns = """
-        w.name AS worker, w.id AS number, w.host, w.pid, w.version, w.state, w.state = 'alive' AS alive,
-            extract(epoch FROM w.age)::int8 AS up_seconds, extract(epoch FROM w.silence)::int8 AS silent_seconds,
+        w.id, w.name, w.host, w.pid, w.version, w.state, w.state = 'alive' AS alive,
+            extract(epoch FROM w.age)::int8 AS age_seconds, extract(epoch FROM w.silence)::int8 AS silence_seconds,
             extract(epoch FROM w.lease)::int8 AS lease_seconds, w.claims
         """
     private static let statement = Statement(
@@ -28,7 +28,7 @@ package struct WorkerRecord: Record {
     }
 
     /// The name in the worker's log. A worker that was declared dead goes on with another id and the same name.
-    package let number: Int64
+    package let id: Int64
     package let name: String
     package let host: String?
     package let version: String?
@@ -43,10 +43,9 @@ package struct WorkerRecord: Record {
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case number, host, version, state, claims, json
-        case name = "worker"
-        case upFor = "up_seconds"
-        case silentFor = "silent_seconds"
+        case id, name, host, version, state, claims, json
+        case upFor = "age_seconds"
+        case silentFor = "silence_seconds"
         case lease = "lease_seconds"
     }
 }

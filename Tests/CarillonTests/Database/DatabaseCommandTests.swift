@@ -243,7 +243,7 @@ import Testing
                 #expect(done.status == 2, "\(words)")
                 #expect(done.output == "" && done.errors != "")
             }
-            #expect(try await run("status", "--json").output.contains("\"depth\":0"))
+            #expect(try await run("status", "--json").output.contains("\"ready\":0"))
         }
     }
 

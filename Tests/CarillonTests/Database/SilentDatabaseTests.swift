@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a page is read from the other host, where messages are enqueued from then on`() async throws {
         try await Self.withShop(hasSecond: true) { shop, proxy, url, _ in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             try await DashboardClient.with(url, in: shop.folder) { client, loop in
                 func post() async -> DashboardClient.Answer {
                     let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `without another host, pages and messages are refused with 503 and a reference`() async throws {
         try await Self.withShop { shop, proxy, url, _ in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             try await DashboardClient.with(url, in: shop.folder) { client, loop in
                 func post() async -> DashboardClient.Answer {
                     let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
@@ -131,7 +131,7 @@ import Testing
             func scrape() async -> String { await client.get("/metrics").body }
             // Without another host, a worker ends if the database hangs before it has started.
             _ = try await worker.line(containing: "has started", on: loop)
-            let gauge = "carillon_queue_jobs{"
+            let gauge = "carillon_ready_jobs{"
             #expect(await scrape().contains(gauge))
             await proxy.freeze()
             try await loop.eventually("the gauges are gone") {

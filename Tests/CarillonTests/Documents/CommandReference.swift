@@ -54,27 +54,50 @@ struct CommandReference {
                 text += "| `\(argument.placeholder)` | \(Self.cell(argument.help)) |\n"
             }
         }
-        let options = (command.required + command.options).filter { $0.help != Option.database.help }
         if usesDatabase {
             text += "\nUses [the database](#the-database).\n"
         }
-        if !options.isEmpty { text += "\n" + Self.table(of: options, in: command) }
+        text += optionsText(of: command)
         if !command.examples.isEmpty { text += "\n```sh\n\(command.examples.joined(separator: "\n"))\n```\n" }
         return text
     }
 
+    /// A table, without the rows that an earlier command has too if these are many.
+    private func optionsText(of command: Command) -> String {
+        let options = Self.options(of: command)
+        let earlier = commands.prefix { $0.title != command.title }
+        let base = earlier.first { Self.shared($0, command).count >= 10 }
+        guard let base else { return options.isEmpty ? "" : "\n" + Self.table(of: options, in: command) }
+        let missing = Self.options(of: base).filter { option in !options.contains { $0.flags == option.flags } }
+        let except = missing.isEmpty ? "" : " except \(missing.map { "`--\($0.flag)`" }.joined(separator: ", "))"
+        let others = options.filter { !Self.shared(base, command).contains(Self.row(of: $0, in: command)) }
+        return "\nThe options of [`\(base.title)`](#\(Self.anchor(base)))\(except)"
+            + (others.isEmpty ? ".\n" : ", and:\n\n" + Self.table(of: others, in: command))
+    }
+
+    private static func options(of command: Command) -> [Option] {
+        (command.required + command.options).filter { $0.help != Option.database.help }
+    }
+
+    private static func shared(_ one: Command, _ other: Command) -> Set<String> {
+        Set(options(of: one).map { row(of: $0, in: one) }).intersection(
+            options(of: other).map { row(of: $0, in: other) }
+        )
+    }
+
     private static func table(of options: [Option], in command: Command?) -> String {
-        "| option | default | variable | |\n|---|---|---|---|\n"
-            + options.map { option in
-                let flags = option.flags.map { flag in
-                    let word = flag == option.fileFlag ? "FILE" : option.kind.placeholder
-                    return "`--\(flag)\(word.map { " " + cell($0) } ?? "")`"
-                }
-                let fallback = command?.requires(option) == true ? "required" : option.fallback.map { "`\($0)`" } ?? ""
-                let variables = option.variables.flatMap { option.secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
-                return "| \(flags.joined(separator: ", ")) | \(fallback) "
-                    + "| \(variables.map { "`\($0)`" }.joined(separator: ", ")) | \(cell(option.help)) |\n"
-            }.joined()
+        "| option | default | variable | |\n|---|---|---|---|\n" + options.map { row(of: $0, in: command) }.joined()
+    }
+
+    private static func row(of option: Option, in command: Command?) -> String {
+        let flags = option.flags.map { flag in
+            let word = flag == option.fileFlag ? "FILE" : option.kind.placeholder
+            return "`--\(flag)\(word.map { " " + cell($0) } ?? "")`"
+        }
+        let fallback = command?.requires(option) == true ? "required" : option.fallback.map { "`\($0)`" } ?? ""
+        let variables = option.variables.flatMap { option.secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
+        return "| \(flags.joined(separator: ", ")) | \(fallback) "
+            + "| \(variables.map { "`\($0)`" }.joined(separator: ", ")) | \(cell(option.help)) |\n"
     }
 
     /// A bar would end the cell.

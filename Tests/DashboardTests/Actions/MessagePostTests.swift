@@ -9,7 +9,7 @@ import Testing
 
     @Test func `a program enqueues with a token of its app, once for each key`() async throws {
         try await Visitor.withOperator([]) { shop, client in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             let body = #"{"tokens": ["\#(Shop.token("a0"))"], "alert": "hi", "reference": "order 7"}"#
             func post(_ body: String, token: String = token, key: String? = nil, type: String = "application/json")
                 async -> Client.Answer
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `a program is told that devices do nothing with its push`() async throws {
         try await Visitor.withOperator([]) { shop, client in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             // What a trigger says is not for programs without access to the database.
             try await shop.database.run(
                 """
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
         try await Shop.with { shop in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             let digest = try #require(
                 try await shop.database.value("encode(sha256(convert_to('\(token)', 'UTF8')), 'hex')")
             )
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `a copy of a database says that sending the request again does not help`() async throws {
         try await Visitor.withOperator([]) { shop, client in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
             let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
             let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
@@ -152,7 +152,7 @@ import Testing
 
     private func refused(_ body: String, detail: String, hint: String) async throws {
         try await Visitor.withOperator([]) { shop, client in
-            let token = try #require(try await shop.database.value("carillon.make_api_token('shop', 'test')"))
+            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
             let answer = await client.post("/messages", body, headers: headers)
             #expect(answer.status == "400", "\(answer.head)")

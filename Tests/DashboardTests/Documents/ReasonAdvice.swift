@@ -10,17 +10,17 @@ enum ReasonAdvice {
         case .deleteToken: "Nothing: a feedback pass deletes the device token."
         case .holdCredential: "Import a credential that APNs accepts. Until then, the app is held."
         case .keepProviderToken, .renewProviderToken, .replaceConnection, .retryLater:
-            "Requeue it: the attempts that Carillon makes are used up."
+            "Requeue it: Carillon has used up its attempts."
         case .failMessage, .failToken, .failTopic: nil
         }
     }
 
     private static let topic =
         "Set the right topic, `carillon app set APP --topic TOPIC`, or import a credential for it."
-    private static let bug = "Report it, unless the gateway is not APNs: Carillon sends no such request."
+    private static let bug = "If the gateway is APNs, report it as a bug: Carillon should never send such a request."
     private static let gateway = "Check the `gateway` of the app."
     private static let collapse =
-        "Use a collapse id of 1 to 64 bytes, without control characters and without blanks at its ends."
+        "Use a collapse id of 1 to 64 bytes, without control characters and without spaces at either end."
     private static let priority = "Use a priority that the [push type](enqueue.md#push-types) allows."
     private static let channel = "Check the channel: `carillon channel list`."
     private static let capability = "Enable the Broadcast capability of the app at Apple."

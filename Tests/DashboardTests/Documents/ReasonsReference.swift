@@ -32,7 +32,7 @@ struct ReasonsReference {
             `carillon.message_status` and the metrics have the same names.
 
             The last column says whether `carillon.requeue_failures` and `carillon failures requeue` enqueue such a failure again.
-            [sql.md](sql.md#sending-again) says what else they leave out.
+            [messages.md](messages.md#sending-again) says what else they leave out.
 
             | reason | from, with status | what it means | what to do | requeued |
             |---|---|---|---|---|

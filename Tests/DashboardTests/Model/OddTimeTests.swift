@@ -107,7 +107,7 @@ import Testing
             #expect(try await shop.run("check").status == 0)
             #expect(try await shop.run("worker", "--once").status == 0)
             #expect(try await shop.database.number("SELECT sum(sent + failed + expired) FROM carillon.results") == 2)
-            #expect(try await shop.run("status", "--json").output.contains("\"depth\":0,"))
+            #expect(try await shop.run("status", "--json").output.contains("\"ready\":0,"))
         }
     }
 }

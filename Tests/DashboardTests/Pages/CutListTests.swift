@@ -87,7 +87,7 @@ import Testing
                     let members = try await Self.members(of: path, client)
                     let hasNext = ["older", "later", "more"].contains { members[$0]?.text != nil }
                     for (name, member) in members where member.isList && !Self.whole.contains(name) {
-                        #expect(hasNext || members[name + "_is"] != nil, "\(path): \(name)")
+                        #expect(hasNext || members[name + "_precision"] != nil, "\(path): \(name)")
                     }
                 }
             }
@@ -98,7 +98,7 @@ import Testing
         for (path, names) in marked {
             let members = try await members(of: path, client)
             for name in names {
-                #expect(members[name] != nil && members[name + "_is"]?.text == precision, "\(path): \(name)")
+                #expect(members[name] != nil && members[name + "_precision"]?.text == precision, "\(path): \(name)")
             }
         }
     }

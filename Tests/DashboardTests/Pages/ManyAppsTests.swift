@@ -79,7 +79,7 @@ import Testing
                 """
             )
             try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                for (wanted, member) in [("deep", "messages_is"), (token, "token_is")] {
+                for (wanted, member) in [("deep", "messages_precision"), (token, "token_precision")] {
                     let page = await client.get("/find?q=\(wanted)").body
                     #expect(
                         page.contains("Nothing was found among the newest rows") && page.contains("shop has more"),
@@ -93,7 +93,10 @@ import Testing
                 }
                 try await shop.database.run("DELETE FROM carillon.messages WHERE reference IS DISTINCT FROM 'deep'")
                 let json = await client.get("/find?q=deep", json: true).body
-                #expect(json.contains("\"messages_is\":\"exact\"") && json.contains("\"unsearched\":[]"), "\(json)")
+                #expect(
+                    json.contains("\"messages_precision\":\"exact\"") && json.contains("\"unsearched\":[]"),
+                    "\(json)"
+                )
                 #expect(await client.get("/find?q=nothing").body.contains("Nothing was found<"))
             }
         }
@@ -112,19 +115,20 @@ import Testing
             try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
                 let failures = await client.get("/failures?app=shop", json: true).body
                 #expect(
-                    failures.contains("\"pushes\":5000,") && failures.contains("\"pushes_is\":\"at least\""),
+                    failures.contains("\"pushes\":5000,") && failures.contains("\"pushes_precision\":\"at least\""),
                     "\(failures)"
                 )
                 #expect(await client.get("/failures?app=shop").body.contains("at least 5,000"))
                 let other = await client.get("/failures?app=shop&reason=BadPath", json: true).body
                 #expect(
-                    other.contains("\"groups_is\":\"at least\"") && other.contains("\"failures_is\":\"at least\""),
+                    other.contains("\"groups_precision\":\"at least\"")
+                        && other.contains("\"failures_precision\":\"at least\""),
                     "\(other)"
                 )
                 let page = await client.get("/failures?app=shop&reason=BadPath").body
                 #expect(page.contains("No failures to show among the newest 5,000"), "\(page)")
                 let tokens = await client.get("/tokens", json: true).body
-                #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_is\":\"at least\""), "\(tokens)")
+                #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_precision\":\"at least\""), "\(tokens)")
                 #expect(await client.get("/tokens").body.contains("at least 5,000"))
             }
         }

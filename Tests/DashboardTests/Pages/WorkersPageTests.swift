@@ -45,11 +45,11 @@ import Testing
         try await Shop.with { shop in
             try await shop.database.run(Self.rows)
             let shared: [String: Value] = [
-                "number": .number(7), "worker": .text("patient"), "host": .text("h"), "pid": .number(12),
+                "id": .number(7), "name": .text("patient"), "host": .text("h"), "pid": .number(12),
                 "version": .text("1.2"), "lease_seconds": .number(120), "state": .text("silent"),
                 "alive": .truth(false), "claims": .number(0),
             ]
-            let ages = ["up_seconds", "silent_seconds"]
+            let ages = ["age_seconds", "silence_seconds"]
             let status = try JSONDecoder().decode(
                 Fleet.self,
                 from: Data(try await shop.run("status", "--json").output.utf8)
@@ -73,7 +73,7 @@ import Testing
                 #expect(fleet.maintenance_failing == [["step": .text("make results"), "error": .text("no space")]])
                 #expect(
                     fleet.default_partition_rows == [
-                        ["table": .text("failures"), "rows": .number(1), "rows_is": .text("exact")]
+                        ["table": .text("failures"), "rows": .number(1), "rows_precision": .text("exact")]
                     ]
                 )
                 #expect(page.contains("\"oldest_transaction_seconds\":"))

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `D8: after a fail-over workers find the server that accepts writes, and flood none`() async throws {
+    @Test func `D8: after a failover workers find the server that accepts writes, and flood none`() async throws {
         var settings = PrivateCluster.Settings.fast
         settings.parameters = ["default_transaction_read_only": "on"]
         try await TestLoop.with { loop in

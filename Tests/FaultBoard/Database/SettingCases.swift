@@ -92,7 +92,7 @@ import Testing
         ("idle_session_timeout", "'2s'"), ("transaction_timeout", "'300ms'"),
     ]
 
-    /// Retries, large rows, maintenance and a take-over, on a database with settings for other programs.
+    /// Retries, large rows, maintenance and a takeover, on a database with settings for other programs.
     private static func work(in scene: Scene, over url: String? = nil) async throws {
         let known = try await scene.client.text("SELECT string_agg(s.name, ' ') FROM pg_settings s").lowercased()
         for (name, value) in Self.hostile where known.split(separator: " ").contains(Substring(name.lowercased())) {
@@ -122,7 +122,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D23: time-outs, isolation and date styles that a database is set to for others break nothing`()
+    @Test func `D23: timeouts, isolation and date styles that a database is set to for others break nothing`()
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in

@@ -5,7 +5,7 @@ import Testing
 
 /// Faults of statements, and the effects of other sessions.
 @Suite struct StatementCases {
-    @Test func `D9: a locked table makes workers wait, whatever time-outs the database has, and costs no lease`()
+    @Test func `D9: a locked table makes workers wait, whatever timeouts the database has, and costs no lease`()
         async throws
     {
         try await Scene.with { scene in

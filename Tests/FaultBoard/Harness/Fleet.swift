@@ -4,7 +4,7 @@ import TestSupport
 
 /// The workers of a case.
 final class Fleet: Sendable {
-    /// Short, so that a test can wait for the take-over of a dead worker's claims.
+    /// Short, so that a test can wait for the takeover of a dead worker's claims.
     static let lease = Duration.seconds(2)
     /// Long, for cases without dead workers: on a busy machine a worker may not run for two seconds, and then rightly counts as
     /// dead.

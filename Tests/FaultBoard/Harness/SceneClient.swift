@@ -9,7 +9,7 @@ actor SceneClient {
 
     nonisolated let url: String
     private nonisolated let loop: EventLoop
-    /// Cases set time-outs of their database, which must not end what the case itself does.
+    /// Cases set timeouts of their database, which must not end what the case itself does.
     private static let settings: SessionSettings = [
         "statement_timeout": "0", "lock_timeout": "0", "transaction_timeout": "0", "idle_session_timeout": "0",
     ]

@@ -27,8 +27,8 @@ import Testing
         )
         .union([
             "delete channels", "update channels.state", "update channels.channel_id", "update channels.created_at",
-            "update channels.last_error", "update channels.attempts", "update channels.is_asked",
-            "update channels.next_try_at", "delete unknown_channels", "insert unknown_channels.app_id",
+            "update channels.last_error", "update channels.attempts", "update channels.request_is_open",
+            "update channels.next_attempt_at", "delete unknown_channels", "insert unknown_channels.app_id",
             "insert unknown_channels.channel_id", "insert unknown_channels.is_ours", "update unknown_channels.is_ours",
             "update failed_messages.tokens", "update failed_messages.payloads",
             "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
@@ -89,7 +89,8 @@ import Testing
             "newest_activities",
         ],
         "carillon_operator": [
-            "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_step", "dismiss_step",
+            "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
+            "dismiss_batch",
             "preview_message", "send_test", "enqueue_with_token",
         ],
         "carillon_app": [

@@ -18,7 +18,7 @@ import Testing
             try await scene.livesOn(other, for: Fleet.lease)
             zombie.resume()
             try await scene.eventually("the zombie's outcomes came too late") {
-                try await zombie.metric("carillon_stale_results_total") > 0
+                try await zombie.metric("carillon_stale_settlements_total") > 0
             }
             try await zombie.says("considered this worker dead")
             try await scene.finish(duplicates: most)

@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `after a first part, a take-over returns only the rest, and nothing counts twice`() async throws {
+    @Test func `after a first part, a takeover returns only the rest, and nothing counts twice`() async throws {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
             _ = try await write(first, of: claim, settlementNumber: 0, in: database)

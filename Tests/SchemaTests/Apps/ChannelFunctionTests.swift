@@ -35,7 +35,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
             _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            try await database.run("UPDATE carillon.channels SET next_try_at = now()")
+            try await database.run("UPDATE carillon.channels SET next_attempt_at = now()")
             #expect(try await database.rows("SELECT attempt FROM carillon.take_channels(10)") == ["(2)"])
             #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'first')") == "false")
             #expect(try await database.value("carillon.channel_made(1, 'r', 2, 'second')") == "true")
@@ -219,7 +219,7 @@ import Testing
             "publish('demo', 'r', '{}', body => 'x', aps => '{\"alert\":\"y\"}')",
             #"argument "aps" takes no member "alert" if alert, title or body is given"#
         ),
-        ("record_channel('binary', 'QUJD', 0, 'x')", #"argument "app" takes an app of the protocol http2"#),
+        ("record_channel('binary', 'QUJD', 0, 'x')", #"argument "app" takes an app with protocol http2"#),
         ("publish('demo', 'r', '{}', lane => 3)", #"argument "lane" takes 0 (urgent), 1 (normal) or 2 (bulk), got 3"#),
         (
             "publish('demo', 'r', jsonb_build_object('x', repeat('y', 6000)))",

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a locked row of holds does not prevent a take-over`() async throws {
+    @Test func `a locked row of holds does not prevent a takeover`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.session { other async throws in

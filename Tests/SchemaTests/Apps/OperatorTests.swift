@@ -58,8 +58,8 @@ import Testing
         ("carillon.pause_app('nobody')", "42704"), ("carillon.resume_app(NULL)", "42704"),
         ("carillon.limit_app('demo', 0, 1, true)", "22023"), ("carillon.limit_app('demo', 5, NULL, true)", "22023"),
         ("carillon.limit_app('demo', 5, 1, NULL)", "22023"),
-        ("carillon.requeue_step('nobody', '-infinity', now())", "42704"),
-        ("carillon.dismiss_step('demo', NULL, now())", "22023"),
+        ("carillon.requeue_batch('nobody', '-infinity', now())", "42704"),
+        ("carillon.dismiss_batch('demo', NULL, now())", "22023"),
         ("carillon.count_failures('demo', 'requeue', now(), NULL)", "22023"),
         ("carillon.send_test('demo', '[]')", "22023"), ("carillon.send_test('demo', '{\"app\": \"other\"}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"aa\"]}')", "22023"),
@@ -67,7 +67,7 @@ import Testing
         ("carillon.enqueue_with_token('no', '{}')", "28000"), ("carillon.enqueue_with_token(NULL, '{}')", "28000"),
         // Nothing of the body is read for a stranger.
         ("carillon.enqueue_with_token('no', '{')", "28000"), ("carillon.enqueue_with_token('no', NULL)", "28000"),
-        ("carillon.make_api_token('nobody', 'x')", "42704"),
+        ("carillon.create_api_token('nobody', 'x')", "42704"),
     ])
     func `a wrong argument is refused, and nothing is recorded`(call: String, state: String) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -87,7 +87,7 @@ import Testing
                 SET carillon.on_behalf_of = ' anna@desk ';
                 UPDATE carillon.certificates SET private_key = 'a secret', certificate = 'another';
                 SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x')), carillon.request_channel('demo', 0, 'match');
-                SELECT carillon.remove_channel('demo', 'match'), carillon.make_api_token('demo', 'shop');
+                SELECT carillon.remove_channel('demo', 'match'), carillon.create_api_token('demo', 'shop');
                 RESET carillon.on_behalf_of;
                 SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x')), carillon.request_channel('demo', 0, 'match');
                 SELECT carillon.remove_api_token('demo', 'shop');
@@ -103,7 +103,7 @@ import Testing
                         "(,SQL,pause,demo)", "(,SQL,\"set app\",demo)",
                         "(anna@desk,SQL,\"replace credential\",)", "(anna@desk,SQL,cancel,demo)",
                         "(anna@desk,SQL,\"request channel\",demo)", "(anna@desk,SQL,\"remove channel\",demo)",
-                        "(anna@desk,SQL,\"make token\",demo)", "(,SQL,\"remove token\",demo)",
+                        "(anna@desk,SQL,\"create API token\",demo)", "(,SQL,\"remove API token\",demo)",
                         "(,SQL,\"remove app\",demo)",
                     ]
             )
@@ -192,9 +192,9 @@ import Testing
             try await database.run(Self.failures(25, reason: "BadTopic"))
             try await database.run("CREATE TABLE far AS SELECT now() AS until")
             let count =
-                "SELECT pushes, is_all FROM far, carillon.count_failures('demo', 'requeue', '-infinity', far.until"
-            #expect(try await database.rows(count + ")") == ["(50,t)"])
-            #expect(try await database.rows(count + ", 'BadTopic', max_rows_read => 10)") == ["(5,f)"])
+                "SELECT pushes, pushes_precision FROM far, carillon.count_failures('demo', 'requeue', '-infinity', far.until"
+            #expect(try await database.rows(count + ")") == ["(50,exact)"])
+            #expect(try await database.rows(count + ", 'BadTopic', max_rows_read => 10)") == ["(5,\"at least\")"])
             // What fails after the person confirmed is not part of it.
             try await database.run(
                 "INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (1, 1, 'ff', 500, 'BadTopic')"
@@ -203,7 +203,7 @@ import Testing
             while true {
                 let step = try await database.rows(
                     """
-                    SELECT s.pushes, s.next FROM far, carillon.requeue_step('demo', '\(after)', far.until, 'BadTopic',
+                    SELECT s.pushes, s.next FROM far, carillon.requeue_batch('demo', '\(after)', far.until, 'BadTopic',
                         on_behalf_of => 'anna', max_rows_read => 10) s
                     """
                 )
@@ -237,11 +237,11 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failures(4))
             #expect(
-                try await database.rows("SELECT pushes, next FROM carillon.dismiss_step('demo', '-infinity', now())")
+                try await database.rows("SELECT pushes, next FROM carillon.dismiss_batch('demo', '-infinity', now())")
                     == ["(4,)"]
             )
             #expect(
-                try await database.rows("SELECT pushes, next FROM carillon.dismiss_step('demo', '-infinity', now())")
+                try await database.rows("SELECT pushes, next FROM carillon.dismiss_batch('demo', '-infinity', now())")
                     == ["(0,)"]
             )
             #expect(
@@ -299,10 +299,10 @@ import Testing
     @Test func `a token of a program enqueues for its app only, and a key once`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
-            let token = try #require(try await database.value("carillon.make_api_token('other', 'the shop')"))
+            let token = try #require(try await database.value("carillon.create_api_token('other', 'the shop')"))
             #expect(token.hasPrefix("carillon_") && token.count == 9 + 64)
             let again = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.make_api_token('other', 'the shop')")
+                try await database.run("SELECT carillon.create_api_token('other', 'the shop')")
             }
             #expect(again?.sqlState == "42710")
             let body = #"{"tokens": ["aa"], "alert": "hi"}"#
@@ -334,7 +334,7 @@ import Testing
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
-            let token = try #require(try await database.value("carillon.make_api_token('demo', 'the shop')"))
+            let token = try #require(try await database.value("carillon.create_api_token('demo', 'the shop')"))
             func post(_ alert: String) async throws -> String {
                 let body = #"'{"tokens": ["aa"], "alert": "\#(alert)"}'"#
                 let digest = "sha256(convert_to('\(token)', 'UTF8'))"

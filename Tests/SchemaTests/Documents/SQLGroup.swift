@@ -45,31 +45,13 @@ struct SQLGroup {
         Self("Functions: status", "message_status", "broadcast_progress"),
         Self("Functions: operating", "maintain", "reap", "reap_all"),
         Self(
-            "Functions: changes in the dashboard",
+            "Functions: the dashboard",
             "cancel_message",
-            "count_failures",
-            "dismiss_step",
             "limit_app",
             "pause_app",
-            "preview_message",
-            "requeue_step",
             "resume_app",
-            "send_test"
-        ),
-        Self(
-            "Functions: pages of the dashboard",
-            "default_partition_rows",
-            "depth_is",
-            "feedback_schedule",
-            "newest_activities",
-            "next_due",
-            "queue_depth",
-            "scheduled_depth",
             "search_reference",
-            "search_token",
-            "token_counts",
-            "unsearched_apps",
-            "validity"
+            "search_token"
         ),
         Self(
             "Functions: for the owner",
@@ -78,7 +60,7 @@ struct SQLGroup {
             "unisolate_app",
             "watch_tokens",
             "unwatch_tokens",
-            "make_api_token",
+            "create_api_token",
             "remove_api_token",
             "message_contents"
         ),
@@ -87,16 +69,7 @@ struct SQLGroup {
         Self("Tables: apps", "apps", "app_status", "held_apps", "breakers", "api_tokens"),
         Self("Tables: device tokens and channels", "tokens", "channels", "unknown_channels"),
         Self("Tables: workers", "workers", "worker_status", "maintenance"),
-        Self("Tables: the schema", "schema_migrations", "schema_routines", "recorded_rights"),
-        Self(
-            "Tables: for the owner",
-            "certificates",
-            "watched_tables",
-            "app_roles",
-            "app_locks",
-            "activity_stamps",
-            "activity_updates",
-            "device_slots"
-        ),
+        Self("Tables: the schema", "schema_migrations", "schema_routines"),
+        Self("Tables: for the owner", "certificates", "watched_tables", "app_roles"),
     ]
 }

@@ -1,18 +1,20 @@
 import TestSupport
 
-/// The part of docs/sql.md that is made from the catalog of a migrated database: what applications, dashboards and the
-/// owner of the schema may call, read and write, with the comments of the migrations.
+/// The text of docs/sql.md, made from the catalog of a migrated database: what applications, dashboards and the owner of
+/// the schema may call, read and write, with the comments of the migrations.
 struct SQLReference {
-    /// The generated part begins here.
-    static let mark = "<!-- `make docs` writes the rest of this page from the comments in the migrations. -->"
-
     let database: TestDatabase
 
     func text() async throws -> String {
         let functions = try await sections(of: Self.functions)
         let relations = try await sections(of: Self.relations)
         return """
-            \(Self.mark)
+            # SQL: what an application may call, read and write
+
+            This page lists every function, table, column and view that applications, dashboards and operators may use. `make docs`
+            writes it from the comments in the migrations; in `psql`, `\\df+ carillon.enqueue`, `\\d+ carillon.results` and so on
+            show the same. [enqueue.md](enqueue.md) explains how to enqueue, [messages.md](messages.md) what to do afterwards, and
+            [rights.md](rights.md) the roles. Do not use what a comment calls internal: any version may change it.
 
             ## Index
 
@@ -57,7 +59,8 @@ struct SQLReference {
                 OR obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal: %')
         """
 
-    /// The columns that either role may read or write, with what each may do, and all others that have a comment.
+    /// The columns that either role may read or write, with what each may do, and all others that have a comment. What is
+    /// internal is left out.
     static let columns = """
         SELECT c.oid, c.relname, a.attname, a.attnum, format_type(a.atttypid, a.atttypmod) AS type,
             obj_description(c.oid, 'pg_class') AS about, col_description(c.oid, a.attnum) AS comment,
@@ -68,16 +71,20 @@ struct SQLReference {
             CASE WHEN has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT') THEN 'read' ELSE '' END AS reader
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
-            AND a.attnum > 0 AND NOT a.attisdropped AND (
+            AND a.attnum > 0 AND NOT a.attisdropped
+            AND concat(obj_description(c.oid, 'pg_class')) NOT LIKE 'Internal: %'
+            AND concat(col_description(c.oid, a.attnum)) NOT LIKE 'Internal: %' AND (
                 has_column_privilege('carillon_app', c.oid, a.attnum, 'SELECT, INSERT, UPDATE')
                 OR has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT')
-                OR col_description(c.oid, a.attnum) NOT LIKE 'Internal: %')
+                OR col_description(c.oid, a.attnum) IS NOT NULL)
         """
 
-    /// Functions of one name have one table: an argument may have another type, or stand elsewhere, in each of them.
+    /// Functions of one name have one table: an argument may have another type, or stand elsewhere, in each of them. One that
+    /// only some of them have can be left out, and comes last.
     private static let functions = """
         WITH callable AS (\(callable)), argument AS (
             SELECT f.proname, max(n.place) AS place, f.proargnames[n.place] AS name,
+                count(*) < (SELECT count(*) FROM callable g WHERE g.proname = f.proname) AS is_optional,
                 CASE WHEN bool_or(t.typname = 'anycompatiblearray') THEN 'text[], json[] or jsonb[]'
                     WHEN bool_or(t.typtype = 'p') THEN 'text, json or jsonb'
                     ELSE string_agg(DISTINCT format_type(t.oid, NULL), ' or ') END AS type,
@@ -100,10 +107,11 @@ struct SQLReference {
                     WHEN f.result IN ('void', 'record') OR f.result LIKE '%(%' OR f.result LIKE 'SETOF%' THEN ''
                     ELSE ' Returns `' || f.result || '`.' END,
             (SELECT E'| argument | type | default |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |', a.name,
-                    replace(a.type, 'timestamp with time zone', 'timestamptz'), coalesce('`' || a.fallback || '`', '')),
-                    E'\\n' ORDER BY a.place)
+                    replace(a.type, 'timestamp with time zone', 'timestamptz'),
+                    coalesce('`' || a.fallback || '`', CASE WHEN a.is_optional THEN '`NULL`' ELSE '' END)),
+                    E'\\n' ORDER BY a.is_optional, a.place)
                 FROM argument a WHERE a.proname = f.proname),
-            (SELECT E'Returns:\\n\\n| column | type | what it is |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
+            (SELECT E'Returns:\\n\\n| column | type | description |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
                     a.name, replace(a.type, 'timestamp with time zone', 'timestamptz'),
                     coalesce(a.comment, d.comment, CASE a.name WHEN 'app' THEN 'the name of the app' END)),
                     E'\\n' ORDER BY a.place)
@@ -118,8 +126,8 @@ struct SQLReference {
     private static let relations = """
         SELECT string_agg(concat_ws(E'\\n\\n', '### `' || r.relname || '`', r.about || CASE
                 WHEN has_table_privilege('carillon_app', r.oid, 'DELETE') THEN ' `carillon_app` may delete rows.' ELSE '' END,
-                CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | what it is |\\n|---|---|---|\\n'
-                ELSE E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' END || r.rows),
+                CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | description |\\n|---|---|---|\\n'
+                ELSE E'| column | type | `carillon_app` | `carillon_reader` | description |\\n|---|---|---|---|---|\\n' END || r.rows),
             '')
         FROM (
             SELECT c.oid, c.relname, min(c.about) AS about, c.is_for_owner,

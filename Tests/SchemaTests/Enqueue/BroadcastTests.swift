@@ -140,7 +140,7 @@ import Testing
     @Test func `a cancelled broadcast frees its dedupe key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.register(1500, in: database)
-            let call = "carillon.broadcast('demo', 'x', dedupe_key => 'k', on_duplicate => 'holder')"
+            let call = "carillon.broadcast('demo', 'x', dedupe_key => 'k', on_duplicate => 'existing')"
             let first = try #require(try await database.value(call))
             #expect(try await database.value(call) == first)
             #expect(try await database.value("carillon.cancel_broadcast(\(first))") == "2")

@@ -114,7 +114,7 @@ import Testing
         Refusal(
             "tokens => '{ab}', alert => 'x', on_duplicate => 'raise'",
             "on_duplicate",
-            "'null' or 'holder'",
+            "'null' or 'existing'",
             "'raise'"
         ),
         Refusal(

@@ -265,12 +265,12 @@ import Testing
         }
     }
 
-    @Test func `on_duplicate => 'holder' returns the id of the message that holds the key`() async throws {
+    @Test func `on_duplicate => 'existing' returns the id of the message that holds the key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k', on_duplicate =>"
-            let first = try await database.value("\(call) 'holder')")
+            let first = try await database.value("\(call) 'existing')")
             #expect(first != nil)
-            #expect(try await database.value("\(call) 'holder')") == first)
+            #expect(try await database.value("\(call) 'existing')") == first)
             #expect(try await database.value("\(call) 'null')") == nil)
             #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "1")
         }

@@ -98,12 +98,13 @@ import Testing
             #expect(
                 try await database.rows(
                     """
-                    SELECT DISTINCT is_estimate, tokens BETWEEN 198 AND 600 FROM carillon.token_counts(101) WHERE app <> 'small'
+                    SELECT DISTINCT tokens_precision, tokens BETWEEN 198 AND 600 FROM carillon.token_counts(101)
+                    WHERE app <> 'small'
                     """
-                ) == ["(t,t)"]
+                ) == ["(about,t)"]
             )
-            let small = "SELECT tokens, is_estimate FROM carillon.token_counts(101) WHERE app = 'small'"
-            #expect(try await database.rows(small) == ["(90,f)"])
+            let small = "SELECT tokens, tokens_precision FROM carillon.token_counts(101) WHERE app = 'small'"
+            #expect(try await database.rows(small) == ["(90,exact)"])
         }
     }
 

@@ -28,7 +28,7 @@ import Testing
         SELECT carillon.broadcast('demo', 'to all');
         SELECT carillon.update_activity('demo', ARRAY[repeat('ac', 32)], content_state => '{"score": 1}'::jsonb);
         SELECT carillon.request_channel('demo', reference => 'final', policy => 1);
-        SELECT carillon.make_api_token('demo', 'shop');
+        SELECT carillon.create_api_token('demo', 'shop');
         INSERT INTO carillon.workers (name, lease_until) VALUES ('host:1', now());
         INSERT INTO carillon.inflight (worker_id, app_id, jobs)
         SELECT w.id, a.id, ARRAY[carillon.job(id => 1000, lane => 1::smallint, tokens => '{aa,ab}', payload => '{"aps":{}}')]

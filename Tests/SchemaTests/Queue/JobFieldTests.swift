@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `each field of a job survives a claim, a release, a wait, a take-over and a split`(hasPayloads: Bool)
+    func `each field of a job survives a claim, a release, a wait, a takeover and a split`(hasPayloads: Bool)
         async throws
     {
         try await TestDatabase.withDemo { database in
@@ -110,11 +110,11 @@ import Testing
             try await database.run("SELECT carillon.promote(1000, '-infinity', 0)")
             try await expect(ready, after: "a promotion")
 
-            // With 'fail', a take-over ends the pushes, whose outcome is unknown; and the fourth death halves the job.
+            // With 'fail', a takeover ends the pushes, whose outcome is unknown; and the fourth death halves the job.
             try await database.run("UPDATE carillon.messages SET on_unknown = 'retry', lost_claims = 0")
             _ = try await database.claim(by: worker)
             try await database.bury(worker)
-            try await expect(ready, but: ["lost_claims", "on_unknown"], after: "a take-over")
+            try await expect(ready, but: ["lost_claims", "on_unknown"], after: "a takeover")
 
             try await database.run("SELECT carillon.split(1, 1::smallint, 7, 1)")
             for token in ["aa", "bb"] {

@@ -17,7 +17,7 @@ import Testing
             )
             let id = try #require(try await database.value("SELECT id FROM carillon.messages"))
             let seen = [
-                "SELECT depth, date_trunc('minute', oldest_age) FROM carillon.app_status": "(1,00:05:00)",
+                "SELECT ready, date_trunc('minute', oldest_age) FROM carillon.app_status": "(1,00:05:00)",
                 "SELECT state, lane FROM carillon.pending": "(ready,\(lane))",
                 "SELECT event, message_id FROM carillon.search_token('aa')": "(ready,\(id))",
                 "SELECT app, id FROM carillon.search_reference('r')": "(demo,\(id))",

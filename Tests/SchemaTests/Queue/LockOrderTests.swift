@@ -4,7 +4,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Sessions that change the counts of a message lock in one order: settlements, take-overs, promotions and cancels.
+/// Sessions that change the counts of a message lock in one order: settlements, takeovers, promotions and cancels.
 ///
 /// What each session locks, and in which order, follows from a seed that every issue names. `LOCK_ORDER_SEED=NUMBER` repeats it;
 /// how the sessions meet is up to PostgreSQL.

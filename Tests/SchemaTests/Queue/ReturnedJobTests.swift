@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func `a take-over notes unknown outcomes of the jobs that it returns, once, and of no others`() async throws {
+    @Test func `a takeover notes unknown outcomes of the jobs that it returns, once, and of no others`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(

@@ -43,7 +43,7 @@ import Testing
             #expect(
                 try await database.rows(
                     """
-                    SELECT app, paused, depth, in_flight, date_trunc('minute', oldest_age), sent_last_minute, failed_last_minute,
+                    SELECT app, paused, ready, in_flight, date_trunc('minute', oldest_age), sent_last_minute, failed_last_minute,
                         sent_last_hour, failed_last_hour, credential, credential_status, credential_error
                     FROM carillon.app_status ORDER BY app_id
                     """
@@ -54,7 +54,7 @@ import Testing
 
     @Test func `the state of one app is computed for no other`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let plan = try await database.plan("SELECT depth FROM carillon.app_status WHERE app_id = 1")
+            let plan = try await database.plan("SELECT ready FROM carillon.app_status WHERE app_id = 1")
             #expect(plan.contains("Index Cond: (id = 1)"), "\(plan)")
             // What is not asked for is not computed.
             let names = try await database.plan("SELECT app FROM carillon.app_status", "VERBOSE")
@@ -74,8 +74,12 @@ import Testing
             #expect(try await database.number("SELECT carillon.queue_depth(1)") == 20)
             #expect(try await database.number("SELECT carillon.queue_depth(1, 20)") == 20)
             #expect(try await database.number("SELECT carillon.queue_depth(1, 19)") == 50, "the planner's estimate")
-            let precisions = "carillon.depth_is(20, 20), carillon.depth_is(20, 19), carillon.depth_is(50, 19)"
-            #expect(try await database.rows("SELECT \(precisions)") == ["(exact,\"at least\",about)"])
+            let precisions = ["20, 20", "20, 19", "50, 19"].map { "carillon.depth_precision(\($0))" }
+            #expect(
+                try await database.rows("SELECT \(precisions.joined(separator: ", "))") == [
+                    "(exact,\"at least\",about)"
+                ]
+            )
         }
     }
 
@@ -94,8 +98,8 @@ import Testing
             #expect(
                 try await database.rows(
                     """
-                    SELECT app, CASE app WHEN 'small' THEN depth = 999 WHEN 'thousand' THEN depth BETWEEN 1001 AND 3000
-                        ELSE depth BETWEEN 45000 AND 55000 END FROM carillon.app_status ORDER BY 1
+                    SELECT app, CASE app WHEN 'small' THEN ready = 999 WHEN 'thousand' THEN ready BETWEEN 1001 AND 3000
+                        ELSE ready BETWEEN 45000 AND 55000 END FROM carillon.app_status ORDER BY 1
                     """
                 ) == ["(demo,t)", "(small,t)", "(thousand,t)"]
             )

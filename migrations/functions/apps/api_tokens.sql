@@ -1,7 +1,7 @@
--- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
+-- API tokens, with which programs POST /messages. The owner of the schema creates and removes them. The dashboard calls
 -- enqueue_with_token() for each request.
 
-CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.create_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -11,17 +11,17 @@ DECLARE
 BEGIN
     IF (octet_length(name) BETWEEN 1 AND 255) IS NOT TRUE THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_nullable(name)));
-    ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+    ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = create_api_token.name) THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
             'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
     PERFORM carillon.act_for(on_behalf_of);
-    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
+    PERFORM carillon.record_change('create API token', target.name, jsonb_build_object('name', name));
     RETURN token;
 END
 $$;
-COMMENT ON FUNCTION carillon.make_api_token IS
+COMMENT ON FUNCTION carillon.create_api_token IS
     'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
 
 CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS boolean
@@ -34,11 +34,12 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM carillon.act_for(on_behalf_of);
-    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
+    PERFORM carillon.record_change('remove API token', target.name, jsonb_build_object('name', remove_api_token.name));
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
+COMMENT ON FUNCTION carillon.remove_api_token IS
+    'Removes an API token of an app; requests that use it are then refused. Returns false if there is none.';
 
 -- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement, and the body as
 -- text: it is read as JSON only once the token is known, because anybody can send one. `key` becomes the dedupe_key.
@@ -54,7 +55,7 @@ BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema creates one with carillon.make_api_token.';
+            HINT = 'The owner of the schema creates one with carillon.create_api_token.';
     END IF;
     PERFORM carillon.check_installation();
     message := body::jsonb;

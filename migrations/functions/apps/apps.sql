@@ -137,4 +137,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens of an app. False if nothing changed. Recorded in audit.';
+    'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens. Returns false if nothing changed. Recorded in audit.';

@@ -42,7 +42,7 @@ CREATE OR REPLACE FUNCTION carillon.check_channel(app text, protocol text, polic
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE
         WHEN protocol <> 'http2' THEN
-            carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol)
+            carillon.refusal('app', 'an app with protocol http2', quote_literal(app) || ', which has ' || protocol)
         WHEN policy NOT IN (0, 1) OR policy IS NULL THEN
             carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text)
         WHEN octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
@@ -94,7 +94,7 @@ BEGIN
     END IF;
     INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
-        created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
+        created_at = NULL, last_error = NULL, requested_at = now(), next_attempt_at = now()
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
         PERFORM carillon.record_of_person('request channel', target.id,
@@ -205,10 +205,10 @@ BEGIN
     END IF;
     DELETE FROM carillon.channels c
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
-        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
+        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.request_is_open);
     UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
         -- A request in progress ends first.
-        next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
+        next_attempt_at = CASE WHEN c.request_is_open THEN c.next_attempt_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
     PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
         jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
@@ -224,10 +224,10 @@ CREATE OR REPLACE FUNCTION carillon.take_channels(max_rows integer, skipped inte
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
-        WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+        WHERE c.state IN ('requested', 'removing') AND c.next_attempt_at <= now() AND NOT a.paused
             AND c.app_id <> ALL (skipped)
-        ORDER BY c.next_try_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
-    UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
+        ORDER BY c.next_attempt_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
+    UPDATE carillon.channels c SET attempts = c.attempts + 1, request_is_open = true, next_attempt_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
@@ -245,7 +245,7 @@ BEGIN
         RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
-        is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
+        request_is_open = false, next_attempt_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_made.reference AND c.attempts = attempt AND c.channel_id IS NULL
         AND c.state IN ('requested', 'removing');
     IF FOUND THEN
@@ -266,15 +266,15 @@ CREATE OR REPLACE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
-        next_try_at = now() + coalesce(again, CASE
+    UPDATE carillon.channels c SET last_error = error, request_is_open = is_unknown,
+        next_attempt_at = now() + coalesce(again, CASE
             -- A channel that Apple never created is deleted at once.
             WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
         state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
-    UPDATE carillon.channels c SET next_try_at = now() + again
+    UPDATE carillon.channels c SET next_attempt_at = now() + again
     WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
-        AND c.next_try_at <= now() AND again IS NOT NULL
+        AND c.next_attempt_at <= now() AND again IS NOT NULL
 $$;
 COMMENT ON FUNCTION carillon.channel_failed IS 'Internal: records that a request for a channel failed.';
 

@@ -72,7 +72,7 @@ COMMENT ON FUNCTION carillon.check_installation IS 'Internal: fails if nothing m
 
 -- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
 -- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
-CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.adopt(installation text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -96,9 +96,9 @@ BEGIN
     GET DIAGNOSTICS changed = ROW_COUNT;
     expired := expired + changed;
     UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
-        name = nullif(coalesce(adopt.name, home.name), '');
+        name = nullif(coalesce(adopt.installation, home.name), '');
     PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
-        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
+        'cluster', here.system_identifier::text, 'name', nullif(coalesce(installation, home.name), ''), 'expired_jobs', expired));
     RETURN expired;
 END
 $$;

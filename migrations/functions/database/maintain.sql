@@ -165,4 +165,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+    'Internal: returns how many rows of each history table are outside the daily partitions because maintenance is late.';

@@ -153,8 +153,8 @@ BEGIN
         RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
             quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
     END IF;
-    IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
-        RETURN carillon.refusal('on_duplicate', '''null'' or ''holder''', quote_literal(m.on_duplicate));
+    IF m.on_duplicate NOT IN ('null', 'existing') OR m.on_duplicate IS NULL THEN
+        RETURN carillon.refusal('on_duplicate', '''null'' or ''existing''', quote_literal(m.on_duplicate));
     END IF;
     RETURN NULL;
 END

@@ -151,8 +151,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.preview_message IS
-    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
-    'Enqueues nothing.';
+    'Internal: returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same '
+    'error. Enqueues nothing.';
 
 -- A message that is sent again with the same key within a day is not enqueued: the id of the first is returned. A different body is
 -- refused.
@@ -216,6 +216,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
-    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
-    'enqueues nothing. Recorded in audit.';
+    'Internal: enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. '
+    'Returns the id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its '
+    'id and enqueues nothing. Recorded in audit.';

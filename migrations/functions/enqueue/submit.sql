@@ -140,7 +140,7 @@ BEGIN
     IF m.dedupe_key IS NOT NULL THEN
         holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
         IF holder IS DISTINCT FROM first THEN
-            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+            RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
     IF made.after_badge IS NOT NULL AND NOT everyone THEN

@@ -122,7 +122,7 @@ BEGIN
     IF p.dedupe_key IS NOT NULL THEN
         holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
         IF holder IS DISTINCT FROM id THEN
-            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
+            RETURN CASE p.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
     PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);

@@ -29,15 +29,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns the number of ready jobs of an app: exact up to the argument exact_up_to, an estimate above it. depth_is says which.';
+    'Internal: returns the number of ready jobs of an app: exact up to exact_up_to, an estimate above it. depth_precision says '
+    'which.';
 
 -- One more than exact_up_to: counting stopped there, and the estimate was no higher.
-CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.depth_precision(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN depth <= exact_up_to THEN 'exact' WHEN depth = exact_up_to + 1 THEN 'at least' ELSE 'about' END
 $$;
-COMMENT ON FUNCTION carillon.depth_is IS
-    'Returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
+COMMENT ON FUNCTION carillon.depth_precision IS
+    'Internal: returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
 
 -- scheduled_depth() reads along the primary key, so an app with few jobs is found quickly even next to one with millions.
 CREATE OR REPLACE FUNCTION carillon.scheduled_depth(app_id integer, max_count bigint DEFAULT NULL) RETURNS bigint
@@ -46,7 +47,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT FROM carillon.scheduled s WHERE s.app_id = scheduled_depth.app_id ORDER BY s.app_id, s.id LIMIT max_count) few
 $$;
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns the number of scheduled jobs of an app, including retries. Counting stops at the argument max_count.';
+    'Internal: returns the number of scheduled jobs of an app, including retries. Counting stops at max_count.';
 
 -- next_due() reads along the index by time.
 CREATE OR REPLACE FUNCTION carillon.next_due(
@@ -65,13 +66,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY s.run_at, s.id LIMIT coalesce(max_rows, 100)
 $$;
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most max_rows_read '
-    'jobs.';
+    'Internal: returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most '
+    'max_rows_read jobs.';
 
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(max_apps integer DEFAULT 100)
-RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+RETURNS TABLE (app text, kind text, tokens bigint, tokens_precision text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
@@ -94,8 +95,8 @@ BEGIN
                 SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
                 LIMIT bound + 1) few;
         END IF;
-        is_estimate := tokens > bound;
-        IF is_estimate THEN
+        tokens_precision := CASE WHEN tokens > bound THEN 'about' ELSE 'exact' END;
+        IF tokens > bound THEN
             EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
                 INTO plan;
             tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
@@ -108,15 +109,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.token_counts IS
-    'Returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there are many '
-    'apps, and estimated beyond.';
+    'Internal: returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there '
+    'are many apps, and estimated beyond.';
 
 CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'
 $$;
 COMMENT ON FUNCTION carillon.feedback_schedule IS
-    'Returns when the next feedback pass of a worker is due, and the interval between passes.';
+    'Internal: returns when the next feedback pass of a worker is due, and the interval between passes.';
 
 -- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
 CREATE OR REPLACE FUNCTION carillon.newest_activities(max_rows integer DEFAULT 200) RETURNS TABLE (
@@ -139,8 +140,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and when the '
-    'activity ends.';
+    'Internal: returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and '
+    'when the activity ends.';
 
 -- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (
@@ -175,4 +176,4 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.message_contents IS
     'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
-    'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
+    'role may call it: grant EXECUTE to the login of a dashboard that may show payloads.';

@@ -30,8 +30,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
     ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads with the same max_rows_read. If '
-    'with_history is true, also those with more rows of failures or feedback.';
+    'Internal: returns the apps that have more rows in the queue than search_reference or search_token reads with the same '
+    'max_rows_read. If with_history is true, also those with more rows of failures or feedback.';
 
 -- search_reference() finds a reference in the history through an index. The queue may have millions of rows, so only the newest
 -- rows of each app (in messages, of each lane) are read. The settings force the order of the indexes: otherwise the planner might

@@ -1,4 +1,4 @@
--- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, takeovers,
 -- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
 -- rows of unfinished in order of id.
 

@@ -1,5 +1,5 @@
 -- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
--- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a takeover it writes
 -- nothing.
 
 -- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the

@@ -1,4 +1,4 @@
--- Take-over of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
+-- Takeover of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
 -- lock: locked rows are left to the next call. The claim statement of the worker reads the limits of quarantine.
 
 -- PostgreSQL inlines this function, which has no SET clause.

@@ -40,7 +40,7 @@ $$;
 COMMENT ON FUNCTION carillon.died_at IS
     'Internal: returns since when the token of a row of feedback has been dead; null if the row does not apply.';
 
--- dead_tokens() returns a token as often as it was reported dead.
+-- dead_tokens() returns a token once for each report of its death.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$

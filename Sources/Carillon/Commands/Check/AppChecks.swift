@@ -28,7 +28,7 @@ struct AppChecks {
             "app",
             "The app \(app.name) cannot send, and \(waiting): \(reason)"
                 .asSentence,
-            remedy: "Fix that; workers try again by themselves, within a minute."
+            remedy: "Fix the cause; workers try again by themselves within a minute."
         )
     }
 

@@ -46,7 +46,7 @@ struct DatabaseChecks {
             return .warning(
                 "database",
                 "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
-                remedy: "Add the primary to the URL, or let the user write: default_transaction_read_only is on."
+                remedy: "Add the primary to the URL; on a primary, turn default_transaction_read_only off."
             )
         }
         return .ok("database", "\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
@@ -190,7 +190,7 @@ struct DatabaseChecks {
             try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
         }
         guard let (minute, seconds, count) = found.first, count > 0 else {
-            return .ok("retries", "No retry waits for a clock that went back.")
+            return .ok("retries", "No retry is waiting for a clock that was set back.")
         }
         let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
         return .warning(
@@ -260,7 +260,7 @@ private struct LockCheck {
         guard let first = holders.first else {
             let seesAll = try await connection.query(CheckStatements.seesAll) { rows in try rows.bool(0, 0) }
             let limit = seesAll ? "." : "; row locks of other users are seen only with pg_read_all_stats."
-            return .ok("locks", "Nobody has locked Carillon's tables for long\(limit)")
+            return .ok("locks", "No session has held a lock on Carillon's tables for long\(limit)")
         }
         let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
         let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"

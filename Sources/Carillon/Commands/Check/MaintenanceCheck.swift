@@ -19,7 +19,7 @@ struct MaintenanceCheck {
                 "The maintenance step '\(step.step)'\(more) fails: \(step.lastError ?? "no error was recorded")"
                     .asSentence,
                 remedy:
-                    "Fix that. Workers try again within 5 minutes; CALL carillon.maintain() tries at once. The view "
+                    "Fix that. Workers try again within 5 minutes; CALL carillon.maintain() tries at once. The table "
                     + "carillon.maintenance shows the state of each step."
             )
         }

@@ -8,7 +8,7 @@ extension Command {
         roles: ["carillon_app", "carillon_reader"],
         summary: "List the pushes that failed for good, newest first.",
         discussion:
-            "With --json, prints an object with failures, an array, and failures_is: exact, or at least if there are more.",
+            "With --json, prints an object with failures, an array, and failures_precision: exact, or at least if more exist.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
             "carillon failures list --app shop --since 1h",
@@ -43,7 +43,8 @@ private struct FailuresListCommand {
         let filter = FailureFilter(settings: invocation.settings)
         try await filter.check(on: connection)
         let (failures, hasMore) = try await read(filter)
-        invocation.show(["failures": failures.json, "failures_is": Amount.Precision(isCut: hasMore).json]) { console in
+        invocation.show(["failures": failures.json, "failures_precision": Amount.Precision(isCut: hasMore).json]) {
+            console in
             guard !failures.isEmpty else {
                 console.print("Nothing failed.")
                 return

@@ -121,7 +121,7 @@ private struct FeedbackCommand: Sendable {
         } else {
             let (tokens, rows) = (Counted.text(Int64(tally.total), "token"), Counted.text(Int64(tally.handled), "row"))
             let shares = apps.map { "\($0.key.visible): \($0.value.grouped)" }.joined(separator: ", ")
-            console.print("Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))") by \(rows) of feedback.")
+            console.print("Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))"); handled \(rows) of feedback.")
             for fault in tally.faults {
                 console.warn("Dead tokens could not be deleted from a table. \(fault)".visible)
             }

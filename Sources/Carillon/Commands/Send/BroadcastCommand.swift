@@ -69,7 +69,7 @@ private struct BroadcastCommand {
         }
         let wait = invocation.settings.duration(.wait)
         if !isJSON {
-            invocation.console.print("Enqueued as \(id).")
+            invocation.console.print("Enqueued as message \(id).")
             invocation.console.note("'carillon message cancel \(id)' cancels it.")
         }
         guard wait > .zero else {

@@ -9,7 +9,7 @@ extension Command {
         roles: ["carillon_app"],
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
         discussion:
-            "Exits with 0 when the push was sent to every token, 1 when it failed for one, and 75 when it has not "
+            "Exits with 0 when the push was sent to every token, 1 when it failed for any, and 75 when it has not "
             + "ended within --wait: it stays in the queue, unless a lock prevented it from being enqueued. For an app with "
             + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it. "
             + "With --json, prints an object with the id of the message, the counts sent, failed, expired, cancelled and "
@@ -58,12 +58,12 @@ private struct SendCommand {
         let wait = invocation.settings.duration(.wait)
         let isJSON = invocation.settings.isOn(.json)
         // Printed before waiting: a user who interrupts needs the id.
-        if !isJSON { invocation.console.print("Enqueued as \(id).") }
+        if !isJSON { invocation.console.print("Enqueued as message \(id).") }
         guard wait > .zero else {
             if isJSON { invocation.console.print(json: ["id": id]) }
             return .done
         }
-        if isJSON { invocation.console.note("Enqueued as \(id).") }
+        if isJSON { invocation.console.note("Enqueued as message \(id).") }
         let progress = try await follow(id, for: wait)
         let failures = progress.ended.failed > 0 ? try await self.failures(of: id) : []
         if progress.ended.total > 0 || isJSON { report(id, progress, failures) }

@@ -20,14 +20,14 @@ extension Command {
         options: [
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,
-            .pedantic, .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams,
+            .pedantic, .anyTopic, .requestLog, .answer, .delay, .roundTrip, .goAwayAfter, .resetAfter, .maxStreams,
             .http.help("Address to serve the counts of GET /stats on, such as 127.0.0.1:9000."),
             .environment.help("The Apple environment that it simulates."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
-            "carillon simulator --distance 200ms --ca-out ca.pem",
+            "carillon simulator --round-trip 200ms --ca-out ca.pem",
             "carillon simulator --host 0.0.0.0 --name apns.test --ca-out ca.pem --log -",
             "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
@@ -148,7 +148,7 @@ private struct SimulatorCommand {
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))
         for oddity in configuration.answers.compactMap(\.oddity) { log.warning(oddity, [:]) }
         configuration.delay = settings.duration(.delay)
-        configuration.distance = settings.duration(.distance)
+        configuration.distance = settings.duration(.roundTrip)
         configuration.goAwayAfter = settings.countIfAny(.goAwayAfter)
         configuration.resetAfter = settings.countIfAny(.resetAfter)
         configuration.maximumStreams = settings.countIfAny(.maxStreams).map(UInt32.init)

@@ -6,13 +6,13 @@ extension Command {
     static let status = Command(
         "status",
         roles: ["carillon_reader", "carillon_worker"],
-        summary: "Show what waits, was sent and failed for each app, and which workers are alive.",
+        summary: "Show what waits, what was sent and what failed for each app, and which workers are alive.",
         discussion:
             "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
             + "database restarts. With --json, prints an object with two arrays: apps, whose members are named "
             + "like the columns of app_status, with scheduled for the jobs that are due later, and workers.",
         options: [.watch, .interval, .json, .database],
-        examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
+        examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.ready > 1000)'"],
         run: { invocation in
             try await LoopScope.with { loop in
                 try await Interruption.cancelling(on: loop) {

@@ -20,8 +20,8 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             apps,
             .left("APP") { $0.name },
             .left("STATE") { $0.isPaused ? "paused" : $0.holdReason == nil ? "active" : "held" },
-            .right("WAITING") { $0.ready.text },
-            .right("LATER") { $0.later.text },
+            .right("READY") { $0.ready.text },
+            .right("SCHEDULED") { $0.later.text },
             .right("IN FLIGHT") { String($0.inFlight) },
             .right("OLDEST") { $0.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-" },
             .right("SENT/MIN") { String($0.sentLastMinute) },
@@ -54,13 +54,13 @@ struct StatusSnapshot: Sendable, JSONConvertible {
         let table = TextTable(
             workers,
             .left("WORKER") { $0.name },
-            .right("NUMBER") { String($0.number) },
+            .right("ID") { String($0.id) },
             .left("VERSION") { $0.version ?? "?" },
             .left("STATE") { $0.state.rawValue },
             .right("UP") { DurationText.write(.seconds($0.upFor)) },
-            .right("LAST SEEN") { DurationText.write(.seconds($0.silentFor)) + " ago" },
+            .right("HEARTBEAT") { DurationText.write(.seconds($0.silentFor)) + " ago" },
             .right("LEASE") { DurationText.write(.seconds($0.lease)) },
-            .right("HOLDS") { String($0.claims) }
+            .right("CLAIMS") { String($0.claims) }
         )
         return table.text(for: stream)
     }

@@ -134,7 +134,7 @@ private struct WorkerCommand: Sendable {
     private func status(of report: Worker.Summary, on database: RunningWorker) -> ExitStatus {
         let total = report.counters.total
         database.log.info(
-            "What it did:",
+            "Totals of this run.",
             [
                 "sent": total.sent, "failed": total.failed, "expired": total.expired, "retried": total.retried,
                 "unknown": total.unknown,

@@ -35,7 +35,7 @@ struct ActivitiesView: PageView {
             [
                 "app": app, "token": tokens.text(token), "state": state.rawValue, "registered_at": registeredAt,
                 "ends_at": endsAt, "updated_at": updatedAt, "message_id": messageID, "waiting": waiting,
-                "waiting_is": updates.precision,
+                "waiting_precision": updates.precision,
             ]
         }
     }
@@ -83,5 +83,5 @@ struct ActivitiesView: PageView {
 
     private var precision: Amount.Precision { .init(isCut: activities.count == ActivitiesQuery.count) }
 
-    var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_is": precision] }
+    var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_precision": precision] }
 }

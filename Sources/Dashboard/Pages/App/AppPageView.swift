@@ -134,8 +134,8 @@ struct AppPageView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_is": Amount.Precision(isCut: failures.count == FailureGroup.most), "changes": changes,
-            "changes_is": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.most), "changes": changes,
+            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
         ]
     }
 }

@@ -59,5 +59,5 @@ struct BroadcastsView: PageView {
         )
     }
 
-    var json: JSONValue { ["broadcasts": broadcasts, "broadcasts_is": precision] }
+    var json: JSONValue { ["broadcasts": broadcasts, "broadcasts_precision": precision] }
 }

@@ -20,7 +20,7 @@ struct ChangesView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "Every change of an app, a credential or a channel, wherever it was made, and what people cancelled, requeued, "
+            "Changes of apps and credentials, wherever made, and what people did to channels, cancelled, requeued, "
             "dismissed or tested. PostgreSQL has verified the login; on whose behalf it acted, and from where, is only what it stated."
         }
         if changes.isEmpty {

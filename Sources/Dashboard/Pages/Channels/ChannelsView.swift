@@ -64,6 +64,9 @@ struct ChannelsView: PageView {
     }
 
     var json: JSONValue {
-        ["channels": channels, "channels_is": precision, "unknown": unknown, "unknown_is": unknownPrecision]
+        [
+            "channels": channels, "channels_precision": precision, "unknown": unknown,
+            "unknown_precision": unknownPrecision,
+        ]
     }
 }

@@ -39,5 +39,5 @@ struct CredentialsView: PageView {
 
     private var precision: Amount.Precision { .init(isCut: credentials.count == CredentialsQuery.count) }
 
-    var json: JSONValue { ["credentials": credentials, "credentials_is": precision] }
+    var json: JSONValue { ["credentials": credentials, "credentials_precision": precision] }
 }

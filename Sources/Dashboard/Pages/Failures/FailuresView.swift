@@ -112,9 +112,9 @@ struct FailuresView: PageView {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "since": window.rawValue, "groups": groups,
-            "groups_is": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.most),
+            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.most),
             "failures": failures.map { $0.json(tokens) },
-            "failures_is": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
+            "failures_precision": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
         ]
     }
 }

@@ -124,7 +124,7 @@ struct FindView: PageView {
     var json: JSONValue {
         [
             "q": TokenDisplay.isToken(wanted) ? tokens.text(wanted) : wanted, "messages": messages,
-            "messages_is": precision, "token": events, "token_is": events == nil ? nil : precision,
+            "messages_precision": precision, "token": events, "token_precision": events == nil ? nil : precision,
             "unsearched": unsearched,
         ]
     }

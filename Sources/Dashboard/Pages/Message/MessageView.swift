@@ -102,12 +102,13 @@ struct MessageView: PageView {
     var json: JSONValue {
         let events: JSONValue = [
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "in_flight_is": Amount.Precision(isCut: flights.count == MessageQuery.flightLimit), "workers": workers,
-            "workers_is": Amount.Precision(
-                isCut: workers.count == WorkerResults.most || workers.contains { $0.jobsIs != .exact }
+            "in_flight_precision": Amount.Precision(isCut: flights.count == MessageQuery.flightLimit),
+            "workers": workers,
+            "workers_precision": Amount.Precision(
+                isCut: workers.count == WorkerResults.most || workers.contains { $0.jobsPrecision != .exact }
             ),
             "failures": failures.map { $0.record.json(tokens) },
-            "failures_is": Amount.Precision(
+            "failures_precision": Amount.Precision(
                 isCut: failures.count == MessageQuery.failureLimit || message.ended.failed > failures.count
             ),
             "contents": contents?.json,

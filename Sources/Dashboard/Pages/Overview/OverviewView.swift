@@ -157,17 +157,17 @@ struct OverviewView: PageView {
 
     var json: JSONValue {
         [
-            "problems": problems, "problems_is": ofAll.precision,
-            "sent_per_second": sentPerSecond, "sent_per_second_is": counted,
-            "failed_per_second": failedPerSecond, "failed_per_second_is": counted,
-            "retried_per_second": retriedPerSecond, "retried_per_second_is": counted,
-            "ready": ready.value, "ready_is": ready.precision,
-            "scheduled": later.value, "scheduled_is": later.precision,
-            "in_flight": inFlight.value, "in_flight_is": inFlight.precision,
-            "oldest_age_seconds": oldestAge, "oldest_age_seconds_is": ofAll.precision,
-            "workers_alive": workersAlive.value, "workers_alive_is": workersAlive.precision,
-            "latency": latency, "over": span.rawValue, "counts": buckets, "counts_is": counted,
-            "apps": busiest, "apps_is": Amount.Precision(isCut: apps.count > Self.shown),
+            "problems": problems, "problems_precision": ofAll.precision,
+            "sent_per_second": sentPerSecond, "sent_per_second_precision": counted,
+            "failed_per_second": failedPerSecond, "failed_per_second_precision": counted,
+            "retried_per_second": retriedPerSecond, "retried_per_second_precision": counted,
+            "ready": ready.value, "ready_precision": ready.precision,
+            "scheduled": later.value, "scheduled_precision": later.precision,
+            "in_flight": inFlight.value, "in_flight_precision": inFlight.precision,
+            "oldest_age_seconds": oldestAge, "oldest_age_seconds_precision": ofAll.precision,
+            "workers_alive": workersAlive.value, "workers_alive_precision": workersAlive.precision,
+            "latency": latency, "over": span.rawValue, "counts": buckets, "counts_precision": counted,
+            "apps": busiest, "apps_precision": Amount.Precision(isCut: apps.count > Self.shown),
         ]
     }
 }

@@ -87,6 +87,9 @@ struct ScheduledView: PageView {
     }
 
     var json: JSONValue {
-        ["app": app, "jobs": jobs, "jobs_is": Amount.Precision(isCut: hasMore || later != nil), "later": later?.text]
+        [
+            "app": app, "jobs": jobs, "jobs_precision": Amount.Precision(isCut: hasMore || later != nil),
+            "later": later?.text,
+        ]
     }
 }

@@ -12,7 +12,7 @@ struct TokensQuery {
 
     private static let counts = Statement(
         "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens, CASE WHEN c.is_estimate THEN 'about' ELSE 'exact' END AS tokens_is FROM carillon.token_counts(\(apps)) AS c"
+        "SELECT c.app, c.kind, c.tokens, c.tokens_precision FROM carillon.token_counts(\(apps)) AS c"
     )
     private static let days = Statement(
         "web_feedback_days",

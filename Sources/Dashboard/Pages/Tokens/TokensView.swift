@@ -9,7 +9,7 @@ struct TokensView: PageView {
         let kind: String
         let tokens: Int64
         let json: JSONValue
-        let tokensIs: Amount.Precision
+        let tokensPrecision: Amount.Precision
     }
 
     struct Day: Record {
@@ -23,9 +23,9 @@ struct TokensView: PageView {
 
         var json: JSONValue {
             [
-                "app": app, "day": day, "reported_dead": reportedDead, "reported_dead_is": precision,
+                "app": app, "day": day, "reported_dead": reportedDead, "reported_dead_precision": precision,
                 "waiting": waiting,
-                "waiting_is": precision,
+                "waiting_precision": precision,
             ]
         }
     }
@@ -66,7 +66,7 @@ struct TokensView: PageView {
                 counts,
                 .text("App") { .app($0.app) },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
-                .number("Tokens") { Quantity.short(Amount($0.tokens, $0.tokensIs)) }
+                .number("Tokens") { Quantity.short(Amount($0.tokens, $0.tokensPrecision)) }
             ).html
             HTML(.p, .class("note")) {
                 "Up to 1,000 tokens of each kind are counted, fewer if there are more than 10 apps. Larger numbers are estimates."
@@ -98,8 +98,8 @@ struct TokensView: PageView {
 
     var json: JSONValue {
         [
-            "registered": counts, "registered_is": countsPrecision, "reported_dead": days,
-            "reported_dead_is": daysPrecision, "passes": passes,
+            "registered": counts, "registered_precision": countsPrecision, "reported_dead": days,
+            "reported_dead_precision": daysPrecision, "passes": passes,
         ]
     }
 }

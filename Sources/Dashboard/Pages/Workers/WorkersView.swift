@@ -21,7 +21,7 @@ struct WorkersView: PageView {
                 workers,
                 .text("Worker") { HTML($0.worker.name) },
                 .text("State") { $0.worker.state.mark.html($0.worker.state.rawValue) },
-                .number("Number") { String($0.worker.number) },
+                .number("Id") { String($0.worker.id) },
                 .text("Host") { HTML($0.worker.host ?? "–") },
                 .text("Version") { HTML($0.worker.version ?? "–") },
                 .text("Since") { $0.startedAt.html },
@@ -63,10 +63,10 @@ struct WorkersView: PageView {
 
     var json: JSONValue {
         [
-            "workers": workers, "workers_is": precision,
+            "workers": workers, "workers_precision": precision,
             "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
             "default_partition_rows": maintenance.spills.map {
-                ["table": $0.table, "rows": $0.rows, "rows_is": $0.rowsIs] as JSONValue
+                ["table": $0.table, "rows": $0.rows, "rows_precision": $0.rowsPrecision] as JSONValue
             },
             "oldest_transaction_seconds": maintenance.oldestTransaction,
         ]

@@ -24,7 +24,7 @@ import Testing
             }
             // The tests' server is set up to be fast.
             #expect(check.output.contains("warning  durability"))
-            #expect(check.output.contains("Nobody has locked Carillon's tables for long."))
+            #expect(check.output.contains("No session has held a lock on Carillon's tables for long."))
             #expect(check.output.contains("shop: "))
             let json = try await shop.run("check", "--json")
             #expect(

@@ -33,8 +33,11 @@ import Testing
             let short = try await shop.run("failures", "list", "--limit", "1")
             #expect(short.output.split(separator: "\n").count == 2 && short.errors.contains("--limit"))
             let shortJSON = try await shop.run("failures", "list", "--limit", "1", "--json").output
-            #expect(shortJSON.hasSuffix("],\"failures_is\":\"at least\"}\n"), "\(shortJSON)")
-            #expect(json.hasPrefix("{\"failures\":[{") && json.hasSuffix("],\"failures_is\":\"exact\"}\n"), "\(json)")
+            #expect(shortJSON.hasSuffix("],\"failures_precision\":\"at least\"}\n"), "\(shortJSON)")
+            #expect(
+                json.hasPrefix("{\"failures\":[{") && json.hasSuffix("],\"failures_precision\":\"exact\"}\n"),
+                "\(json)"
+            )
             // As many as there are.
             let all = try await shop.run("failures", "list", "--limit", "2")
             #expect(all.output.split(separator: "\n").count == 3 && !all.errors.contains("--limit"), "\(all.errors)")

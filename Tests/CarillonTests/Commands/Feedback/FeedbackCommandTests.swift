@@ -65,7 +65,7 @@ import Testing
         try await Self.with { _, run, _ in
             let pass = try await run("--once")
             #expect(pass.status == 0)
-            #expect(pass.output == "Deleted 1,540 tokens (shop: 1,540) by 1,500 rows of feedback.\n")
+            #expect(pass.output == "Deleted 1,540 tokens (shop: 1,540); handled 1,500 rows of feedback.\n")
             let json = try await run("--once", "--json", "--app", "news")
             #expect(
                 json.status == 0

@@ -22,7 +22,7 @@ import Testing
             let text = try await shop.run("status").output
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("patient") })
             let words = line.split(separator: " ")
-            #expect(text.contains("LAST SEEN  LEASE") && words.contains("ago") && words.contains("2m"), "\(text)")
+            #expect(text.contains("HEARTBEAT  LEASE") && words.contains("ago") && words.contains("2m"), "\(text)")
             #expect(try await shop.run("status", "--json").output.contains("\"lease_seconds\":120"))
         }
     }
@@ -146,7 +146,7 @@ import Testing
     private func isHeld(_ gauges: AppGauges) async -> Bool {
         var metrics = MetricsText()
         metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: await gauges.read().apps).measurements)
-        #expect(metrics.text.contains(#"carillon_queue_jobs{app="shop"}"#))
+        #expect(metrics.text.contains(#"carillon_ready_jobs{app="shop"}"#))
         return metrics.text.contains(#"carillon_app_held{app="shop",kind="connection"} 1"#)
     }
 
@@ -171,16 +171,16 @@ import Testing
         #expect(try await shop.run("app", "show", "shop").output.contains("\(text) ready"))
         #expect(try await shop.run("check").output.contains("and \(text) jobs wait"))
         let json = try await shop.run("status", "--json").output
-        #expect(json.contains("\"depth\":\(number),\"depth_is\":\"\(precision)\""), "\(json)")
-        let view = try await shop.database.rows("SELECT depth, depth_is FROM carillon.app_status")
+        #expect(json.contains("\"ready\":\(number),\"ready_precision\":\"\(precision)\""), "\(json)")
+        let view = try await shop.database.rows("SELECT ready, ready_precision FROM carillon.app_status")
         #expect(view == ["(\(number),\(precision.contains(" ") ? "\"\(precision)\"" : precision))"])
         let apps = try await AppStatus.all(from: shop.database.connection)
         var metrics = MetricsText()
         metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: apps).measurements)
-        #expect(metrics.text.contains("carillon_queue_jobs_exact{app=\"shop\"} \(precision == "exact" ? 1 : 0)\n"))
+        #expect(metrics.text.contains("carillon_ready_jobs_exact{app=\"shop\"} \(precision == "exact" ? 1 : 0)\n"))
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
             let overview = await client.get("/", json: true).body
-            #expect(overview.contains("\"ready\":\(number),\"ready_is\":\"\(precision)\""), "\(overview)")
+            #expect(overview.contains("\"ready\":\(number),\"ready_precision\":\"\(precision)\""), "\(overview)")
             for path in ["/", "/apps", "/apps/shop"] {
                 #expect(await client.get(path).body.contains(">\(text)<"), "\(path)")
             }

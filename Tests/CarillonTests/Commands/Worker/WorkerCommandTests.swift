@@ -102,7 +102,7 @@ import Testing
                 #expect(try await probe.ask("/livez", on: loop).body == "alive")
                 let metrics = try await probe.ask("/metrics", on: loop).body
                 #expect(metrics.contains("carillon_database_up 1\n"))
-                #expect(metrics.contains("carillon_queue_jobs{app=\"shop\"} "))
+                #expect(metrics.contains("carillon_ready_jobs{app=\"shop\"} "))
                 #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
                 #expect(metrics.contains("carillon_send_to_answer_seconds_sum "))
                 #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))

@@ -7,7 +7,7 @@ private enum Gateway {
     @TaskLocal static var production = ApplePush.Gateway.production
 }
 
-/// The program of docs/library.md, and that of the library's first page.
+/// The program of the README, and that of the library's first page.
 @Suite struct OverviewExampleTests {
     private let app = App()
     private let p8 = Test.p8
