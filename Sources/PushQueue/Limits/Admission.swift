@@ -38,7 +38,7 @@ struct Admission: Sendable {
     ) -> LaneBoard.Allowance {
         // What may be in flight.
         let room = min(ceiling, room(for: id))
-        guard room > 0, bytesByApp[id] ?? 0 < mostOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
+        guard room > 0, bytesByApp[id] ?? 0 < maxOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
         // The app. Jobs of one that does not exist are claimed too, and end as failures.
         guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
         guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
