@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Several workers, dead workers, and workers that stop.
-@Suite struct FleetTests {
+@Suite(.queue) struct FleetTests {
     private func fill(_ queue: TestQueue, rows: Int, tokens: Int = 1) async throws {
         try await queue.database.run(
             """
@@ -19,228 +19,204 @@ import Testing
     }
 
     @Test func `two workers share a queue, and every push is sent exactly once`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 5000)
-            try await fill(queue, rows: 5, tokens: 1000)
-            let backends = [RecordedBackend(), RecordedBackend()]
-            async let first = queue.drain(backends[0]) { $0.maxInFlight = 1200 }
-            async let second = queue.drain(backends[1]) { $0.maxInFlight = 1200 }
-            let reports = try await [first, second]
-            let ids = backends.flatMap(\.sent).map(\.id)
-            #expect(ids.count == 10000)
-            #expect(Set(ids).count == 10000)
-            #expect(reports.map(\.counters.total.sent).reduce(0, +) == 10000)
-            #expect(try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 10000)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 5005)
-        }
+        try await fill(queue, rows: 5000)
+        try await fill(queue, rows: 5, tokens: 1000)
+        let backends = [RecordedBackend(), RecordedBackend()]
+        async let first = queue.drain(backends[0]) { $0.maxInFlight = 1200 }
+        async let second = queue.drain(backends[1]) { $0.maxInFlight = 1200 }
+        let reports = try await [first, second]
+        let ids = backends.flatMap(\.sent).map(\.id)
+        #expect(ids.count == 10000)
+        #expect(Set(ids).count == 10000)
+        #expect(reports.map(\.counters.total.sent).reduce(0, +) == 10000)
+        #expect(try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 10000)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 5005)
     }
 
     @Test func `a row with more tokens than may be in flight is cut, and still has one result`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 1, tokens: 500)
-            let backend = RecordedBackend()
-            let report = try await queue.drain(backend) { $0.maxInFlight = 40 }
-            #expect(report.isClean)
-            #expect(Set(backend.sent.map(\.token)).count == 500)
-            #expect(backend.sent.count == 500)
-            #expect(
-                try await queue.database.rows("SELECT message_id, sent, attempts FROM carillon.results") == [
-                    "(1,500,1)"
-                ]
-            )
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
-        }
+        try await fill(queue, rows: 1, tokens: 500)
+        let backend = RecordedBackend()
+        let report = try await queue.drain(backend) { $0.maxInFlight = 40 }
+        #expect(report.isClean)
+        #expect(Set(backend.sent.map(\.token)).count == 500)
+        #expect(backend.sent.count == 500)
+        #expect(
+            try await queue.database.rows("SELECT message_id, sent, attempts FROM carillon.results") == ["(1,500,1)"]
+        )
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
     }
 
     @Test func `a worker that others took for dead without its knowing ends well when it holds nothing`() async throws {
-        try await TestQueue.with { queue in
-            let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(600) }
-            let report = try await queue.running(worker) {
-                try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
-                try await queue.database.run("DELETE FROM carillon.workers")
-                worker.drain()
-            }
-            #expect(report.isClean)
+        let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(600) }
+        let report = try await queue.running(worker) {
+            try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
+            try await queue.database.run("DELETE FROM carillon.workers")
+            worker.drain()
         }
+        #expect(report.isClean)
     }
 
     @Test func `a worker that settles nothing is stuck, until it settles something`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 1)
-            let gate = GateBackend()
-            let worker = queue.worker(gate) { options in
-                options.lease = .seconds(2)
-                options.stuckAfter = .seconds(1)
+        try await fill(queue, rows: 1)
+        let gate = GateBackend()
+        let worker = queue.worker(gate) { options in
+            options.lease = .seconds(2)
+            options.stuckAfter = .seconds(1)
+        }
+        let state = "SELECT count(*) FROM carillon.worker_status WHERE state = "
+        _ = try await queue.running(worker) {
+            for await _ in gate.arrivals { break }
+            #expect(try await queue.database.number(state + "'alive'") == 1)
+            try await queue.loop.eventually("it is stuck") {
+                try await queue.database.number(state + "'stuck'") == 1
             }
-            let state = "SELECT count(*) FROM carillon.worker_status WHERE state = "
-            _ = try await queue.running(worker) {
-                for await _ in gate.arrivals { break }
-                #expect(try await queue.database.number(state + "'alive'") == 1)
-                try await queue.loop.eventually("it is stuck") {
-                    try await queue.database.number(state + "'stuck'") == 1
-                }
-                gate.open()
-                try await queue.loop.eventually("it is alive") {
-                    try await queue.database.number(state + "'alive'") == 1
-                }
-                worker.drain()
+            gate.open()
+            try await queue.loop.eventually("it is alive") {
+                try await queue.database.number(state + "'alive'") == 1
             }
+            worker.drain()
         }
     }
 
     @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
-        try await TestQueue.with { queue in
-            try await queue.database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
-                    (1, '{aa}', '{"aps":{}}', 'retry'), (1, '{bb,cc}', '{"aps":{}}', 'fail')
-                """
-            )
-            let lost = GateBackend()
-            // Its heartbeats are rare, and its lease is short to whoever reads its row.
-            let dead = queue.worker(lost) { $0.lease = .seconds(600) }
-            let run = Task { try await dead.run() }
-            for await _ in lost.arrivals { break }
-            try await queue.database.run(
-                """
-                UPDATE carillon.workers SET heartbeat_at = now() - interval '3 s', lease_until = now() - interval '2 s'
-                """
-            )
-            let backend = RecordedBackend()
-            let report = try await queue.drain(backend)
-            #expect(report.counters.takeovers == 1)
-            #expect(backend.sent.map(\.token) == ["aa"])
-            #expect(
-                try await queue.database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY token")
-                    == ["(2,bb,OutcomeUnknown)", "(2,cc,OutcomeUnknown)"]
-            )
-            #expect(
-                try await queue.database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
-                    == ["(1,1,0)", "(2,0,2)"]
-            )
-            // The zombie's outcomes come too late, and change nothing.
-            lost.open()
-            dead.drain()
-            let late = try await run.value
-            #expect(late.counters.stale == 1)
-            #expect(late.counters.total.sent == 0)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 2)
-            #expect(lost.recorded.sent.first { $0.token == "aa" }?.id == backend.sent.first?.id)
-        }
+        try await queue.database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
+                (1, '{aa}', '{"aps":{}}', 'retry'), (1, '{bb,cc}', '{"aps":{}}', 'fail')
+            """
+        )
+        let lost = GateBackend()
+        // Its heartbeats are rare, and its lease is short to whoever reads its row.
+        let dead = queue.worker(lost) { $0.lease = .seconds(600) }
+        let run = Task { try await dead.run() }
+        for await _ in lost.arrivals { break }
+        try await queue.database.run(
+            """
+            UPDATE carillon.workers SET heartbeat_at = now() - interval '3 s', lease_until = now() - interval '2 s'
+            """
+        )
+        let backend = RecordedBackend()
+        let report = try await queue.drain(backend)
+        #expect(report.counters.takeovers == 1)
+        #expect(backend.sent.map(\.token) == ["aa"])
+        #expect(
+            try await queue.database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY token")
+                == ["(2,bb,OutcomeUnknown)", "(2,cc,OutcomeUnknown)"]
+        )
+        #expect(
+            try await queue.database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
+                == ["(1,1,0)", "(2,0,2)"]
+        )
+        // The zombie's outcomes come too late, and change nothing.
+        lost.open()
+        dead.drain()
+        let late = try await run.value
+        #expect(late.counters.stale == 1)
+        #expect(late.counters.total.sent == 0)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 2)
+        #expect(lost.recorded.sent.first { $0.token == "aa" }?.id == backend.sent.first?.id)
     }
 
     @Test func `settling twice changes nothing`() async throws {
-        try await TestQueue.with { queue in
-            try await queue.database.run(
-                """
-                INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
-                INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs) VALUES (1, 1, '2026-01-01 00:00Z',
-                    ARRAY[carillon.job(id => 5, lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())])
-                """
-            )
-            func attempt(_ worker: String, _ claimed: String, _ number: String) async throws -> [String] {
-                let call = TestDatabase.settle([
-                    "claim": "1", "worker": worker, "claimed": claimed, "settlement_number": number, "ended": "{5}",
-                ])
-                return try await queue.database.rows(call)
-            }
-            #expect(try await attempt("2", "2026-01-01 00:00Z", "0") == ["(lost)"])
-            // A claim that a crash of the database undid, and whose number was given away again.
-            #expect(try await attempt("1", "2025-12-31 23:59Z", "0") == ["(before)"])
-            #expect(try await attempt("1", "2026-01-01 00:00Z", "1") == ["(before)"])
-            #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(written)"])
-            #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(before)"])
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1)
+        try await queue.database.run(
+            """
+            INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
+            INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs) VALUES (1, 1, '2026-01-01 00:00Z',
+                ARRAY[carillon.job(id => 5, lane => 1::smallint, tokens => '{aa}', payload => '{}', created_at => now())])
+            """
+        )
+        func attempt(_ worker: String, _ claimed: String, _ number: String) async throws -> [String] {
+            let call = TestDatabase.settle([
+                "claim": "1", "worker": worker, "claimed": claimed, "settlement_number": number, "ended": "{5}",
+            ])
+            return try await queue.database.rows(call)
         }
+        #expect(try await attempt("2", "2026-01-01 00:00Z", "0") == ["(lost)"])
+        // A claim that a crash of the database undid, and whose number was given away again.
+        #expect(try await attempt("1", "2025-12-31 23:59Z", "0") == ["(before)"])
+        #expect(try await attempt("1", "2026-01-01 00:00Z", "1") == ["(before)"])
+        #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(written)"])
+        #expect(try await attempt("1", "2026-01-01 00:00Z", "0") == ["(before)"])
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1)
     }
 
     @Test func `a worker told to stop settles its pushes and leaves nothing behind`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 300)
-            let backend = GateBackend()
-            let worker = queue.worker(backend) { $0.maxInFlight = 120 }
-            let report = try await queue.running(worker) {
-                for await _ in backend.arrivals { break }
-                worker.drain()
-                backend.open()
-            }
-            #expect(report.isClean)
-            let sent = report.counters.total.sent
-            #expect(sent > 0)
-            #expect(backend.recorded.sent.count == sent)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == Int64(300 - sent))
-            try await queue.drain(backend.recorded)
-            #expect(Set(backend.recorded.sent.map(\.id)).count == 300)
-            #expect(backend.recorded.sent.count == 300)
+        try await fill(queue, rows: 300)
+        let backend = GateBackend()
+        let worker = queue.worker(backend) { $0.maxInFlight = 120 }
+        let report = try await queue.running(worker) {
+            for await _ in backend.arrivals { break }
+            worker.drain()
+            backend.open()
         }
+        #expect(report.isClean)
+        let sent = report.counters.total.sent
+        #expect(sent > 0)
+        #expect(backend.recorded.sent.count == sent)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == Int64(300 - sent))
+        try await queue.drain(backend.recorded)
+        #expect(Set(backend.recorded.sent.map(\.id)).count == 300)
+        #expect(backend.recorded.sent.count == 300)
     }
 
     @Test func `a worker told twice breaks off at once, and what it had not sent can be claimed`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 300)
-            let backend = GateBackend()
-            let worker = queue.worker(backend) { $0.maxInFlight = 120 }
-            let report = try await queue.running(worker) {
-                for await _ in backend.arrivals { break }
-                worker.drain()
-                worker.giveUp()
-            }
-            #expect(report.counters.total.sent == 0)
-            // On a slow machine the second may be over before everything is settled; the others take over the rest.
-            #expect(
-                try await queue.database.number(
-                    """
-                    SELECT (SELECT count(*) FROM carillon.messages) + (SELECT count(*) FROM carillon.scheduled)
-                        + (SELECT coalesce(sum(cardinality(f.jobs)), 0) FROM carillon.inflight f)
-                    """
-                ) == 300
-            )
+        try await fill(queue, rows: 300)
+        let backend = GateBackend()
+        let worker = queue.worker(backend) { $0.maxInFlight = 120 }
+        let report = try await queue.running(worker) {
+            for await _ in backend.arrivals { break }
+            worker.drain()
+            worker.giveUp()
         }
+        #expect(report.counters.total.sent == 0)
+        // On a slow machine the second may be over before everything is settled; the others take over the rest.
+        #expect(
+            try await queue.database.number(
+                """
+                SELECT (SELECT count(*) FROM carillon.messages) + (SELECT count(*) FROM carillon.scheduled)
+                    + (SELECT coalesce(sum(cardinality(f.jobs)), 0) FROM carillon.inflight f)
+                """
+            ) == 300
+        )
     }
 
     @Test func `an app that cannot connect keeps its messages, and others go on`() async throws {
-        try await TestQueue.with { queue in
-            try await queue.addApp("other", topic: "org.example.other")
-            try await fill(queue, rows: 100)
-            try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
-            // The tokens' last digits follow the messages: those of one app get through, the other's do not.
-            let backend = RecordedBackend { token in
-                "02468ace".contains(token.suffix(1))
-                    ? .accepted : .unreachable(PushError(.unreachable, "Nobody answers at localhost:1."))
-            }
-            let report = try await queue.drain(backend)
-            #expect(report.counters.total.failed == 0)
-            #expect(report.isClean)
-            #expect(
-                try await queue.database.number("SELECT count(*) FROM carillon.messages")
-                    + queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
-            )
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
-            #expect(!report.holds.isEmpty)
-            #expect(
-                try await queue.database.number(
-                    "SELECT count(*) FROM carillon.holds WHERE reason LIKE 'Nobody answers%'"
-                )
-                    > 0
-            )
+        try await queue.addApp("other", topic: "org.example.other")
+        try await fill(queue, rows: 100)
+        try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
+        // The tokens' last digits follow the messages: those of one app get through, the other's do not.
+        let backend = RecordedBackend { token in
+            "02468ace".contains(token.suffix(1))
+                ? .accepted : .unreachable(PushError(.unreachable, "Nobody answers at localhost:1."))
         }
+        let report = try await queue.drain(backend)
+        #expect(report.counters.total.failed == 0)
+        #expect(report.isClean)
+        #expect(
+            try await queue.database.number("SELECT count(*) FROM carillon.messages")
+                + queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
+        )
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
+        #expect(!report.holds.isEmpty)
+        #expect(
+            try await queue.database.number("SELECT count(*) FROM carillon.holds WHERE reason LIKE 'Nobody answers%'")
+                > 0
+        )
     }
 
     @Test func `what a worker says of apps that cannot send goes with it when it signs off`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 3)
-            let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
-            let holds = "SELECT count(*) FROM carillon.holds"
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                try await queue.loop.eventually("the app is held") { try await queue.database.number(holds) == 1 }
-                worker.drain()
-            }
-            #expect(report.isClean)
-            #expect(try await queue.database.number(holds) == 0)
+        try await fill(queue, rows: 3)
+        let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
+        let holds = "SELECT count(*) FROM carillon.holds"
+        let worker = queue.worker(backend)
+        let report = try await queue.running(worker) {
+            try await queue.loop.eventually("the app is held") { try await queue.database.number(holds) == 1 }
+            worker.drain()
         }
+        #expect(report.isClean)
+        #expect(try await queue.database.number(holds) == 0)
     }
 
     @Test(arguments: [
@@ -250,60 +226,54 @@ import Testing
     func `a change of an app or its credential ends its hold, even if nothing is to be sent`(change: String)
         async throws
     {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 3)
-            let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
-            let held = "SELECT count(*) FROM carillon.app_status WHERE hold_kind IS NOT NULL"
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                try await queue.loop.eventually("the app is held") { try await queue.database.number(held) == 1 }
-                try await queue.loop.eventually("nothing is left to send") {
-                    try await queue.database.run("DELETE FROM carillon.messages")
-                    return try await queue.database.number(
-                        "SELECT (SELECT count(*) FROM carillon.inflight) + (SELECT count(*) FROM carillon.messages)"
-                    ) == 0
-                }
-                try await queue.database.run(change)
-                try await queue.loop.eventually("the app is held no longer") {
-                    try await queue.database.number("SELECT count(*) FROM carillon.holds") == 0
-                }
-                worker.drain()
+        try await fill(queue, rows: 3)
+        let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
+        let held = "SELECT count(*) FROM carillon.app_status WHERE hold_kind IS NOT NULL"
+        let worker = queue.worker(backend)
+        let report = try await queue.running(worker) {
+            try await queue.loop.eventually("the app is held") { try await queue.database.number(held) == 1 }
+            try await queue.loop.eventually("nothing is left to send") {
+                try await queue.database.run("DELETE FROM carillon.messages")
+                return try await queue.database.number(
+                    "SELECT (SELECT count(*) FROM carillon.inflight) + (SELECT count(*) FROM carillon.messages)"
+                ) == 0
             }
-            #expect(report.isClean && report.holds.isEmpty)
+            try await queue.database.run(change)
+            try await queue.loop.eventually("the app is held no longer") {
+                try await queue.database.number("SELECT count(*) FROM carillon.holds") == 0
+            }
+            worker.drain()
         }
+        #expect(report.isClean && report.holds.isEmpty)
     }
 
     @Test func `an app whose credential is refused stays held while the worker writes that down`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 3)
-            let backend = RecordedBackend { _ in .rejected(403, "BadCertificate") }
-            let ends = Guarded(0)
-            let worker = queue.worker(
-                backend,
-                events: { event in if event.kind == .holdEnded { ends.withLock { $0 += 1 } } }
-            )
-            let report = try await queue.running(worker) {
-                let status = "SELECT count(*) FROM carillon.certificates WHERE status = 'rejected'"
-                try await queue.loop.eventually("it is written down") { try await queue.database.number(status) == 1 }
-                // Until the apps were read again, and the credential was tried again.
-                let tries = backend.sent.count
-                try await queue.loop.eventually("it was tried again") { backend.sent.count > tries + 1 }
-                #expect(try await queue.database.number("SELECT count(*) FROM carillon.holds") == 1)
-                worker.drain()
-            }
-            #expect(report.isClean && ends.withLock { $0 } == 0)
+        try await fill(queue, rows: 3)
+        let backend = RecordedBackend { _ in .rejected(403, "BadCertificate") }
+        let ends = Guarded(0)
+        let worker = queue.worker(
+            backend,
+            events: { event in if event.kind == .holdEnded { ends.withLock { $0 += 1 } } }
+        )
+        let report = try await queue.running(worker) {
+            let status = "SELECT count(*) FROM carillon.certificates WHERE status = 'rejected'"
+            try await queue.loop.eventually("it is written down") { try await queue.database.number(status) == 1 }
+            // Until the apps were read again, and the credential was tried again.
+            let tries = backend.sent.count
+            try await queue.loop.eventually("it was tried again") { backend.sent.count > tries + 1 }
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.holds") == 1)
+            worker.drain()
         }
+        #expect(report.isClean && ends.withLock { $0 } == 0)
     }
 
     @Test func `a paused app waits`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue, rows: 3)
-            try await queue.database.run("UPDATE carillon.apps SET paused = true")
-            try await queue.drain()
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 3)
-            try await queue.database.run("UPDATE carillon.apps SET paused = false")
-            try await queue.drain()
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 0)
-        }
+        try await fill(queue, rows: 3)
+        try await queue.database.run("UPDATE carillon.apps SET paused = true")
+        try await queue.drain()
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 3)
+        try await queue.database.run("UPDATE carillon.apps SET paused = false")
+        try await queue.drain()
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 0)
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// When a message was enqueued and which worker finished it, which its row of results says.
-@Suite struct ResultRowTests {
+@Suite(.queue) struct ResultRowTests {
     /// The time of the message with that number.
     private static func time(_ number: Int) -> String { "2026-01-01 00:00:0\(number)+00" }
 
@@ -28,44 +28,39 @@ import Testing
     @Test func `a row of results keeps both, whether the message ended at once, in parts, unsent or cancelled`()
         async throws
     {
-        try await TestQueue.with { queue in
-            try await fill(
-                queue,
-                [
-                    ("aa01", "NULL"), ("aa02", "'2026-01-01Z'"), ("zz", "NULL"), ("510001,aa04", "NULL"),
-                    ("510002", "NULL"),
+        try await fill(
+            queue,
+            [("aa01", "NULL"), ("aa02", "'2026-01-01Z'"), ("zz", "NULL"), ("510001,aa04", "NULL"), ("510002", "NULL")]
+        )
+        let backend = PatientBackend()
+        let worker = queue.worker(backend)
+        _ = try await queue.running(worker) {
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await queue.database.number("SELECT count(*) FROM carillon.results") == 3
+            }
+            #expect(
+                try await queue.database.rows("SELECT message_id, created_at FROM carillon.unfinished") == [
+                    #"(104,"\#(Self.time(4))")"#
                 ]
             )
-            let backend = PatientBackend()
-            let worker = queue.worker(backend)
-            _ = try await queue.running(worker) {
-                try await queue.loop.eventually("the fast ones are settled") {
-                    try await queue.database.number("SELECT count(*) FROM carillon.results") == 3
-                }
-                #expect(
-                    try await queue.database.rows("SELECT message_id, created_at FROM carillon.unfinished") == [
-                        #"(104,"\#(Self.time(4))")"#
-                    ]
-                )
-                backend.release()
-                worker.drain()
-            }
-            try await queue.database.run("SELECT carillon.enqueue('app', '{aa06,aa07}', 'x', run_at => '2100-01-01Z')")
-            let late = try await queue.database.number("SELECT max(id) FROM carillon.scheduled")
-            try await queue.database.run("UPDATE carillon.scheduled SET created_at = '\(Self.time(6))'")
-            #expect(try await queue.database.number("SELECT carillon.cancel(\(late))") == 1)
-            let ended = [(1, "1,0,0,0"), (2, "0,0,1,0"), (3, "0,1,0,0"), (4, "2,0,0,0"), (5, "1,0,0,0")]
+            backend.release()
+            worker.drain()
+        }
+        try await queue.database.run("SELECT carillon.enqueue('app', '{aa06,aa07}', 'x', run_at => '2100-01-01Z')")
+        let late = try await queue.database.number("SELECT max(id) FROM carillon.scheduled")
+        try await queue.database.run("UPDATE carillon.scheduled SET created_at = '\(Self.time(6))'")
+        #expect(try await queue.database.number("SELECT carillon.cancel(\(late))") == 1)
+        let ended = [(1, "1,0,0,0"), (2, "0,0,1,0"), (3, "0,1,0,0"), (4, "2,0,0,0"), (5, "1,0,0,0")]
+        #expect(
+            try await queue.database.rows(Self.results)
+                == [#"(\#(late),0,0,0,2,"\#(Self.time(6))",f)"#]
+                + ended.map { #"(\#(100 + $0.0),\#($0.1),"\#(Self.time($0.0))",t)"# }
+        )
+        let status = "SELECT s.created_at FROM carillon.message_status"
+        for number in 1...5 {
             #expect(
-                try await queue.database.rows(Self.results)
-                    == [#"(\#(late),0,0,0,2,"\#(Self.time(6))",f)"#]
-                    + ended.map { #"(\#(100 + $0.0),\#($0.1),"\#(Self.time($0.0))",t)"# }
+                try await queue.database.rows("\(status)(\(100 + number)) s") == [#"("\#(Self.time(number))")"#]
             )
-            let status = "SELECT s.created_at FROM carillon.message_status"
-            for number in 1...5 {
-                #expect(
-                    try await queue.database.rows("\(status)(\(100 + number)) s") == [#"("\#(Self.time(number))")"#]
-                )
-            }
         }
     }
 }

@@ -28,31 +28,29 @@ import Testing
     private let results =
         "SELECT message_id, sent, failed, attempts FROM carillon.results WHERE message_id > 40 ORDER BY 1"
 
-    @Test func `a slow push holds up no other, and ends by itself`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue)
-            let backend = PatientBackend()
-            let worker = queue.worker(backend) { $0.maxInFlight = 20 }
-            let report = try await queue.running(worker) {
-                try await queue.loop.eventually("the fast ones are settled") {
-                    try await fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
-                }
-                #expect(
-                    try await queue.database.rows(
-                        "SELECT i.settlements, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
-                    ).allSatisfy { $0.contains("51") }
-                )
-                #expect(try await queue.database.rows(results) == [])
-                #expect(worker.counters.total.sent == 42)
-                backend.release()
-                worker.drain()
+    @Test(.queue) func `a slow push holds up no other, and ends by itself`() async throws {
+        try await fill(queue)
+        let backend = PatientBackend()
+        let worker = queue.worker(backend) { $0.maxInFlight = 20 }
+        let report = try await queue.running(worker) {
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
             }
-            #expect(report.isClean)
-            #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
-            #expect(backend.recorded.sent.count == 44)
+            #expect(
+                try await queue.database.rows(
+                    "SELECT i.settlements, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
+                ).allSatisfy { $0.contains("51") }
+            )
+            #expect(try await queue.database.rows(results) == [])
+            #expect(worker.counters.total.sent == 42)
+            backend.release()
+            worker.drain()
         }
+        #expect(report.isClean)
+        #expect(report.counters.total.sent == 44)
+        #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
+        #expect(backend.recorded.sent.count == 44)
     }
 
     @Test func `after a worker's death only its slow pushes are sent again, as the same pushes`() async throws {
@@ -118,92 +116,85 @@ import Testing
         WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
         """
 
-    @Test func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue)
-            let backend = PatientBackend()
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                try await queue.loop.eventually("the fast ones are settled") {
-                    try await fastOnesAreSettled(in: queue)
-                }
-                try await queue.database.run(cut)
-                // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
-                try await queue.database.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
-                backend.release()
-                try await queue.loop.eventually("the rest is being settled") {
-                    try await queue.database.number(
-                        """
-                        SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                        WHERE d.datname = current_database() AND NOT l.granted
-                        """
-                    ) > 0
-                }
-                try await queue.database.run(cut)
-                try await queue.database.run("COMMIT")
-                worker.drain()
+    @Test(.queue)
+    func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
+        try await fill(queue)
+        let backend = PatientBackend()
+        let worker = queue.worker(backend)
+        let report = try await queue.running(worker) {
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await fastOnesAreSettled(in: queue)
             }
-            #expect(report.isClean)
-            #expect(report.counters.databaseErrors > 0)
-            #expect(report.counters.stale == 0)
-            #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
-            #expect(backend.recorded.sent.count == 44)
+            try await queue.database.run(cut)
+            // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
+            try await queue.database.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
+            backend.release()
+            try await queue.loop.eventually("the rest is being settled") {
+                try await queue.database.number(
+                    """
+                    SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE d.datname = current_database() AND NOT l.granted
+                    """
+                ) > 0
+            }
+            try await queue.database.run(cut)
+            try await queue.database.run("COMMIT")
+            worker.drain()
         }
+        #expect(report.isClean)
+        #expect(report.counters.databaseErrors > 0)
+        #expect(report.counters.stale == 0)
+        #expect(report.counters.total.sent == 44)
+        #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
+        #expect(backend.recorded.sent.count == 44)
     }
 
-    @Test func `a worker that gives up settles what it knows of both parts`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue)
-            let backend = PatientBackend()
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                for await _ in backend.arrivals { break }
-                worker.giveUp()
-            }
-            #expect(report.isClean)
-            #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+    @Test(.queue) func `a worker that gives up settles what it knows of both parts`() async throws {
+        try await fill(queue)
+        let backend = PatientBackend()
+        let worker = queue.worker(backend)
+        let report = try await queue.running(worker) {
+            for await _ in backend.arrivals { break }
+            worker.giveUp()
         }
+        #expect(report.isClean)
+        #expect(report.counters.total.sent == 44)
+        #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
     }
 
-    @Test func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue)
-            try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
-            let backend = RecordedBackend()
-            let report = try await queue.drain(backend)
-            #expect(report.isClean)
-            #expect(report.counters.unrecorded == 1)
-            #expect(backend.sent.count == 44)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
-            #expect(
-                try await queue.database.rows("SELECT message_id, status, reason FROM carillon.failures")
-                    == ["(7,200,Unrecorded)"]
-            )
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
-        }
+    @Test(.queue) func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
+        try await fill(queue)
+        try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+        let backend = RecordedBackend()
+        let report = try await queue.drain(backend)
+        #expect(report.isClean)
+        #expect(report.counters.unrecorded == 1)
+        #expect(backend.sent.count == 44)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
+        #expect(
+            try await queue.database.rows("SELECT message_id, status, reason FROM carillon.failures")
+                == ["(7,200,Unrecorded)"]
+        )
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
     }
 
-    @Test func `a first part that is refused is written with the rest`() async throws {
-        try await TestQueue.with { queue in
-            try await fill(queue)
-            try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
-            let backend = PatientBackend()
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                for await _ in backend.arrivals { break }
-                backend.release()
-                worker.drain()
-            }
-            #expect(report.isClean)
-            #expect(report.counters.unrecorded == 1)
-            #expect(backend.recorded.sent.count == 44)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
+    @Test(.queue) func `a first part that is refused is written with the rest`() async throws {
+        try await fill(queue)
+        try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+        let backend = PatientBackend()
+        let worker = queue.worker(backend)
+        let report = try await queue.running(worker) {
+            for await _ in backend.arrivals { break }
+            backend.release()
+            worker.drain()
         }
+        #expect(report.isClean)
+        #expect(report.counters.unrecorded == 1)
+        #expect(backend.recorded.sent.count == 44)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
     }
 }

@@ -4,11 +4,14 @@ import CarillonPostgres
 import CarillonPushQueue
 import CarillonTLS
 import TestSupport
+import Testing
 
 /// A migrated database with an app in it, and workers to let loose on it.
 struct TestQueue: Sendable {
     let database: TestDatabase
     let loop: EventLoop
+
+    @TaskLocal fileprivate static var current: TestQueue?
 
     static func with<R>(_ body: (TestQueue) async throws -> R) async throws -> R {
         try await TestDatabase.with(.schema) { database in
@@ -98,3 +101,11 @@ struct TestQueue: Sendable {
         }.run()
     }
 }
+
+extension Trait where Self == TestScope<TestQueue> {
+    /// For ``queue``.
+    static var queue: Self { Self(TestQueue.$current, TestQueue.with) }
+}
+
+/// The queue of a test that has the trait `.queue`.
+var queue: TestQueue { TestScope.value(of: TestQueue.$current) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is told of pushes that ended without being sent.
-@Suite struct UnsentPushTests {
+@Suite(.queue) struct UnsentPushTests {
     private static let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
 
     private static func status(_ columns: String) -> String {
@@ -23,47 +23,39 @@ import Testing
     // MARK: The last attempt
 
     @Test func `a push that expires instead of another attempt says how the last one failed`() async throws {
-        try await TestQueue.with { queue in
-            try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
-            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
-            #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
-        }
+        try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
+        try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
+        #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
     }
 
     @Test func `a push that expires while it waits for another attempt says how the last one failed`() async throws {
-        try await TestQueue.with { queue in
-            try await Self.enqueue(queue, ", expires_at => now() + interval '9 days'")
-            try await queue.drain(Self.busy)
-            try await Self.becomeDue(queue, more: ", expires_at = now()")
-            try await queue.drain(Self.busy)
-            #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
-        }
+        try await Self.enqueue(queue, ", expires_at => now() + interval '9 days'")
+        try await queue.drain(Self.busy)
+        try await Self.becomeDue(queue, more: ", expires_at = now()")
+        try await queue.drain(Self.busy)
+        #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
     }
 
     @Test func `of a split message, the jobs that expired say how their last attempt failed`() async throws {
-        try await TestQueue.with { queue in
-            try await queue.database.run(
-                "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
-            )
-            try await queue.drain(RecordedBackend { $0 == "aa" ? .accepted : .rejected(503, "ServiceUnavailable") })
-            try await Self.becomeDue(queue, more: ", expires_at = now() + interval '1 minute'")
-            try await queue.drain(
-                RecordedBackend { $0 == "bb" ? .accepted : .rejected(429, "TooManyRequests", retryAfter: 3600) }
-            )
-            #expect(
-                try await queue.database.rows(Self.status(", sent, expired"))
-                    == [#"("partly sent",429,TooManyRequests,2,1)"#]
-            )
-        }
+        try await queue.database.run(
+            "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
+        )
+        try await queue.drain(RecordedBackend { $0 == "aa" ? .accepted : .rejected(503, "ServiceUnavailable") })
+        try await Self.becomeDue(queue, more: ", expires_at = now() + interval '1 minute'")
+        try await queue.drain(
+            RecordedBackend { $0 == "bb" ? .accepted : .rejected(429, "TooManyRequests", retryAfter: 3600) }
+        )
+        #expect(
+            try await queue.database.rows(Self.status(", sent, expired"))
+                == [#"("partly sent",429,TooManyRequests,2,1)"#]
+        )
     }
 
     @Test func `a push that is cancelled between two attempts says how the first one failed`() async throws {
-        try await TestQueue.with { queue in
-            try await Self.enqueue(queue)
-            try await queue.drain(Self.busy)
-            try await queue.database.run("SELECT carillon.cancel(1)")
-            #expect(try await queue.database.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
-        }
+        try await Self.enqueue(queue)
+        try await queue.drain(Self.busy)
+        try await queue.database.run("SELECT carillon.cancel(1)")
+        #expect(try await queue.database.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
     }
 
     // MARK: Attempts
@@ -83,12 +75,10 @@ import Testing
         ),
     ])
     func `what was never sent has no attempt`(_ values: String, _ status: String) async throws {
-        try await TestQueue.with { queue in
-            try await queue.database.run(
-                "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
-            )
-            try await queue.drain(RecordedBackend()) { $0.maxInFlight = 5 }
-            #expect(try await queue.database.rows(Self.status(", attempts")) == [status])
-        }
+        try await queue.database.run(
+            "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
+        )
+        try await queue.drain(RecordedBackend()) { $0.maxInFlight = 5 }
+        #expect(try await queue.database.rows(Self.status(", attempts")) == [status])
     }
 }

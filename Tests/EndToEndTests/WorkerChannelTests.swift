@@ -45,13 +45,11 @@ import Testing
         }
     }
 
-    @Test func `a worker with once makes the channels that were requested`() async throws {
-        try await TestQueue.with { queue in
-            try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
-            _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
-            try await queue.drain(ChannelBackend())
-            #expect(try await queue.database.value("carillon.channel('match')") == "QUJDREVGR0hJSktMTU5PUA==")
-        }
+    @Test(.queue) func `a worker with once makes the channels that were requested`() async throws {
+        try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
+        _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")
+        try await queue.drain(ChannelBackend())
+        #expect(try await queue.database.value("carillon.channel('match')") == "QUJDREVGR0hJSktMTU5PUA==")
     }
 
     /// Two apps, of which the first one's channel is asked about first.
@@ -150,62 +148,60 @@ import Testing
         }
     }
 
-    @Test func `of channel services that never answer, one at most is asked before the channels of other apps`()
+    @Test(.queue) func `of channel services that never answer, one at most is asked before the channels of other apps`()
         async throws
     {
-        try await TestQueue.with { queue in
-            try await RawGateway.with { line in
-                try await line.greet()
-                while try await line.nextRequest() != nil {}
-            } test: { silent, port in
-                try await APNsSimulator.with {
-                    $0.channelPort = 0
-                } _: { simulator in
-                    let channelPort = try #require(simulator.channelPort)
-                    for name in ["a", "b", "c", "d", "e"] {
-                        try await queue.database.connection.addApp(
-                            name,
-                            topic: "org.example.\(name)",
-                            to: simulator,
-                            root: silent.rootPEM
-                        )
-                        try await queue.database.run(
-                            "UPDATE carillon.apps SET channel_gateway = 'localhost:\(port)' WHERE name = '\(name)'"
-                        )
-                        try await Self.request("one", "two", "three", of: name, in: queue)
-                    }
-                    try await queue.database.connection.addApp("live", topic: "org.example.live", to: simulator)
-                    try await queue.database.run(
-                        "UPDATE carillon.apps SET channel_gateway = 'localhost:\(channelPort)' WHERE name = 'live'"
+        try await RawGateway.with { line in
+            try await line.greet()
+            while try await line.nextRequest() != nil {}
+        } test: { silent, port in
+            try await APNsSimulator.with {
+                $0.channelPort = 0
+            } _: { simulator in
+                let channelPort = try #require(simulator.channelPort)
+                for name in ["a", "b", "c", "d", "e"] {
+                    try await queue.database.connection.addApp(
+                        name,
+                        topic: "org.example.\(name)",
+                        to: simulator,
+                        root: silent.rootPEM
                     )
-                    var configuration = HTTP2Configuration()
-                    configuration.requestTimeout = .seconds(1)
-                    let backend = HTTP2Backend(configuration)
-                    let worker = queue.worker(backend)
-                    _ = try await queue.running(worker) {
-                        try await queue.loop.eventually("each was asked", within: .seconds(60)) {
-                            try await queue.database.number(
-                                "SELECT count(DISTINCT c.app_id) FROM carillon.channels c WHERE c.last_error IS NOT NULL"
-                            ) == 5
-                        }
-                        let attempts = "SELECT sum(c.attempts) FROM carillon.channels c WHERE c.reference <> 'match'"
-                        let before = try await queue.database.number(attempts)
-                        try await queue.database.run(
-                            """
-                            UPDATE carillon.channels SET next_attempt_at = '2026-01-01';
-                            SELECT carillon.request_channel('live', 0, 'match')
-                            """
-                        )
-                        try await queue.loop.eventually("the channel of the other app is ready", within: .seconds(60)) {
-                            try await queue.database.value("carillon.channel('match', 'live')") != nil
-                        }
-                        let asked = try await queue.database.number(attempts) - before
-                        // The second may have begun since.
-                        #expect(asked <= 2, "\(asked) requests of apps that get no answer came first")
-                        worker.drain()
-                    }
-                    await backend.shutdown()
+                    try await queue.database.run(
+                        "UPDATE carillon.apps SET channel_gateway = 'localhost:\(port)' WHERE name = '\(name)'"
+                    )
+                    try await Self.request("one", "two", "three", of: name, in: queue)
                 }
+                try await queue.database.connection.addApp("live", topic: "org.example.live", to: simulator)
+                try await queue.database.run(
+                    "UPDATE carillon.apps SET channel_gateway = 'localhost:\(channelPort)' WHERE name = 'live'"
+                )
+                var configuration = HTTP2Configuration()
+                configuration.requestTimeout = .seconds(1)
+                let backend = HTTP2Backend(configuration)
+                let worker = queue.worker(backend)
+                _ = try await queue.running(worker) {
+                    try await queue.loop.eventually("each was asked", within: .seconds(60)) {
+                        try await queue.database.number(
+                            "SELECT count(DISTINCT c.app_id) FROM carillon.channels c WHERE c.last_error IS NOT NULL"
+                        ) == 5
+                    }
+                    let attempts = "SELECT sum(c.attempts) FROM carillon.channels c WHERE c.reference <> 'match'"
+                    let before = try await queue.database.number(attempts)
+                    try await queue.database.run(
+                        """
+                            UPDATE carillon.channels SET next_attempt_at = '2026-01-01';
+                        SELECT carillon.request_channel('live', 0, 'match')
+                        """
+                    )
+                    try await queue.loop.eventually("the channel of the other app is ready", within: .seconds(60)) {
+                        try await queue.database.value("carillon.channel('match', 'live')") != nil
+                    }
+                    let asked = try await queue.database.number(attempts) - before
+                    // The second may have begun since.
+                    #expect(asked <= 2, "\(asked) requests of apps that get no answer came first")
+                    worker.drain()
+                }
+                await backend.shutdown()
             }
         }
     }

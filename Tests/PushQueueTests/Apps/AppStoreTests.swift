@@ -3,122 +3,112 @@ import CarillonPushQueue
 import TestSupport
 import Testing
 
-@Suite struct AppStoreTests {
+@Suite(.demo) struct AppStoreTests {
     @Test func `an app is added with its settings, and listed`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let store = AppStore(database.connection)
-            let plain = try await store.add("plain") { app in
-                app.topic = "a.b"
-                app.credential = "main"
-            }
-            #expect(plain.environment == .production && plain.protocol == .http2 && plain.maxAttempts == 10)
-            #expect(!plain.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
-            let own = try await store.add("own") { app in
-                app.topic = "c.d"
-                app.credential = "main"
-                app.environment = .sandbox
-                app.protocol = .binary
-                app.gateway = "[::1]:2195"
-                app.gatewayCA = "PEM"
-                app.feedbackGateway = "localhost:2196"
-                app.maxRate = 100
-                app.maxAttempts = 3
-            }
-            #expect(own.environment == .sandbox && own.protocol == .binary && own.gateway == "[::1]:2195")
-            #expect(own.gatewayCA != nil && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
-            #expect(own.maxAttempts == 3 && own.credential == "main")
-            #expect(try await store.list().map(\.name) == ["demo", "own", "plain"])
+        let store = AppStore(database.connection)
+        let plain = try await store.add("plain") { app in
+            app.topic = "a.b"
+            app.credential = "main"
         }
+        #expect(plain.environment == .production && plain.protocol == .http2 && plain.maxAttempts == 10)
+        #expect(!plain.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
+        let own = try await store.add("own") { app in
+            app.topic = "c.d"
+            app.credential = "main"
+            app.environment = .sandbox
+            app.protocol = .binary
+            app.gateway = "[::1]:2195"
+            app.gatewayCA = "PEM"
+            app.feedbackGateway = "localhost:2196"
+            app.maxRate = 100
+            app.maxAttempts = 3
+        }
+        #expect(own.environment == .sandbox && own.protocol == .binary && own.gateway == "[::1]:2195")
+        #expect(own.gatewayCA != nil && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
+        #expect(own.maxAttempts == 3 && own.credential == "main")
+        #expect(try await store.list().map(\.name) == ["demo", "own", "plain"])
     }
 
     @Test func `an invalid app is refused with a sentence`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.certificates (name, private_key, key_id, team_id) VALUES ('key', 'k', 'i', 't')
-                """
-            )
-            let store = AppStore(database.connection)
-            let refusals: [(String, @Sendable (inout AppSettings) -> Void, SettingsError.Code, String)] = [
-                ("demo", { _ in }, .nameTaken, "already"), ("", { _ in }, .invalid, "needs a name"),
-                ("x", { $0.credential = "nope" }, .unknownName, "Known credentials: key, main"),
-                ("x", { $0.topic = "a b" }, .invalid, "visible ASCII"),
-                ("x", { $0.gateway = "localhost" }, .invalid, "host:port"),
-                ("x", { $0.gateway = "http://localhost:1" }, .invalid, "host:port"),
-                ("x", { $0.feedbackGateway = ":1" }, .invalid, "host:port"),
-                ("x", { $0.gatewayCA = "PEM" }, .invalid, "A gateway CA needs a gateway"),
-                ("x", { $0.maxRate = 0 }, .invalid, "above 0"),
-                ("x", { $0.maxAttempts = 0 }, .invalid, "at least one attempt"),
-                (
-                    "x",
-                    { app in
-                        app.credential = "key"
-                        app.protocol = .binary
-                    }, .invalid, "certificates only"
-                ),
-                ("x", { $0.credential = "key" }, .invalid, "needs a topic"),
-            ]
-            for (name, set, code, part) in refusals {
-                let error = await #expect(throws: SettingsError.self, "\(part)") { try await store.add(name, set) }
-                #expect(error?.code == code)
-                #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
-            }
-            #expect(try await store.list().map(\.name) == ["demo"])
+        try await database.run(
+            """
+            INSERT INTO carillon.certificates (name, private_key, key_id, team_id) VALUES ('key', 'k', 'i', 't')
+            """
+        )
+        let store = AppStore(database.connection)
+        let refusals: [(String, @Sendable (inout AppSettings) -> Void, SettingsError.Code, String)] = [
+            ("demo", { _ in }, .nameTaken, "already"), ("", { _ in }, .invalid, "needs a name"),
+            ("x", { $0.credential = "nope" }, .unknownName, "Known credentials: key, main"),
+            ("x", { $0.topic = "a b" }, .invalid, "visible ASCII"),
+            ("x", { $0.gateway = "localhost" }, .invalid, "host:port"),
+            ("x", { $0.gateway = "http://localhost:1" }, .invalid, "host:port"),
+            ("x", { $0.feedbackGateway = ":1" }, .invalid, "host:port"),
+            ("x", { $0.gatewayCA = "PEM" }, .invalid, "A gateway CA needs a gateway"),
+            ("x", { $0.maxRate = 0 }, .invalid, "above 0"),
+            ("x", { $0.maxAttempts = 0 }, .invalid, "at least one attempt"),
+            (
+                "x",
+                { app in
+                    app.credential = "key"
+                    app.protocol = .binary
+                }, .invalid, "certificates only"
+            ),
+            ("x", { $0.credential = "key" }, .invalid, "needs a topic"),
+        ]
+        for (name, set, code, part) in refusals {
+            let error = await #expect(throws: SettingsError.self, "\(part)") { try await store.add(name, set) }
+            #expect(error?.code == code)
+            #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
         }
+        #expect(try await store.list().map(\.name) == ["demo"])
     }
 
     @Test func `an app is paused and resumed`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let store = AppStore(database.connection)
-            #expect(try await store.pause("demo").isPaused)
-            #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
-            #expect(try await !store.resume("demo").isPaused)
-            let error = await #expect(throws: SettingsError.self) { try await store.pause("nope") }
-            #expect(error?.message == "There is no app named nope. Known apps: demo.")
-        }
+        let store = AppStore(database.connection)
+        #expect(try await store.pause("demo").isPaused)
+        #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
+        #expect(try await !store.resume("demo").isPaused)
+        let error = await #expect(throws: SettingsError.self) { try await store.pause("nope") }
+        #expect(error?.message == "There is no app named nope. Known apps: demo.")
     }
 
     @Test func `an app with jobs left is not removed`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let store = AppStore(database.connection)
-            try await database.run(
-                """
-                SELECT carillon.register_token('demo', 'aa');
-                SELECT carillon.enqueue('demo', '{aa}', 'x'), carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')
-                """
-            )
-            let error = await #expect(throws: SettingsError.self) { try await store.remove("demo") }
-            #expect(error?.code == .inUse)
-            #expect(error?.message.contains("2 jobs") == true)
-            // The error has the statement that cancels them.
-            let statement = try #require(error?.message.split(separator: "with: ").last)
-            try await database.run(String(statement))
-            try await store.remove("demo")
-            #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
-            #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
-            await #expect(throws: SettingsError.self) { try await store.remove("demo") }
-        }
+        let store = AppStore(database.connection)
+        try await database.run(
+            """
+            SELECT carillon.register_token('demo', 'aa');
+            SELECT carillon.enqueue('demo', '{aa}', 'x'), carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')
+            """
+        )
+        let error = await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+        #expect(error?.code == .inUse)
+        #expect(error?.message.contains("2 jobs") == true)
+        // The error has the statement that cancels them.
+        let statement = try #require(error?.message.split(separator: "with: ").last)
+        try await database.run(String(statement))
+        try await store.remove("demo")
+        #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
+        #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
+        await #expect(throws: SettingsError.self) { try await store.remove("demo") }
     }
 
     @Test func `with an app go the limits of its roles, and with the last one row security`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let store = AppStore(database.connection)
-            let (kept, dropped) = ("remove_kept", "remove_dropped")
-            try await database.run(
-                "DROP ROLE IF EXISTS \(kept); CREATE ROLE \(kept); DROP ROLE IF EXISTS \(dropped); CREATE ROLE \(dropped)"
-            )
-            try await database.run(
-                "SELECT carillon.isolate_app('demo', '\(kept)'), carillon.isolate_app('demo', '\(dropped)')"
-            )
-            try await database.run("DROP ROLE \(dropped)")
-            #expect(try await store.removal(of: "demo").roles == 2)
-            try await store.remove("demo")
-            #expect(try await database.number("SELECT count(*) FROM carillon.app_roles") == 0)
-            let guarded =
-                "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname = ANY (carillon.guarded_tables())"
-            #expect(try await database.number(guarded) == 0)
-            #expect(try await database.value("pg_has_role('\(kept)', 'carillon_tenant', 'MEMBER')") == "false")
-            try await database.run("DROP ROLE \(kept)")
-        }
+        let store = AppStore(database.connection)
+        let (kept, dropped) = ("remove_kept", "remove_dropped")
+        try await database.run(
+            "DROP ROLE IF EXISTS \(kept); CREATE ROLE \(kept); DROP ROLE IF EXISTS \(dropped); CREATE ROLE \(dropped)"
+        )
+        try await database.run(
+            "SELECT carillon.isolate_app('demo', '\(kept)'), carillon.isolate_app('demo', '\(dropped)')"
+        )
+        try await database.run("DROP ROLE \(dropped)")
+        #expect(try await store.removal(of: "demo").roles == 2)
+        try await store.remove("demo")
+        #expect(try await database.number("SELECT count(*) FROM carillon.app_roles") == 0)
+        let guarded =
+            "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname = ANY (carillon.guarded_tables())"
+        #expect(try await database.number(guarded) == 0)
+        #expect(try await database.value("pg_has_role('\(kept)', 'carillon_tenant', 'MEMBER')") == "false")
+        try await database.run("DROP ROLE \(kept)")
     }
 }

@@ -7,42 +7,34 @@ import Testing
 
 /// What a worker looks at before it begins.
 @Suite struct PlanCheckTests {
-    @Test func `the check finds no fault with the schema, empty or full`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await PlanCheck.run(on: database.connection) == [])
-            try await database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload)
-                SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000);
-                ANALYZE carillon.messages
-                """
-            )
-            #expect(try await PlanCheck.run(on: database.connection) == [])
-            try await SchemaCheck.runWithPlans(on: database.connection)
-        }
+    @Test(.demo) func `the check finds no fault with the schema, empty or full`() async throws {
+        #expect(try await PlanCheck.run(on: database.connection) == [])
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000);
+            ANALYZE carillon.messages
+            """
+        )
+        #expect(try await PlanCheck.run(on: database.connection) == [])
+        try await SchemaCheck.runWithPlans(on: database.connection)
     }
 
     /// As behind a pooler, where another program has used the session.
-    @Test func `the check needs no name that others may have taken`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run("PREPARE carillon_plan AS SELECT 1")
-            #expect(try await PlanCheck.run(on: database.connection) == [])
-            #expect(
-                try await database.value(
-                    "SELECT string_agg(p.name, ' ') FROM pg_prepared_statements p WHERE p.from_sql"
-                )
-                    == "carillon_plan"
-            )
-        }
+    @Test(.demo) func `the check needs no name that others may have taken`() async throws {
+        try await database.run("PREPARE carillon_plan AS SELECT 1")
+        #expect(try await PlanCheck.run(on: database.connection) == [])
+        #expect(
+            try await database.value("SELECT string_agg(p.name, ' ') FROM pg_prepared_statements p WHERE p.from_sql")
+                == "carillon_plan"
+        )
     }
 
-    @Test func `a check that fails leaves no statement in the session`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run("SET ROLE carillon_app")
-            let error = await #expect(throws: PostgresError.self) { try await PlanCheck.run(on: database.connection) }
-            #expect(error?.sqlState == "42501")
-            #expect(try await database.number("SELECT count(*) FROM pg_prepared_statements WHERE from_sql") == 0)
-        }
+    @Test(.demo) func `a check that fails leaves no statement in the session`() async throws {
+        try await database.run("SET ROLE carillon_app")
+        let error = await #expect(throws: PostgresError.self) { try await PlanCheck.run(on: database.connection) }
+        #expect(error?.sqlState == "42501")
+        #expect(try await database.number("SELECT count(*) FROM pg_prepared_statements WHERE from_sql") == 0)
     }
 
     @Test func `the check finds what is due as promote does`() throws {
@@ -56,18 +48,16 @@ import Testing
         #expect(words(promote.text).contains(words(query[start...])))
     }
 
-    @Test func `the check names the statements whose index is missing`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run("DROP INDEX carillon.scheduled_by_time")
-            let faults = try await PlanCheck.run(on: database.connection)
-            #expect(faults.count == 1 && faults.first?.contains("statement due_jobs") == true)
-            try await database.run("ALTER TABLE carillon.messages DROP CONSTRAINT messages_pkey")
-            let more = try await PlanCheck.run(on: database.connection)
-            #expect(more.count == 4 && more.allSatisfy { $0.contains("carillon.") })
-            let error = await #expect(throws: SchemaError.self) {
-                try await SchemaCheck.runWithPlans(on: database.connection)
-            }
-            #expect(error?.code == .plans)
+    @Test(.demo) func `the check names the statements whose index is missing`() async throws {
+        try await database.run("DROP INDEX carillon.scheduled_by_time")
+        let faults = try await PlanCheck.run(on: database.connection)
+        #expect(faults.count == 1 && faults.first?.contains("statement due_jobs") == true)
+        try await database.run("ALTER TABLE carillon.messages DROP CONSTRAINT messages_pkey")
+        let more = try await PlanCheck.run(on: database.connection)
+        #expect(more.count == 4 && more.allSatisfy { $0.contains("carillon.") })
+        let error = await #expect(throws: SchemaError.self) {
+            try await SchemaCheck.runWithPlans(on: database.connection)
         }
+        #expect(error?.code == .plans)
     }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Plans that cannot go wrong: whatever the planner knows of the tables, it walks the primary key.
-@Suite struct PlanTests {
+@Suite(.demo) struct PlanTests {
     private static let claim = """
         DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(
             SELECT s.ctid FROM carillon.messages s WHERE s.app_id = 1 AND s.lane = 1 AND s.id >= 0
@@ -50,37 +50,33 @@ import Testing
         """
 
     @Test func `claims and fleet tasks use their index on full and emptied tables, analyzed or not`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            // As every worker does: a plan made for an empty table must still be right when it is full.
-            try await database.run("SET enable_seqscan = off; SET enable_bitmapscan = off")
-            try await Self.check(database, "empty")
-            try await database.run(Self.rows)
-            try await Self.check(database, "full, never analyzed")
-            try await database.run("ANALYZE carillon.messages; ANALYZE carillon.scheduled; ANALYZE carillon.tokens")
-            try await Self.check(database, "full, analyzed")
-            try await database.run(
-                "DELETE FROM carillon.messages; DELETE FROM carillon.scheduled; DELETE FROM carillon.tokens"
-            )
-            try await Self.check(database, "emptied, statistics of a full table")
-            try await database.run("VACUUM ANALYZE carillon.messages")
-            try await database.run("VACUUM ANALYZE carillon.scheduled")
-            try await database.run("VACUUM ANALYZE carillon.tokens")
-            try await Self.check(database, "emptied, analyzed empty")
-            try await database.run(Self.rows)
-            try await Self.check(database, "full again, statistics of an empty table")
-        }
+        // As every worker does: a plan made for an empty table must still be right when it is full.
+        try await database.run("SET enable_seqscan = off; SET enable_bitmapscan = off")
+        try await Self.check(database, "empty")
+        try await database.run(Self.rows)
+        try await Self.check(database, "full, never analyzed")
+        try await database.run("ANALYZE carillon.messages; ANALYZE carillon.scheduled; ANALYZE carillon.tokens")
+        try await Self.check(database, "full, analyzed")
+        try await database.run(
+            "DELETE FROM carillon.messages; DELETE FROM carillon.scheduled; DELETE FROM carillon.tokens"
+        )
+        try await Self.check(database, "emptied, statistics of a full table")
+        try await database.run("VACUUM ANALYZE carillon.messages")
+        try await database.run("VACUUM ANALYZE carillon.scheduled")
+        try await database.run("VACUUM ANALYZE carillon.tokens")
+        try await Self.check(database, "emptied, analyzed empty")
+        try await database.run(Self.rows)
+        try await Self.check(database, "full again, statistics of an empty table")
     }
 
     @Test func `an insert writes one index`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let oid = "'carillon.messages'::regclass"
-            #expect(try await database.value("SELECT count(*) FROM pg_index WHERE indrelid = \(oid)") == "1")
-            #expect(try await database.value("SELECT count(*) FROM pg_trigger WHERE tgrelid = \(oid)") == "0")
-            #expect(
-                try await database.value(
-                    "SELECT count(*) FROM pg_constraint WHERE conrelid = \(oid) AND contype NOT IN ('p', 'n', 'c')"
-                ) == "0"
-            )
-        }
+        let oid = "'carillon.messages'::regclass"
+        #expect(try await database.value("SELECT count(*) FROM pg_index WHERE indrelid = \(oid)") == "1")
+        #expect(try await database.value("SELECT count(*) FROM pg_trigger WHERE tgrelid = \(oid)") == "0")
+        #expect(
+            try await database.value(
+                "SELECT count(*) FROM pg_constraint WHERE conrelid = \(oid) AND contype NOT IN ('p', 'n', 'c')"
+            ) == "0"
+        )
     }
 }

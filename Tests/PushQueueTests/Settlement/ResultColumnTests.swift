@@ -4,18 +4,16 @@ import Testing
 @testable import CarillonPushQueue
 
 /// The columns of `results`, against everything that lists them.
-@Suite struct ResultColumnTests {
+@Suite(.demo) struct ResultColumnTests {
     @Test func `the model of the simulation has each column, or says that it leaves it out`() async throws {
-        try await TestDatabase.withDemo { database in
-            let columns = try await database.rows(
-                """
-                SELECT a.attname FROM pg_attribute a
-                WHERE a.attrelid = 'carillon.results'::regclass AND a.attnum > 0 AND NOT a.attisdropped
-                """
-            )
-            let known = ModelProgress.others.union(ModelProgress.columns.map(\.name))
-            #expect(Set(columns).symmetricDifference(known.map { "(\($0))" }) == [])
-        }
+        let columns = try await database.rows(
+            """
+            SELECT a.attname FROM pg_attribute a
+            WHERE a.attrelid = 'carillon.results'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            """
+        )
+        let known = ModelProgress.others.union(ModelProgress.columns.map(\.name))
+        #expect(Set(columns).symmetricDifference(known.map { "(\($0))" }) == [])
     }
 
     /// A way in which the message 70 ends.
@@ -86,21 +84,19 @@ import Testing
         """
 
     @Test(arguments: ways) func `each column gets its value, however a message ends`(_ way: Way) async throws {
-        try await TestDatabase.withDemo { database in
-            let ending = try #require(try await database.value(Self.endingArguments))
-            let settle = try #require(try await database.value(Self.settleArguments))
-            // A row of defaults.
-            try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)")
-            try await database.run(way.statements(ending, settle))
-            #expect(try await database.number("SELECT count(*) FROM carillon.results WHERE message_id = 70") == 1)
-            let forgotten = try await database.rows(
-                """
-                SELECT c.key FROM carillon.results r, jsonb_each(to_jsonb(r)) AS c, carillon.results d
-                WHERE r.message_id = 70 AND d.message_id = 1 AND c.value = to_jsonb(d) -> c.key
-                    AND c.key <> ALL ('{\((["app_id"] + way.unused).joined(separator: ","))}')
-                """
-            )
-            #expect(forgotten == [])
-        }
+        let ending = try #require(try await database.value(Self.endingArguments))
+        let settle = try #require(try await database.value(Self.settleArguments))
+        // A row of defaults.
+        try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)")
+        try await database.run(way.statements(ending, settle))
+        #expect(try await database.number("SELECT count(*) FROM carillon.results WHERE message_id = 70") == 1)
+        let forgotten = try await database.rows(
+            """
+            SELECT c.key FROM carillon.results r, jsonb_each(to_jsonb(r)) AS c, carillon.results d
+            WHERE r.message_id = 70 AND d.message_id = 1 AND c.value = to_jsonb(d) -> c.key
+                AND c.key <> ALL ('{\((["app_id"] + way.unused).joined(separator: ","))}')
+            """
+        )
+        #expect(forgotten == [])
     }
 }

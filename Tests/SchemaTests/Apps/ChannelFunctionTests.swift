@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Requests for channels, what workers record of them, and what is published.
-@Suite struct ChannelFunctionTests {
+@Suite(.demo) struct ChannelFunctionTests {
     private static let made = "carillon.channel_made(1, 'r', 1, 'QUJDREVGR0hJSktMTU5PUA==')"
 
     private func ready(_ database: TestDatabase, policy: Int = 0) async throws {
@@ -13,163 +13,141 @@ import Testing
     }
 
     @Test func `a request is taken once a minute, and what is made is recorded`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await database.value("carillon.request_channel('demo', 1, 'r')") == "r")
-            #expect(try await database.value("carillon.request_channel('demo', 1, 'r')") == "r")
-            #expect(try await database.value("carillon.channel('r')") == nil)
-            let taken =
-                "SELECT app_id, reference, policy, channel_id, is_removal, attempt FROM carillon.take_channels(9)"
-            #expect(try await database.rows(taken) == ["(1,r,1,,f,1)"])
-            #expect(try await database.rows(taken) == [])
-            #expect(try await database.value(Self.made) == "true")
-            #expect(try await database.value("carillon.channel('r', 'demo')") == "QUJDREVGR0hJSktMTU5PUA==")
-            // The answer to the statement may have been lost.
-            #expect(try await database.value(Self.made) == "true")
-            #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
-        }
+        #expect(try await database.value("carillon.request_channel('demo', 1, 'r')") == "r")
+        #expect(try await database.value("carillon.request_channel('demo', 1, 'r')") == "r")
+        #expect(try await database.value("carillon.channel('r')") == nil)
+        let taken =
+            "SELECT app_id, reference, policy, channel_id, is_removal, attempt FROM carillon.take_channels(9)"
+        #expect(try await database.rows(taken) == ["(1,r,1,,f,1)"])
+        #expect(try await database.rows(taken) == [])
+        #expect(try await database.value(Self.made) == "true")
+        #expect(try await database.value("carillon.channel('r', 'demo')") == "QUJDREVGR0hJSktMTU5PUA==")
+        // The answer to the statement may have been lost.
+        #expect(try await database.value(Self.made) == "true")
+        #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
     }
 
     @Test func `a request whose worker died is taken again, and what the dead one brings is ours to remove`()
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
-            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            try await database.run("UPDATE carillon.channels SET next_attempt_at = now()")
-            #expect(try await database.rows("SELECT attempt FROM carillon.take_channels(10)") == ["(2)"])
-            #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'first')") == "false")
-            #expect(try await database.value("carillon.channel_made(1, 'r', 2, 'second')") == "true")
-            #expect(try await database.value("carillon.channel('r')") == "second")
-            #expect(
-                try await database.rows("SELECT channel_id, is_ours FROM carillon.unknown_channels") == ["(first,t)"]
-            )
-        }
+        _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
+        _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+        try await database.run("UPDATE carillon.channels SET next_attempt_at = now()")
+        #expect(try await database.rows("SELECT attempt FROM carillon.take_channels(10)") == ["(2)"])
+        #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'first')") == "false")
+        #expect(try await database.value("carillon.channel_made(1, 'r', 2, 'second')") == "true")
+        #expect(try await database.value("carillon.channel('r')") == "second")
+        #expect(try await database.rows("SELECT channel_id, is_ours FROM carillon.unknown_channels") == ["(first,t)"])
     }
 
     @Test func `the id of another channel of the app is not recorded, neither in time nor too late`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await ready(database)
-            _ = try await database.value("carillon.request_channel('demo', 0, 's')")
-            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            let error = await #expect(throws: PostgresError.self) {
-                _ = try await database.value(Self.made.replacing("'r', 1", with: "'s', 1"))
-            }
-            #expect(error?.sqlState == "23505")
-            #expect(try await database.value(Self.made.replacing("'r', 1", with: "'s', 7")) == "false")
-            #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
+        try await ready(database)
+        _ = try await database.value("carillon.request_channel('demo', 0, 's')")
+        _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+        let error = await #expect(throws: PostgresError.self) {
+            _ = try await database.value(Self.made.replacing("'r', 1", with: "'s', 1"))
         }
+        #expect(error?.sqlState == "23505")
+        #expect(try await database.value(Self.made.replacing("'r', 1", with: "'s', 7")) == "false")
+        #expect(try await database.value("SELECT count(*) FROM carillon.unknown_channels") == "0")
     }
 
     @Test func `a refusal is final or repeated, and a final one can be requested again`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
-            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            try await database.run("SELECT carillon.channel_failed(1, 'r', 1, 'Later.', interval '0', false)")
-            #expect(
-                try await database.rows("SELECT state, last_error FROM carillon.channels") == ["(requested,Later.)"]
-            )
-            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            try await database.run("SELECT carillon.channel_failed(1, 'r', 2, 'Never.', NULL, false)")
-            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.channel('r')") }
-            #expect(error?.message == "the channel 'r' is failed: Never." && error?.sqlState == "55000")
-            _ = try await database.value("carillon.request_channel('demo', 1, 'r')")
-            #expect(try await database.rows("SELECT attempt, policy FROM carillon.take_channels(10)") == ["(3,1)"])
-        }
+        _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
+        _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+        try await database.run("SELECT carillon.channel_failed(1, 'r', 1, 'Later.', interval '0', false)")
+        #expect(try await database.rows("SELECT state, last_error FROM carillon.channels") == ["(requested,Later.)"])
+        _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+        try await database.run("SELECT carillon.channel_failed(1, 'r', 2, 'Never.', NULL, false)")
+        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.channel('r')") }
+        #expect(error?.message == "the channel 'r' is failed: Never." && error?.sqlState == "55000")
+        _ = try await database.value("carillon.request_channel('demo', 1, 'r')")
+        #expect(try await database.rows("SELECT attempt, policy FROM carillon.take_channels(10)") == ["(3,1)"])
     }
 
     @Test func `a channel is removed at once unless Apple may have it`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await database.value("carillon.request_channel('demo', 0, 'new')")
-            try await database.run("SELECT carillon.remove_channel('demo', 'new')")
-            try await ready(database)
-            try await database.run("SELECT carillon.remove_channel('demo', 'QUJDREVGR0hJSktMTU5PUA==')")
-            let taken = "SELECT reference, channel_id, is_removal, attempt FROM carillon.take_channels(10)"
-            #expect(try await database.rows(taken) == ["(r,QUJDREVGR0hJSktMTU5PUA==,t,2)"])
-            try await database.run("SELECT carillon.channel_gone(1, 'r', 2)")
-            #expect(try await database.value("SELECT count(*) FROM carillon.channels") == "0")
-            // One that is being made is removed when its id is known.
-            _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
-            _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
-            try await database.run("SELECT carillon.remove_channel('demo', 'r')")
-            #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'late')") == "true")
-            #expect(try await database.rows(taken) == ["(r,late,t,2)"])
-        }
+        _ = try await database.value("carillon.request_channel('demo', 0, 'new')")
+        try await database.run("SELECT carillon.remove_channel('demo', 'new')")
+        try await ready(database)
+        try await database.run("SELECT carillon.remove_channel('demo', 'QUJDREVGR0hJSktMTU5PUA==')")
+        let taken = "SELECT reference, channel_id, is_removal, attempt FROM carillon.take_channels(10)"
+        #expect(try await database.rows(taken) == ["(r,QUJDREVGR0hJSktMTU5PUA==,t,2)"])
+        try await database.run("SELECT carillon.channel_gone(1, 'r', 2)")
+        #expect(try await database.value("SELECT count(*) FROM carillon.channels") == "0")
+        // One that is being made is removed when its id is known.
+        _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
+        _ = try await database.rows("SELECT * FROM carillon.take_channels(10)")
+        try await database.run("SELECT carillon.remove_channel('demo', 'r')")
+        #expect(try await database.value("carillon.channel_made(1, 'r', 1, 'late')") == "true")
+        #expect(try await database.rows(taken) == ["(r,late,t,2)"])
     }
 
     @Test func `Apple's list tells what is missing and what is unknown`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await ready(database)
-            let listed =
-                "SELECT channel_id, reference, state FROM carillon.channels_listed(1, '{%}', now() + interval '1 s')"
-            #expect(
-                try await database.rows(listed.replacing("%", with: "other"))
-                    == ["(QUJDREVGR0hJSktMTU5PUA==,r,missing)", "(other,,unknown)"]
-            )
-            #expect(
-                try await database.rows(listed.replacing("%", with: "QUJDREVGR0hJSktMTU5PUA=="))
-                    == ["(QUJDREVGR0hJSktMTU5PUA==,r,ready)"]
-            )
-            #expect(
-                try await database.rows(
-                    "SELECT state FROM carillon.channels_listed(1, '{}', now() - interval '1 hour')"
-                )
-                    == ["(ready)"],
-                "it was recorded after the list"
-            )
-        }
+        try await ready(database)
+        let listed =
+            "SELECT channel_id, reference, state FROM carillon.channels_listed(1, '{%}', now() + interval '1 s')"
+        #expect(
+            try await database.rows(listed.replacing("%", with: "other"))
+                == ["(QUJDREVGR0hJSktMTU5PUA==,r,missing)", "(other,,unknown)"]
+        )
+        #expect(
+            try await database.rows(listed.replacing("%", with: "QUJDREVGR0hJSktMTU5PUA=="))
+                == ["(QUJDREVGR0hJSktMTU5PUA==,r,ready)"]
+        )
+        #expect(
+            try await database.rows("SELECT state FROM carillon.channels_listed(1, '{}', now() - interval '1 hour')")
+                == ["(ready)"],
+            "it was recorded after the list"
+        )
     }
 
     @Test func `what is published is one job with the channel as its token`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await ready(database)
-            let id = try await database.value(
+        try await ready(database)
+        let id = try await database.value(
+            """
+            carillon.publish('demo', 'r', '{"score": 1}', stale_date => '2100-01-01Z', reference => 'm', apns_timestamp => '2026-01-01Z')
+            """
+        )
+        #expect(
+            try await database.rows(
                 """
-                carillon.publish('demo', 'r', '{"score": 1}', stale_date => '2100-01-01Z', reference => 'm', apns_timestamp => '2026-01-01Z')
+                SELECT id, lane, payload, push_type, priority, expires_at, reference, carillon.token_text(tokens[1])
+                FROM carillon.messages
                 """
+            ) == [
+                #"(\#(id ?? ""),1,"{""aps"":{""timestamp"":1767225600,""stale-date"":4102444800,""event"":""update"",""content-state"":{""score"":1}}}",channel,5,,m,QUJDREVGR0hJSktMTU5PUA==)"#
+            ]
+        )
+        #expect(
+            try await database.value(
+                "SELECT outcomes->0->>'token' FROM carillon.message_status(reference => 'm')"
+            ) == "QUJDREVGR0hJSktMTU5PUA=="
+        )
+        try await database.run("DELETE FROM carillon.messages")
+        _ = try await database.value(
+            """
+            carillon.publish('demo', 'QUJDREVGR0hJSktMTU5PUA==', event => 'end', alert => 'Over',
+                dismissal_date => '1970-01-01Z', run_at => '2100-01-01Z')
+            """
+        )
+        #expect(
+            try await database.rows(
+                "SELECT payload #>> '{aps,alert,body}', priority, push_type FROM carillon.scheduled"
             )
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT id, lane, payload, push_type, priority, expires_at, reference, carillon.token_text(tokens[1])
-                    FROM carillon.messages
-                    """
-                ) == [
-                    #"(\#(id ?? ""),1,"{""aps"":{""timestamp"":1767225600,""stale-date"":4102444800,""event"":""update"",""content-state"":{""score"":1}}}",channel,5,,m,QUJDREVGR0hJSktMTU5PUA==)"#
-                ]
-            )
-            #expect(
-                try await database.value(
-                    "SELECT outcomes->0->>'token' FROM carillon.message_status(reference => 'm')"
-                ) == "QUJDREVGR0hJSktMTU5PUA=="
-            )
-            try await database.run("DELETE FROM carillon.messages")
-            _ = try await database.value(
-                """
-                carillon.publish('demo', 'QUJDREVGR0hJSktMTU5PUA==', event => 'end', alert => 'Over',
-                    dismissal_date => '1970-01-01Z', run_at => '2100-01-01Z')
-                """
-            )
-            #expect(
-                try await database.rows(
-                    "SELECT payload #>> '{aps,alert,body}', priority, push_type FROM carillon.scheduled"
-                )
-                    == ["(Over,10,channel)"]
-            )
-        }
+                == ["(Over,10,channel)"]
+        )
     }
 
     @Test func `a channel that stores the last message gets an expiry, and one that stores nothing has none`()
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            try await ready(database, policy: 1)
-            _ = try await database.value("carillon.publish('demo', 'r', '{}')")
-            #expect(
-                try await database.value(
-                    "SELECT expires_at - created_at = interval '8 hours' FROM carillon.messages"
-                ) == "true"
-            )
-        }
+        try await ready(database, policy: 1)
+        _ = try await database.value("carillon.publish('demo', 'r', '{}')")
+        #expect(
+            try await database.value(
+                "SELECT expires_at - created_at = interval '8 hours' FROM carillon.messages"
+            ) == "true"
+        )
     }
 
     static let mistakes: [(call: String, says: String)] = [
@@ -236,17 +214,15 @@ import Testing
 
     @Test(arguments: mistakes)
     func `a mistake is an error that names the argument`(call: String, says: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await ready(database)
-            try await database.run(
-                "INSERT INTO carillon.apps (name, protocol, gateway) VALUES ('binary', 'binary', 'localhost:1')"
-            )
-            do {
-                _ = try await database.value("carillon.\(call)")
-                #expect(says.isEmpty)
-            } catch let error as PostgresError {
-                #expect(error.message.hasPrefix(says), "\(error.message)")
-            }
+        try await ready(database)
+        try await database.run(
+            "INSERT INTO carillon.apps (name, protocol, gateway) VALUES ('binary', 'binary', 'localhost:1')"
+        )
+        do {
+            _ = try await database.value("carillon.\(call)")
+            #expect(says.isEmpty)
+        } catch let error as PostgresError {
+            #expect(error.message.hasPrefix(says), "\(error.message)")
         }
     }
 
@@ -263,15 +239,13 @@ import Testing
         """,
     ])
     func `waiting needs a request that is committed`(statements: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let wait = "carillon.channel('r', wait => interval '10 s')"
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run(statements.replacing("WAIT", with: wait))
-            }
-            #expect(error?.message.contains("is committed") == true)
-            try await database.run("ROLLBACK; DELETE FROM carillon.channels")
-            _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
-            #expect(try await database.value("carillon.channel('r', wait => '50 ms')") == nil)
+        let wait = "carillon.channel('r', wait => interval '10 s')"
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run(statements.replacing("WAIT", with: wait))
         }
+        #expect(error?.message.contains("is committed") == true)
+        try await database.run("ROLLBACK; DELETE FROM carillon.channels")
+        _ = try await database.value("carillon.request_channel('demo', 0, 'r')")
+        #expect(try await database.value("carillon.channel('r', wait => '50 ms')") == nil)
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The provider token of the fleet, as `carillon.provider_token` returns it.
-@Suite struct FleetProviderTokenTests {
+@Suite(.demo) struct FleetProviderTokenTests {
     private static let now = "extract(epoch FROM clock_timestamp())::bigint"
 
     /// What a worker gets that has minted a token, or has not, and whose last token APNs may have refused.
@@ -35,12 +35,10 @@ import Testing
     }
 
     @Test func `the first provider token is used by all workers, and a second one is discarded`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await Self.ask(database) == nil)
-            #expect(try await Self.ask(database, "one") == "one")
-            #expect(try await Self.ask(database, "two") == "one")
-            #expect(try await Self.ask(database) == "one")
-        }
+        #expect(try await Self.ask(database) == nil)
+        #expect(try await Self.ask(database, "one") == "one")
+        #expect(try await Self.ask(database, "two") == "one")
+        #expect(try await Self.ask(database) == "one")
     }
 
     @Test(arguments: [
@@ -53,59 +51,51 @@ import Testing
         _ isRefused: Bool,
         _ isReplaced: Bool
     ) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await Self.ask(database, "old")
-            try await database.run(Self.age(age))
-            #expect(try await Self.ask(database, isRefused: isRefused) == (isReplaced ? nil : "old"))
-            #expect(try await Self.ask(database, "new", isRefused: isRefused) == (isReplaced ? "new" : "old"))
-        }
+        _ = try await Self.ask(database, "old")
+        try await database.run(Self.age(age))
+        #expect(try await Self.ask(database, isRefused: isRefused) == (isReplaced ? nil : "old"))
+        #expect(try await Self.ask(database, "new", isRefused: isRefused) == (isReplaced ? "new" : "old"))
     }
 
     @Test func `no provider token is replaced before rests_until, however old it is`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await Self.ask(database, "old")
-            try await database.run(Self.age(4000))
-            try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() + interval '20 minutes'")
-            #expect(try await Self.ask(database, "new", isRefused: true) == "old")
-            try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() - interval '1 s'")
-            #expect(try await Self.ask(database, "new", isRefused: true) == "new")
-        }
+        _ = try await Self.ask(database, "old")
+        try await database.run(Self.age(4000))
+        try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() + interval '20 minutes'")
+        #expect(try await Self.ask(database, "new", isRefused: true) == "old")
+        try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() - interval '1 s'")
+        #expect(try await Self.ask(database, "new", isRefused: true) == "new")
     }
 
     @Test func `a provider token of a replaced key, or with a wrong time, is not stored`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await Self.ask(database, "late", at: "\(Self.now) - 3600") == nil)
-            let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))
-            _ = try await Self.ask(database, "one")
-            try await database.run("UPDATE carillon.certificates SET private_key = 'another'")
-            #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
-            try await database.run(
-                "INSERT INTO carillon.provider_token_input VALUES (1, '\(before)', NULL, 'one', \(Self.now))"
-            )
-            #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
-        }
+        #expect(try await Self.ask(database, "late", at: "\(Self.now) - 3600") == nil)
+        let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))
+        _ = try await Self.ask(database, "one")
+        try await database.run("UPDATE carillon.certificates SET private_key = 'another'")
+        #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
+        try await database.run(
+            "INSERT INTO carillon.provider_token_input VALUES (1, '\(before)', NULL, 'one', \(Self.now))"
+        )
+        #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
     }
 
     @Test func `of several provider tokens minted at the same time, one is stored`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
-                for number in 0..<12 {
-                    group.addTask {
-                        try await database.session { session in
-                            // As a worker does. On a busy machine the others may hold the row for longer than it waits.
-                            while true {
-                                do {
-                                    return try await Self.ask(session, "token \(number)")
-                                } catch let error as PostgresError where error.sqlState == "55P03" {
-                                    continue
-                                }
+        let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
+            for number in 0..<12 {
+                group.addTask {
+                    try await database.session { session in
+                        // As a worker does. On a busy machine the others may hold the row for longer than it waits.
+                        while true {
+                            do {
+                                return try await Self.ask(session, "token \(number)")
+                            } catch let error as PostgresError where error.sqlState == "55P03" {
+                                continue
                             }
                         }
                     }
                 }
-                return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
             }
-            #expect(tokens.count == 1)
+            return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
         }
+        #expect(tokens.count == 1)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import CarillonPushQueue
 
 /// How long the texts of operators may be: workers read all of them again whenever one changes.
-@Suite struct TextLengthTests {
+@Suite(.demo) struct TextLengthTests {
     private static let certificates = [
         ("name", 255), ("certificate", 65_536), ("private_key", 65_536), ("passphrase", 4_096), ("key_id", 64),
         ("team_id", 64),
@@ -19,75 +19,67 @@ import Testing
     @Test func `a text is stored up to its limit, and one byte more violates a constraint whose name says the limit`()
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                UPDATE carillon.certificates SET private_key = 'k', key_id = 'k', team_id = 't';
-                UPDATE carillon.apps SET gateway = 'localhost:1'
-                """
-            )
-            for (table, columns) in [("certificates", Self.certificates), ("apps", Self.apps)] {
-                for (column, limit) in columns {
-                    // Two bytes a character: the limit is in bytes.
-                    let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
-                    try await database.run("UPDATE carillon.\(table) SET \(column) = \(text)")
-                    let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
-                        try await database.run("UPDATE carillon.\(table) SET \(column) = \(text) || 'x'")
-                    }
-                    let constraint = error?.constraint ?? ""
-                    #expect(error?.sqlState == "23514")
-                    #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
-                    #expect(SettingsError(try #require(error)).message.contains(" at most"), "\(constraint)")
+        try await database.run(
+            """
+            UPDATE carillon.certificates SET private_key = 'k', key_id = 'k', team_id = 't';
+            UPDATE carillon.apps SET gateway = 'localhost:1'
+            """
+        )
+        for (table, columns) in [("certificates", Self.certificates), ("apps", Self.apps)] {
+            for (column, limit) in columns {
+                // Two bytes a character: the limit is in bytes.
+                let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
+                try await database.run("UPDATE carillon.\(table) SET \(column) = \(text)")
+                let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
+                    try await database.run("UPDATE carillon.\(table) SET \(column) = \(text) || 'x'")
                 }
+                let constraint = error?.constraint ?? ""
+                #expect(error?.sqlState == "23514")
+                #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
+                #expect(SettingsError(try #require(error)).message.contains(" at most"), "\(constraint)")
             }
         }
     }
 
     @Test func `the texts of a message and of a token are stored up to a limit, also by a plain INSERT`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let rows = [
-                ("messages", "app_id, tokens, payload", "1, '{aa}', '{}'", Self.messages),
-                ("scheduled", "app_id, id, tokens, payload, run_at", "1, 1, '{aa}', '{}', now()", Self.messages),
-                ("tokens", "app_id, token", "1, 'aa'", Self.tokens),
-            ]
-            for (table, columns, values, texts) in rows {
-                for (column, limit) in texts {
-                    let insert = "INSERT INTO carillon.\(table) (\(columns), \(column)) VALUES (\(values), "
-                    let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
-                    try await database.run("\(insert)\(text)); DELETE FROM carillon.\(table)")
-                    let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
-                        try await database.run("\(insert)\(text) || 'x')")
-                    }
-                    #expect(error?.sqlState == "23514")
-                    #expect(error?.constraint?.hasSuffix("_\(column)_is_\(limit)_bytes_at_most") == true)
+        let rows = [
+            ("messages", "app_id, tokens, payload", "1, '{aa}', '{}'", Self.messages),
+            ("scheduled", "app_id, id, tokens, payload, run_at", "1, 1, '{aa}', '{}', now()", Self.messages),
+            ("tokens", "app_id, token", "1, 'aa'", Self.tokens),
+        ]
+        for (table, columns, values, texts) in rows {
+            for (column, limit) in texts {
+                let insert = "INSERT INTO carillon.\(table) (\(columns), \(column)) VALUES (\(values), "
+                let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
+                try await database.run("\(insert)\(text)); DELETE FROM carillon.\(table)")
+                let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
+                    try await database.run("\(insert)\(text) || 'x')")
                 }
+                #expect(error?.sqlState == "23514")
+                #expect(error?.constraint?.hasSuffix("_\(column)_is_\(limit)_bytes_at_most") == true)
             }
         }
     }
 
     @Test func `a pause takes a reason of a thousand characters in any script, and refuses a longer one`() async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
-            }
-            #expect(
-                error?.message
-                    == #"argument "reason" takes text of at most 1000 characters, got one of 1001 characters"#
-            )
-            #expect(try await database.value("carillon.pause_app('demo', repeat('🔔', 1000))") == "true")
-            #expect(try await database.value("SELECT length(paused_reason) FROM carillon.apps") == "1000")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.pause_app('demo', repeat('🔔', 1001))")
         }
+        #expect(
+            error?.message
+                == #"argument "reason" takes text of at most 1000 characters, got one of 1001 characters"#
+        )
+        #expect(try await database.value("carillon.pause_app('demo', repeat('🔔', 1000))") == "true")
+        #expect(try await database.value("SELECT length(paused_reason) FROM carillon.apps") == "1000")
     }
 
     @Test func `a gateway is no longer than a host name and a port can be`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for column in ["gateway", "feedback_gateway"] {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await database.run("UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")
-                }
-                #expect(error?.constraint == "apps_\(column)_is_300_bytes_at_most")
+        for column in ["gateway", "feedback_gateway"] {
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")
             }
+            #expect(error?.constraint == "apps_\(column)_is_300_bytes_at_most")
         }
     }
 }

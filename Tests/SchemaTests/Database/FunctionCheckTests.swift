@@ -51,18 +51,17 @@ import Testing
         #expect(found == [])
     }
 
-    @Test(arguments: [
-        "watch_tokens('nope', 'pg_class', 'relname', 'relname')", "unwatch_tokens('nope', 'pg_class')", "reap('nope')",
-        "reap_batch('nope')", "reapable('nope')", "isolate_app('nope', 'nobody')", "unisolate_app('nope', 'nobody')",
-    ])
+    @Test(
+        .demo,
+        arguments: [
+            "watch_tokens('nope', 'pg_class', 'relname', 'relname')", "unwatch_tokens('nope', 'pg_class')",
+            "reap('nope')", "reap_batch('nope')", "reapable('nope')", "isolate_app('nope', 'nobody')",
+            "unisolate_app('nope', 'nobody')",
+        ]
+    )
     func `a function for the owner refuses an unknown app by name`(call: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
-            #expect(error?.sqlState == "42704")
-            #expect(
-                error?.message.contains("takes the name of an app, got 'nope'") == true,
-                "\(String(describing: error))"
-            )
-        }
+        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        #expect(error?.sqlState == "42704")
+        #expect(error?.message.contains("takes the name of an app, got 'nope'") == true, "\(String(describing: error))")
     }
 }

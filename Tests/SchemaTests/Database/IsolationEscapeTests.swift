@@ -97,34 +97,33 @@ import Testing
         }
     }
 
-    @Test func `a function that runs with the rights of carillon_app serves all its callers while no role is isolated`()
+    @Test(.demo)
+    func `a function that runs with the rights of carillon_app serves all its callers while no role is isolated`()
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let (role, caller) = (
-                "app_\(database.connection.backendProcessID)", "web_\(database.connection.backendProcessID)"
-            )
-            try await database.run(
-                """
-                CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(caller); SET ROLE \(role);
-                CREATE FUNCTION pg_temp.notify() RETURNS bigint LANGUAGE sql SECURITY DEFINER
-                AS $$ SELECT carillon.enqueue('demo', '{aa}', 'x') $$;
-                SET ROLE \(caller)
-                """
-            )
-            let enqueueing = "SELECT pg_temp.notify() IS NOT NULL"
-            #expect(try await database.value(enqueueing) == "true")
-            try await database.run(
-                "RESET ROLE; CREATE ROLE other_\(role); SELECT carillon.isolate_app('demo', 'other_\(role)'); SET ROLE \(caller)"
-            )
-            let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
-            #expect(refused?.hint?.contains("carillon.isolate_app") == true, "\(refused?.hint ?? "")")
-            try await database.run("RESET ROLE; SELECT carillon.isolate_app('demo', '\(caller)'); SET ROLE \(caller)")
-            #expect(try await database.value(enqueueing) == "true")
-            try await database.run("RESET ROLE")
-            for name in [role, caller, "other_\(role)"] {
-                try await database.run("DROP OWNED BY \(name); DROP ROLE \(name)")
-            }
+        let (role, caller) = (
+            "app_\(database.connection.backendProcessID)", "web_\(database.connection.backendProcessID)"
+        )
+        try await database.run(
+            """
+            CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(caller); SET ROLE \(role);
+            CREATE FUNCTION pg_temp.notify() RETURNS bigint LANGUAGE sql SECURITY DEFINER
+            AS $$ SELECT carillon.enqueue('demo', '{aa}', 'x') $$;
+            SET ROLE \(caller)
+            """
+        )
+        let enqueueing = "SELECT pg_temp.notify() IS NOT NULL"
+        #expect(try await database.value(enqueueing) == "true")
+        try await database.run(
+            "RESET ROLE; CREATE ROLE other_\(role); SELECT carillon.isolate_app('demo', 'other_\(role)'); SET ROLE \(caller)"
+        )
+        let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
+        #expect(refused?.hint?.contains("carillon.isolate_app") == true, "\(refused?.hint ?? "")")
+        try await database.run("RESET ROLE; SELECT carillon.isolate_app('demo', '\(caller)'); SET ROLE \(caller)")
+        #expect(try await database.value(enqueueing) == "true")
+        try await database.run("RESET ROLE")
+        for name in [role, caller, "other_\(role)"] {
+            try await database.run("DROP OWNED BY \(name); DROP ROLE \(name)")
         }
     }
 }

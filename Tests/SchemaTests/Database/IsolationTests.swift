@@ -190,22 +190,20 @@ import Testing
     }
 
     /// Each asks for the apps of its caller, as the other tests show. A new one needs its own test.
-    @Test func `these functions run with their owner's rights for isolated roles`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
-                        AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
-                    """
-                ) == [
-                    "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)",
-                    "(installation_fault)", "(message_jobs)", "(message_status)", "(record_channel)",
-                    "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
-                    "(submit_publication)", "(unregister_token)",
-                ]
-            )
-        }
+    @Test(.demo) func `these functions run with their owner's rights for isolated roles`() async throws {
+        #expect(
+            try await database.rows(
+                """
+                SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                    AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
+                """
+            ) == [
+                "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)",
+                "(installation_fault)", "(message_jobs)", "(message_status)", "(record_channel)",
+                "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
+                "(submit_publication)", "(unregister_token)",
+            ]
+        )
     }
 
     @Test(arguments: [7, 6, 4, 2])
@@ -234,21 +232,19 @@ import Testing
         }
     }
 
-    @Test func `without isolated roles, migrating down and up isolates none`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let migrator = Migrator(database.connection)
-            _ = try await migrator.down(to: 7)
-            _ = try await migrator.up()
-            #expect(
-                try await database.value(
-                    """
-                    SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relnamespace = 'carillon'::regnamespace
-                        AND c.relname <> 'app_roles'
-                    """
-                ) == "0"
-            )
-            #expect(try await database.value("SELECT bool_or(is_guarded) FROM carillon.apps") == "false")
-        }
+    @Test(.demo) func `without isolated roles, migrating down and up isolates none`() async throws {
+        let migrator = Migrator(database.connection)
+        _ = try await migrator.down(to: 7)
+        _ = try await migrator.up()
+        #expect(
+            try await database.value(
+                """
+                SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relnamespace = 'carillon'::regnamespace
+                    AND c.relname <> 'app_roles'
+                """
+            ) == "0"
+        )
+        #expect(try await database.value("SELECT bool_or(is_guarded) FROM carillon.apps") == "false")
     }
 
     private static let plans = [
@@ -257,83 +253,76 @@ import Testing
         "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
     ]
 
-    @Test(arguments: ["carillon_app", "carillon_worker"])
+    @Test(.demo, arguments: ["carillon_app", "carillon_worker"])
     func `isolation changes neither the rows nor the plans of other roles`(_ other: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.setUp)
-            let counts = "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.results)"
-            func seen() async throws -> [String] {
-                try await database.run("SET ROLE \(other)")
-                var seen = try await database.rows(counts)
-                for query in Self.plans where other == "carillon_app" || !query.hasPrefix("SELECT id") {
-                    seen.append(try await database.plan(query))
-                }
-                try await database.run("RESET ROLE")
-                return seen
+        try await database.run(Self.setUp)
+        let counts = "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.results)"
+        func seen() async throws -> [String] {
+            try await database.run("SET ROLE \(other)")
+            var seen = try await database.rows(counts)
+            for query in Self.plans where other == "carillon_app" || !query.hasPrefix("SELECT id") {
+                seen.append(try await database.plan(query))
             }
-            #expect(
-                try await database.value("SELECT bool_or(c.relrowsecurity) FROM pg_class c WHERE c.relname = 'tokens'")
-                    == "false"
-            )
-            let before = try await seen()
-            let role = "demo_\(database.connection.backendProcessID)"
-            try await database.run("CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
-            #expect(try await seen() == before)
-            #expect(before.first == "(2,2)")
-            // Rights that were granted by hand stay.
-            try await database.run(
-                "GRANT USAGE ON SCHEMA carillon TO pg_monitor; GRANT SELECT ON carillon.results TO pg_monitor"
-            )
-            try await database.run("SET ROLE pg_monitor")
-            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "2")
-            try await database.run("RESET ROLE; SELECT carillon.unisolate_app('demo', '\(role)'); DROP ROLE \(role)")
-            #expect(
-                try await database.value(
-                    "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
-                ) == "0"
-            )
+            try await database.run("RESET ROLE")
+            return seen
         }
+        #expect(
+            try await database.value("SELECT bool_or(c.relrowsecurity) FROM pg_class c WHERE c.relname = 'tokens'")
+                == "false"
+        )
+        let before = try await seen()
+        let role = "demo_\(database.connection.backendProcessID)"
+        try await database.run("CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
+        #expect(try await seen() == before)
+        #expect(before.first == "(2,2)")
+        // Rights that were granted by hand stay.
+        try await database.run(
+            "GRANT USAGE ON SCHEMA carillon TO pg_monitor; GRANT SELECT ON carillon.results TO pg_monitor"
+        )
+        try await database.run("SET ROLE pg_monitor")
+        #expect(try await database.value("SELECT count(*) FROM carillon.results") == "2")
+        try await database.run("RESET ROLE; SELECT carillon.unisolate_app('demo', '\(role)'); DROP ROLE \(role)")
+        #expect(
+            try await database.value(
+                "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
+            ) == "0"
+        )
     }
 
-    @Test func `unisolate_app accepts the name of a dropped role, and refuses a role that is not isolated`()
-        async throws
-    {
-        try await TestDatabase.withDemo { database async throws in
-            let role = "demo_\(database.connection.backendProcessID)"
-            try await database.run("CREATE ROLE \(role)")
-            func refusal() async throws -> PostgresError? {
-                await #expect(throws: PostgresError.self) {
-                    try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
-                }
+    @Test(.demo)
+    func `unisolate_app accepts the name of a dropped role, and refuses a role that is not isolated`() async throws {
+        let role = "demo_\(database.connection.backendProcessID)"
+        try await database.run("CREATE ROLE \(role)")
+        func refusal() async throws -> PostgresError? {
+            await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
             }
-            #expect(try await refusal()?.message.contains("takes a role that is limited to the app") == true)
-            try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
-            try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
-            #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
-            #expect(
-                try await database.value(
-                    "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
-                ) == "0"
-            )
-            #expect(try await refusal() != nil)
         }
+        #expect(try await refusal()?.message.contains("takes a role that is limited to the app") == true)
+        try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
+        try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
+        #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
+        #expect(
+            try await database.value(
+                "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
+            ) == "0"
+        )
+        #expect(try await refusal() != nil)
     }
 
-    @Test func `a role with wider rights, or that does not exist, cannot be isolated`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let role = "demo_\(database.connection.backendProcessID)"
-            try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
-            for (app, name, said) in [
-                ("demo", role, "which sees all apps as a member of carillon_app"),
-                ("demo", "postgres", "bypasses row-level security"),
-                ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
-            ] {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await database.run("SELECT carillon.isolate_app('\(app)', '\(name)')")
-                }
-                #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
+    @Test(.demo) func `a role with wider rights, or that does not exist, cannot be isolated`() async throws {
+        let role = "demo_\(database.connection.backendProcessID)"
+        try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
+        for (app, name, said) in [
+            ("demo", role, "which sees all apps as a member of carillon_app"),
+            ("demo", "postgres", "bypasses row-level security"),
+            ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
+        ] {
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.isolate_app('\(app)', '\(name)')")
             }
-            try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+            #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
         }
+        try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 }

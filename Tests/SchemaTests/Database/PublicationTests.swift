@@ -3,38 +3,34 @@ import TestSupport
 import Testing
 
 /// Logical replication of a whole database, which our tables must allow.
-@Suite struct PublicationTests {
+@Suite(.demo) struct PublicationTests {
     @Test func `a publication for all tables does not prevent updates and deletes`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                CREATE PUBLICATION everything FOR ALL TABLES;
-                INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES
-                    (1, 1, now() - interval '20 days'), (2, 1, now());
-                INSERT INTO carillon.failures (message_id, app_id, token, reason, failed_at) VALUES
-                    (1, 1, 'aa', 'x', now() - interval '20 days'), (2, 1, 'aa', 'x', now());
-                INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown, failed_at)
-                VALUES (1, 1, 1, '{}', 'alert', 'retry', now() - interval '20 days'), (2, 1, 1, '{}', 'alert', 'retry', now());
-                """
-            )
-            try await database.run("CALL carillon.maintain()")
-            #expect(
-                try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure IS NOT NULL") == []
-            )
-            for table in ["results", "failures", "failed_messages"] {
-                #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
-            }
-            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
-            // Every table, also a later one, needs a replica identity.
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT c.relname FROM pg_class c
-                    WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND c.relreplident <> 'f'
-                        AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
-                    """
-                ) == []
-            )
+        try await database.run(
+            """
+            CREATE PUBLICATION everything FOR ALL TABLES;
+            INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES
+                (1, 1, now() - interval '20 days'), (2, 1, now());
+            INSERT INTO carillon.failures (message_id, app_id, token, reason, failed_at) VALUES
+                (1, 1, 'aa', 'x', now() - interval '20 days'), (2, 1, 'aa', 'x', now());
+            INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown, failed_at)
+            VALUES (1, 1, 1, '{}', 'alert', 'retry', now() - interval '20 days'), (2, 1, 1, '{}', 'alert', 'retry', now());
+            """
+        )
+        try await database.run("CALL carillon.maintain()")
+        #expect(try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure IS NOT NULL") == [])
+        for table in ["results", "failures", "failed_messages"] {
+            #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
         }
+        #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
+        // Every table, also a later one, needs a replica identity.
+        #expect(
+            try await database.rows(
+                """
+                SELECT c.relname FROM pg_class c
+                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND c.relreplident <> 'f'
+                    AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
+                """
+            ) == []
+        )
     }
 }

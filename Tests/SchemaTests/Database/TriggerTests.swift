@@ -63,42 +63,40 @@ import Testing
         }
     }
 
-    @Test func `a trigger that names its tables without a schema works on every table that workers write`() async throws
-    {
-        try await TestDatabase.withDemo { database async throws in
+    @Test(.demo)
+    func `a trigger that names its tables without a schema works on every table that workers write`() async throws {
+        try await database.run(
+            """
+            CREATE TABLE audit (relation text, row json);
+            GRANT INSERT ON audit TO carillon_worker;
+            CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN INSERT INTO audit VALUES (TG_ARGV[0], row_to_json(NEW)); RETURN NEW; END $$;
+            """
+        )
+        for table in Self.tables {
             try await database.run(
                 """
-                CREATE TABLE audit (relation text, row json);
-                GRANT INSERT ON audit TO carillon_worker;
-                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN INSERT INTO audit VALUES (TG_ARGV[0], row_to_json(NEW)); RETURN NEW; END $$;
+                CREATE TRIGGER note BEFORE INSERT ON carillon.\(table) FOR EACH ROW EXECUTE FUNCTION note('\(table)')
                 """
             )
-            for table in Self.tables {
-                try await database.run(
-                    """
-                    CREATE TRIGGER note BEFORE INSERT ON carillon.\(table) FOR EACH ROW EXECUTE FUNCTION note('\(table)')
-                    """
-                )
-            }
-            try await work(in: database)
-            for table in Self.tables {
-                // Two rows of messages were there before.
-                let rows = try await database.value("SELECT count(*) FROM audit WHERE relation = '\(table)'")
-                #expect(Int(rows ?? "") ?? 0 > (table == "messages" ? 2 : 0), "\(table): \(rows ?? "")")
-            }
-            #expect(
-                try await database.rows("SELECT message_id, sent, failed, cancelled FROM carillon.results ORDER BY 1")
-                    == ["(100,1,0,0)", "(121,0,1,0)", "(130,0,1,0)", "(190,1,0,0)", "(192,0,1,0)", "(193,0,0,1)"]
-            )
-            #expect(
-                try await database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY 1, 2") == [
-                    "(101,bb,Unregistered)", "(101,bc,BadDeviceToken)", #"(121,"",Unreadable)"#, "(130,aa,Poison)",
-                    "(191,ef,Unrecorded)",
-                    "(192,bb,Poison)",
-                ]
-            )
         }
+        try await work(in: database)
+        for table in Self.tables {
+            // Two rows of messages were there before.
+            let rows = try await database.value("SELECT count(*) FROM audit WHERE relation = '\(table)'")
+            #expect(Int(rows ?? "") ?? 0 > (table == "messages" ? 2 : 0), "\(table): \(rows ?? "")")
+        }
+        #expect(
+            try await database.rows("SELECT message_id, sent, failed, cancelled FROM carillon.results ORDER BY 1")
+                == ["(100,1,0,0)", "(121,0,1,0)", "(130,0,1,0)", "(190,1,0,0)", "(192,0,1,0)", "(193,0,0,1)"]
+        )
+        #expect(
+            try await database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY 1, 2") == [
+                "(101,bb,Unregistered)", "(101,bc,BadDeviceToken)", #"(121,"",Unreadable)"#, "(130,aa,Poison)",
+                "(191,ef,Unrecorded)",
+                "(192,bb,Poison)",
+            ]
+        )
     }
 
     /// Functions and operators that match our argument types better than PostgreSQL's own, which take any type.
@@ -133,17 +131,15 @@ import Testing
         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = evil, public', current_database()); END $$
         """
 
-    @Test func `no function on the search_path is called in place of PostgreSQL's own`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.traps)
-            try await work(in: database)
-            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
-            // Without a schema, these functions would be called.
-            try await database.session { victim async throws in
-                #expect(try await victim.value("SELECT cardinality('{1}'::bigint[])") == "1")
-            }
-            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "true")
+    @Test(.demo) func `no function on the search_path is called in place of PostgreSQL's own`() async throws {
+        try await database.run(Self.traps)
+        try await work(in: database)
+        #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
+        // Without a schema, these functions would be called.
+        try await database.session { victim async throws in
+            #expect(try await victim.value("SELECT cardinality('{1}'::bigint[])") == "1")
         }
+        #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "true")
     }
 
     /// Types and tables of these names would be found first in a session that does not name pg_temp in its search_path.
@@ -169,31 +165,26 @@ import Testing
         SELECT pg_catalog.setval('evil.stolen', 1, false)
         """
 
-    @Test func `no type or table that was left in the session is used in place of PostgreSQL's own or ours`()
-        async throws
-    {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.traps)
-            try await work(in: database, preparing: Self.residue)
-            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
-        }
+    @Test(.demo)
+    func `no type or table that was left in the session is used in place of PostgreSQL's own or ours`() async throws {
+        try await database.run(Self.traps)
+        try await work(in: database, preparing: Self.residue)
+        #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
     }
 
     /// pg_cron, or a person in psql, calls these on the search_path of the session.
-    @Test func `what the owner calls uses no object that was left in the session`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.traps)
-            try await database.session { owner in
-                try await owner.run(Self.residue)
-                for call in [
-                    "CALL carillon.maintain()", "CALL carillon.reap_all()", "SELECT carillon.cancel(1)",
-                    "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.app_id('demo')",
-                    "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
-                ] {
-                    try await owner.run("RESET search_path")
-                    try await owner.run(call)
-                    #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false", "\(call)")
-                }
+    @Test(.demo) func `what the owner calls uses no object that was left in the session`() async throws {
+        try await database.run(Self.traps)
+        try await database.session { owner in
+            try await owner.run(Self.residue)
+            for call in [
+                "CALL carillon.maintain()", "CALL carillon.reap_all()", "SELECT carillon.cancel(1)",
+                "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.app_id('demo')",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+            ] {
+                try await owner.run("RESET search_path")
+                try await owner.run(call)
+                #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false", "\(call)")
             }
         }
     }

@@ -5,18 +5,14 @@ import Testing
 @Suite struct SQLPageTests {
     private static let page = GeneratedPage("docs/sql.md")
 
-    @Test func `sql.md is what the catalog of a migrated database yields`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try Self.page.expect(try await SQLReference(database: database).text())
-        }
+    @Test(.demo) func `sql.md is what the catalog of a migrated database yields`() async throws {
+        try Self.page.expect(try await SQLReference(database: database).text())
     }
 
-    @Test func `every function and table is in one group`() async throws {
+    @Test(.demo) func `every function and table is in one group`() async throws {
         let names = SQLGroup.all.flatMap(\.names)
         #expect(Set(names).count == names.count)
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await SQLReference(database: database).misplaced() == [])
-        }
+        #expect(try await SQLReference(database: database).misplaced() == [])
     }
 
     @Test func `every column of a result says what it is`() throws {
@@ -27,16 +23,14 @@ import Testing
         for table in tables { #expect(!table.contains("|  |"), "\(table)") }
     }
 
-    @Test func `dashboard.md names every action that audit records`() async throws {
+    @Test(.demo) func `dashboard.md names every action that audit records`() async throws {
         let page = try GeneratedPage("docs/dashboard.md").text
-        try await TestDatabase.withDemo { database async throws in
-            let functions = try await database.value(
-                "SELECT string_agg(p.prosrc, '') FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace"
-            )
-            let calls = (functions ?? "").matches(of: #/record_(?:change|of_person)\('([A-Za-z ]+)'/#)
-            #expect(calls.count > 10)
-            for call in calls { #expect(page.contains("`'\(call.output.1)'`"), "\(call.output.1)") }
-        }
+        let functions = try await database.value(
+            "SELECT string_agg(p.prosrc, '') FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace"
+        )
+        let calls = (functions ?? "").matches(of: #/record_(?:change|of_person)\('([A-Za-z ]+)'/#)
+        #expect(calls.count > 10)
+        for call in calls { #expect(page.contains("`'\(call.output.1)'`"), "\(call.output.1)") }
     }
 
     @Test func `an argument stands once in the table of its function`() throws {
@@ -50,39 +44,35 @@ import Testing
         }
     }
 
-    @Test func `everything that applications and dashboards may use has a comment`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let silent = try await database.rows(
-                """
-                SELECT f.oid::regprocedure::text FROM (\(SQLReference.callable)) f WHERE f.comment IS NULL
-                UNION ALL
-                SELECT c.relname || '.' || c.attname FROM (\(SQLReference.columns)) c
-                WHERE c.comment IS NULL OR c.about IS NULL
-                """
-            )
-            #expect(silent == [])
-        }
+    @Test(.demo) func `everything that applications and dashboards may use has a comment`() async throws {
+        let silent = try await database.rows(
+            """
+            SELECT f.oid::regprocedure::text FROM (\(SQLReference.callable)) f WHERE f.comment IS NULL
+            UNION ALL
+            SELECT c.relname || '.' || c.attname FROM (\(SQLReference.columns)) c
+            WHERE c.comment IS NULL OR c.about IS NULL
+            """
+        )
+        #expect(silent == [])
     }
 
     /// The daily partitions are made without a comment, as time goes by.
-    @Test func `every table, view, type and function has a comment`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let silent = try await database.rows(
-                """
-                SELECT p.oid::regprocedure::text FROM pg_proc p
-                WHERE p.pronamespace = 'carillon'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL
-                UNION ALL
-                SELECT c.relname FROM pg_class c
-                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
-                    AND (NOT c.relispartition OR c.relname LIKE '%\\_default') AND obj_description(c.oid, 'pg_class') IS NULL
-                UNION ALL
-                SELECT t.typname FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
-                WHERE t.typnamespace = 'carillon'::regnamespace AND (c.relkind = 'c' OR t.typtype IN ('d', 'e', 'r'))
-                    AND obj_description(t.oid, 'pg_type') IS NULL
-                """
-            )
-            #expect(silent == [])
-        }
+    @Test(.demo) func `every table, view, type and function has a comment`() async throws {
+        let silent = try await database.rows(
+            """
+            SELECT p.oid::regprocedure::text FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL
+            UNION ALL
+            SELECT c.relname FROM pg_class c
+            WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+                AND (NOT c.relispartition OR c.relname LIKE '%\\_default') AND obj_description(c.oid, 'pg_class') IS NULL
+            UNION ALL
+            SELECT t.typname FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
+            WHERE t.typnamespace = 'carillon'::regnamespace AND (c.relkind = 'c' OR t.typtype IN ('d', 'e', 'r'))
+                AND obj_description(t.oid, 'pg_type') IS NULL
+            """
+        )
+        #expect(silent == [])
     }
 
     @Test func `rights.md names every role that the migrations create`() throws {
@@ -92,17 +82,15 @@ import Testing
         for role in roles { #expect(page.contains("| `\(role.output.1)` |"), "\(role.output.1)") }
     }
 
-    @Test func `the examples of messages.md run as they are printed`() async throws {
+    @Test(.demo) func `the examples of messages.md run as they are printed`() async throws {
         let examples = try GeneratedPage("docs/messages.md").text.split(separator: "```sql\n").dropFirst()
             .map { String($0.split(separator: "```")[0]) }
         #expect(examples.count > 3)
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run("INSERT INTO carillon.apps (name) VALUES ('acme'); SET ROLE carillon_app")
-            for example in examples {
-                await #expect(throws: Never.self, "\(example)") { try await database.run(example) }
-            }
-            try await database.run("RESET ROLE")
+        try await database.run("INSERT INTO carillon.apps (name) VALUES ('acme'); SET ROLE carillon_app")
+        for example in examples {
+            await #expect(throws: Never.self, "\(example)") { try await database.run(example) }
         }
+        try await database.run("RESET ROLE")
     }
 
     @Test(arguments: ["README.md", "docs/enqueue.md"])

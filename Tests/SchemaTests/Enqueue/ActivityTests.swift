@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `start_activity`, `update_activity` and `end_activity`.
-@Suite struct ActivityTests {
+@Suite(.demo) struct ActivityTests {
     private static let alert = """
         {"title": {"loc-key": "%@ is knocked down!", "loc-args": ["Power Panda"]},
         "body": {"loc-key": "Use a potion to heal %@!", "loc-args": ["Power Panda"]}, "sound": "HeroDown.mp4"}
@@ -104,95 +104,83 @@ import Testing
         ),
     ])
     func `the payloads are those of Apple's samples`(call: String, payload: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try #require(try await database.value(call))
-            let stored = try #require(try await database.value("SELECT payload FROM carillon.messages"))
-            #expect(
-                try await database.value("SELECT payload::jsonb = $json$\(payload)$json$::jsonb FROM carillon.messages")
-                    == "true",
-                "\(stored)"
-            )
-            #expect(stored.hasPrefix(#"{"aps":{"timestamp":"#))
-        }
+        _ = try #require(try await database.value(call))
+        let stored = try #require(try await database.value("SELECT payload FROM carillon.messages"))
+        #expect(
+            try await database.value("SELECT payload::jsonb = $json$\(payload)$json$::jsonb FROM carillon.messages")
+                == "true",
+            "\(stored)"
+        )
+        #expect(stored.hasPrefix(#"{"aps":{"timestamp":"#))
     }
 
     @Test func `an activity that alerts has priority 10, and any other 5`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for call in [
-                "update_activity('demo', '{AA}', '{}')", "update_activity('demo', '{aa}', '{}', 'x')",
-                "end_activity('demo', '{aa}', title => 'x')", "update_activity('demo', '{aa}', '{}', priority => 10)",
-            ] { _ = try await database.value("carillon.\(call)") }
-            #expect(
-                try await database.rows("SELECT push_type, priority, topic, tokens FROM carillon.messages ORDER BY id")
-                    == [5, 10, 10, 10].map { "(liveactivity,\($0),,{aa})" }
-            )
-        }
+        for call in [
+            "update_activity('demo', '{AA}', '{}')", "update_activity('demo', '{aa}', '{}', 'x')",
+            "end_activity('demo', '{aa}', title => 'x')", "update_activity('demo', '{aa}', '{}', priority => 10)",
+        ] { _ = try await database.value("carillon.\(call)") }
+        #expect(
+            try await database.rows("SELECT push_type, priority, topic, tokens FROM carillon.messages ORDER BY id")
+                == [5, 10, 10, 10].map { "(liveactivity,\($0),,{aa})" }
+        )
     }
 
     @Test func `other arguments are those of enqueue`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            _ = try await database.value(
+        _ = try await database.value(
+            """
+            carillon.update_activity('demo', '{aa}', '{"a": 1}', reference => 'r', run_at => '2100-01-01Z', lane => 0,
+                expires_at => '2100-01-02Z', dedupe_key => 'k', topic => 'com.example.demo.push-type.liveactivity', on_unknown => 'fail')
+            """
+        )
+        #expect(
+            try await database.rows(
                 """
-                carillon.update_activity('demo', '{aa}', '{"a": 1}', reference => 'r', run_at => '2100-01-01Z', lane => 0,
-                    expires_at => '2100-01-02Z', dedupe_key => 'k', topic => 'com.example.demo.push-type.liveactivity', on_unknown => 'fail')
+                SELECT s.lane, s.reference, s.topic, s.on_unknown, s.expires_at = '2100-01-02Z', u.due_at = s.run_at
+                FROM carillon.scheduled s JOIN carillon.activity_updates u ON u.message_id = s.id
                 """
-            )
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT s.lane, s.reference, s.topic, s.on_unknown, s.expires_at = '2100-01-02Z', u.due_at = s.run_at
-                    FROM carillon.scheduled s JOIN carillon.activity_updates u ON u.message_id = s.id
-                    """
-                ) == ["(0,r,com.example.demo.push-type.liveactivity,fail,t,t)"]
-            )
-            let again = "carillon.update_activity('demo', '{aa}', '{}', dedupe_key => 'k')"
-            #expect(try await database.value(again) == nil)
-            #expect(try await database.value("carillon.update_activity('demo', NULL, '{}')") == nil)
-            #expect(try await database.value("carillon.update_activity('demo', '{}', '{}')") == nil)
-            #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "1")
-        }
+            ) == ["(0,r,com.example.demo.push-type.liveactivity,fail,t,t)"]
+        )
+        let again = "carillon.update_activity('demo', '{aa}', '{}', dedupe_key => 'k')"
+        #expect(try await database.value(again) == nil)
+        #expect(try await database.value("carillon.update_activity('demo', NULL, '{}')") == nil)
+        #expect(try await database.value("carillon.update_activity('demo', '{}', '{}')") == nil)
+        #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "1")
     }
 
     @Test func `each job of a long list is noted, and a start is not`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"
-            _ = try await database.value("carillon.update_activity('demo', \(tokens), '{}')")
-            _ = try await database.value("carillon.end_activity('demo', \(tokens), run_at => '2100-01-01Z')")
-            _ = try await database.value("carillon.start_activity('demo', \(tokens), 'A', '{}', '{}', 'x')")
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT count(*) FROM carillon.activity_updates u JOIN (
-                        SELECT id, tokens FROM carillon.messages UNION ALL SELECT id, tokens FROM carillon.scheduled
-                    ) m ON m.id = u.message_id AND u.token = ANY (m.tokens)
-                    """
-                ) == ["(5000)"]
-            )
-            #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "5000")
-        }
+        let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"
+        _ = try await database.value("carillon.update_activity('demo', \(tokens), '{}')")
+        _ = try await database.value("carillon.end_activity('demo', \(tokens), run_at => '2100-01-01Z')")
+        _ = try await database.value("carillon.start_activity('demo', \(tokens), 'A', '{}', '{}', 'x')")
+        #expect(
+            try await database.rows(
+                """
+                SELECT count(*) FROM carillon.activity_updates u JOIN (
+                    SELECT id, tokens FROM carillon.messages UNION ALL SELECT id, tokens FROM carillon.scheduled
+                ) m ON m.id = u.message_id AND u.token = ANY (m.tokens)
+                """
+            ) == ["(5000)"]
+        )
+        #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "5000")
     }
 
     @Test func `with everyone an activity starts on each push-to-start token of the app`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let tokens = ["aa": "device", "bb": "push_to_start", "cc": "live_activity", "dd": "push_to_start"]
-            for (token, kind) in tokens {
-                _ = try await database.value("carillon.register_token('demo', '\(token)', kind => '\(kind)')")
-            }
-            let call = "carillon.start_activity('demo', NULL, 'A', '{}', '{}', 'x'"
-            _ = try await database.value("\(call), everyone => true)")
-            #expect(try await database.rows("SELECT tokens FROM carillon.messages") == [#"("{bb,dd}")"#])
-            // A list that turned out to be null is no broadcast.
-            #expect(try await database.value("\(call))") == nil)
+        let tokens = ["aa": "device", "bb": "push_to_start", "cc": "live_activity", "dd": "push_to_start"]
+        for (token, kind) in tokens {
+            _ = try await database.value("carillon.register_token('demo', '\(token)', kind => '\(kind)')")
         }
+        let call = "carillon.start_activity('demo', NULL, 'A', '{}', '{}', 'x'"
+        _ = try await database.value("\(call), everyone => true)")
+        #expect(try await database.rows("SELECT tokens FROM carillon.messages") == [#"("{bb,dd}")"#])
+        // A list that turned out to be null is no broadcast.
+        #expect(try await database.value("\(call))") == nil)
     }
 
     @Test func `a cancelled update makes no older one superseded`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(try await database.value("carillon.update_activity('demo', '{aa,bb}', '{}')"))
-            _ = try await database.value("carillon.update_activity('demo', '{aa}', '{}')")
-            #expect(try await database.value("carillon.cancel(\(id))") == "1")
-            #expect(try await database.rows("SELECT token FROM carillon.activity_updates") == ["(aa)"])
-        }
+        let id = try #require(try await database.value("carillon.update_activity('demo', '{aa,bb}', '{}')"))
+        _ = try await database.value("carillon.update_activity('demo', '{aa}', '{}')")
+        #expect(try await database.value("carillon.cancel(\(id))") == "1")
+        #expect(try await database.rows("SELECT token FROM carillon.activity_updates") == ["(aa)"])
     }
 
     @Test(arguments: [
@@ -231,54 +219,48 @@ import Testing
         ("start_activity('demo', '{aa}', 'A', jsonb_build_object('a', repeat('x', 4050)), '{}', 'x')", "attributes"),
     ])
     func `a wrong argument is an error that names it`(call: String, argument: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
-            #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
-            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+        #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
+        #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
     }
 
     @Test func `a token that is registered for something else is refused, and one that is not registered is sent`()
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            for (token, kind) in ["aa": "device", "bb": "push_to_start", "cc": "live_activity"] {
-                _ = try await database.value("carillon.register_token('demo', '\(token)', kind => '\(kind)')")
-            }
-            for (call, got) in [
-                (
-                    "update_activity('demo', '{ee,cc,AA,bb}', '{}')",
-                    "tokens of kind live_activity, got 'aa', which is registered as device"
-                ),
-                (
-                    "end_activity('demo', '{bb}')",
-                    "tokens of kind live_activity, got 'bb', which is registered as push_to_start"
-                ),
-                ("start_activity('demo', '{cc}', 'A', '{}', '{}', 'x')", "tokens of kind push_to_start, got 'cc'"),
-                ("enqueue('demo', '{aa}', 'x', push_type => 'voip')", "tokens of kind voip, got 'aa'"),
-                (
-                    "enqueue('demo', '{bb,cc}', payloads => ARRAY['{\"aps\":{}}', '{}'], push_type => 'liveactivity')",
-                    "tokens of kind live_activity, got 'bb'"
-                ),
-            ] {
-                let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
-                #expect(error?.message.hasPrefix("argument \"tokens\" takes \(got)") == true, "\(error?.message ?? "")")
-                #expect(error?.hint?.contains("register_token") == true)
-            }
-            for call in [
-                "update_activity('demo', '{CC,dd}', '{}')", "start_activity('demo', '{bb,dd}', 'A', '{}', '{}', 'x')",
-                "enqueue('demo', '{dd}', 'x', push_type => 'voip')",
-                "enqueue('demo', '{aa}', 'x', push_type => 'alert')",
-            ] { #expect(try await database.value("carillon.\(call)") != nil) }
+        for (token, kind) in ["aa": "device", "bb": "push_to_start", "cc": "live_activity"] {
+            _ = try await database.value("carillon.register_token('demo', '\(token)', kind => '\(kind)')")
         }
+        for (call, got) in [
+            (
+                "update_activity('demo', '{ee,cc,AA,bb}', '{}')",
+                "tokens of kind live_activity, got 'aa', which is registered as device"
+            ),
+            (
+                "end_activity('demo', '{bb}')",
+                "tokens of kind live_activity, got 'bb', which is registered as push_to_start"
+            ),
+            ("start_activity('demo', '{cc}', 'A', '{}', '{}', 'x')", "tokens of kind push_to_start, got 'cc'"),
+            ("enqueue('demo', '{aa}', 'x', push_type => 'voip')", "tokens of kind voip, got 'aa'"),
+            (
+                "enqueue('demo', '{bb,cc}', payloads => ARRAY['{\"aps\":{}}', '{}'], push_type => 'liveactivity')",
+                "tokens of kind live_activity, got 'bb'"
+            ),
+        ] {
+            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+            #expect(error?.message.hasPrefix("argument \"tokens\" takes \(got)") == true, "\(error?.message ?? "")")
+            #expect(error?.hint?.contains("register_token") == true)
+        }
+        for call in [
+            "update_activity('demo', '{CC,dd}', '{}')", "start_activity('demo', '{bb,dd}', 'A', '{}', '{}', 'x')",
+            "enqueue('demo', '{dd}', 'x', push_type => 'voip')",
+            "enqueue('demo', '{aa}', 'x', push_type => 'alert')",
+        ] { #expect(try await database.value("carillon.\(call)") != nil) }
     }
 
     @Test func `a payload has room for the time that a worker writes into it`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let size = #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"a":""}}}"#.utf8.count
-            let call = "carillon.update_activity('demo', '{aa}', jsonb_build_object('a', repeat('x', "
-            #expect(try await database.value("\(call)\(4096 - size))))") != nil)
-            await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
-        }
+        let size = #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"a":""}}}"#.utf8.count
+        let call = "carillon.update_activity('demo', '{aa}', jsonb_build_object('a', repeat('x', "
+        #expect(try await database.value("\(call)\(4096 - size))))") != nil)
+        await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The members of `aps`, from arguments of their own and from the argument `aps`.
-@Suite struct ApsTests {
+@Suite(.demo) struct ApsTests {
     private static let payloads = [
         (
             "title => 'x', interruption_level => 'time-sensitive', relevance_score => 0.25, target_content_id => 'room 7', "
@@ -27,13 +27,9 @@ import Testing
     ]
 
     @Test func `members of aps come from arguments and from aps`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for (arguments, payload) in Self.payloads {
-                let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
-                #expect(
-                    try await database.value("SELECT payload FROM carillon.messages WHERE id = \(id ?? "")") == payload
-                )
-            }
+        for (arguments, payload) in Self.payloads {
+            let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
+            #expect(try await database.value("SELECT payload FROM carillon.messages WHERE id = \(id ?? "")") == payload)
         }
     }
 
@@ -49,14 +45,12 @@ import Testing
     ]
 
     @Test func `the push type is derived from aps as from a payload`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for (arguments, type) in Self.types {
-                let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
-                let row = try await database.rows(
-                    "SELECT push_type, priority FROM carillon.messages WHERE id = \(id ?? "")"
-                )
-                #expect(row == ["(\(type),\(type == "background" ? "5" : ""))"], "\(arguments)")
-            }
+        for (arguments, type) in Self.types {
+            let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
+            let row = try await database.rows(
+                "SELECT push_type, priority FROM carillon.messages WHERE id = \(id ?? "")"
+            )
+            #expect(row == ["(\(type),\(type == "background" ? "5" : ""))"], "\(arguments)")
         }
     }
 
@@ -94,19 +88,17 @@ import Testing
     ]
 
     @Test func `a member that is given twice, or is not as Apple takes it, is an error`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for (arguments, name, says) in Self.refusals {
-                for call in ["enqueue('demo', '{ab}', ", "broadcast('demo', "] {
-                    let error = await #expect(throws: PostgresError.self, "\(arguments)") {
-                        try await database.value("carillon.\(call)\(arguments))")
-                    }
-                    let message = error?.message ?? ""
-                    #expect(message.hasPrefix("argument \"\(name)\" takes "), "\(message)")
-                    #expect(message.contains(says), "\(message)")
+        for (arguments, name, says) in Self.refusals {
+            for call in ["enqueue('demo', '{ab}', ", "broadcast('demo', "] {
+                let error = await #expect(throws: PostgresError.self, "\(arguments)") {
+                    try await database.value("carillon.\(call)\(arguments))")
                 }
+                let message = error?.message ?? ""
+                #expect(message.hasPrefix("argument \"\(name)\" takes "), "\(message)")
+                #expect(message.contains(says), "\(message)")
             }
-            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
         }
+        #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
     }
 
     @Test(arguments: [
@@ -114,12 +106,10 @@ import Testing
         "target_content_id => 'x'", "filter_criteria => 'x'", "stale_date => now()",
     ])
     func `a payload excludes every member of aps`(argument: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('demo', '{ab}', payload => '{}', \(argument))")
-            }
-            #expect(error?.message.hasPrefix("argument \"payload\" takes null if") == true, "\(error as Any)")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('demo', '{ab}', payload => '{}', \(argument))")
         }
+        #expect(error?.message.hasPrefix("argument \"payload\" takes null if") == true, "\(error as Any)")
     }
 
     /// The samples of Apple's pages "Generating a remote notification", "Pushing background updates to your App" and
@@ -163,26 +153,22 @@ import Testing
     ]
 
     @Test func `arguments make the payloads of Apple's samples`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for (arguments, sample, type) in Self.samples {
-                let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
-                let row = try await database.rows(
-                    "SELECT payload::jsonb = '\(sample)', push_type FROM carillon.messages WHERE id = \(id ?? "")"
-                )
-                #expect(row == ["(t,\(type))"], "\(arguments)")
-            }
+        for (arguments, sample, type) in Self.samples {
+            let id = try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))")
+            let row = try await database.rows(
+                "SELECT payload::jsonb = '\(sample)', push_type FROM carillon.messages WHERE id = \(id ?? "")"
+            )
+            #expect(row == ["(t,\(type))"], "\(arguments)")
         }
     }
 
     @Test func `every type of number is a relevance score`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for type in ["smallint", "bigint", "numeric", "real", "double precision"] {
-                _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', relevance_score => 1::\(type))")
-            }
-            #expect(
-                try await database.rows("SELECT DISTINCT payload::text FROM carillon.messages")
-                    == [#"("{""aps"":{""alert"":""x"",""relevance-score"":1}}")"#]
-            )
+        for type in ["smallint", "bigint", "numeric", "real", "double precision"] {
+            _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', relevance_score => 1::\(type))")
         }
+        #expect(
+            try await database.rows("SELECT DISTINCT payload::text FROM carillon.messages")
+                == [#"("{""aps"":{""alert"":""x"",""relevance-score"":1}}")"#]
+        )
     }
 }

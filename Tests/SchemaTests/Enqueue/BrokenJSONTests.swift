@@ -3,23 +3,21 @@ import TestSupport
 import Testing
 
 /// Text in place of JSON that a driver sends as text.
-@Suite struct BrokenJSONTests {
+@Suite(.demo) struct BrokenJSONTests {
     @Test(arguments: [
         (#"alert => ' {"title": "x"'"#, "alert"), ("alert => E'{\\'title\\': 1}'", "alert"),
         (#"alert => '{"title": "x"} {}'"#, "alert"), (#"alert => 'x', sound => '{"critical":1'"#, "sound"),
     ])
     func `a text that begins like a JSON object and is none is refused`(content: String, argument: String) async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('demo', '{ab}', \(content))")
-            }
-            #expect(
-                error?.message.hasPrefix("argument \"\(argument)\" takes text, or a JSON object, got ") == true,
-                "\(error?.message ?? "")"
-            )
-            #expect(error?.sqlState == "22P02")
-            #expect(error?.hint?.contains("begins like a JSON object") == true)
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('demo', '{ab}', \(content))")
         }
+        #expect(
+            error?.message.hasPrefix("argument \"\(argument)\" takes text, or a JSON object, got ") == true,
+            "\(error?.message ?? "")"
+        )
+        #expect(error?.sqlState == "22P02")
+        #expect(error?.hint?.contains("begins like a JSON object") == true)
     }
 }

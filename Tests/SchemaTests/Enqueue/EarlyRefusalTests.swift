@@ -5,107 +5,99 @@ import TestSupport
 import Testing
 
 /// What Apple would refuse, and what devices would ignore, is said when it is enqueued.
-@Suite struct EarlyRefusalTests {
+@Suite(.demo) struct EarlyRefusalTests {
     private static let certificate = """
         UPDATE carillon.certificates SET topics = '{com.example.demo,com.example.demo.voip}';
         UPDATE carillon.apps SET topic = 'com.example.demo', topics = '{com.other}'
         """
 
     @Test func `a certificate sends to its own topics only`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.certificate)
-            for call in ["'x'", "'x', push_type => 'voip'", "'x', topic => 'com.example.demo'"] {
-                #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(call))") != nil)
-            }
-            let refused = [
-                ("enqueue('demo', '{ab}', 'x', push_type => 'widgets')", "app"),
-                ("enqueue('demo', '{ab}', 'x', push_type => 'location')", "app"),
-                ("enqueue('demo', '{ab}', 'x', topic => 'com.other')", "topic"),
-                ("update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb)", "app"),
-                ("end_activity('demo', '{ab}')", "app"),
-                ("start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x')", "app"),
-            ]
-            for (call, argument) in refused {
-                let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
-                #expect(
-                    error?.message.hasPrefix("argument \"\(argument)\" takes ") == true,
-                    "\(call): \(error?.message ?? "")"
-                )
-                #expect(error?.hint?.contains("carillon credential import") == true)
-            }
-            // A signing key sends to all topics of its team.
-            try await database.useSigningKey()
-            for (call, _) in refused { #expect(try await database.value("carillon.\(call)") != nil, "\(call)") }
+        try await database.run(Self.certificate)
+        for call in ["'x'", "'x', push_type => 'voip'", "'x', topic => 'com.example.demo'"] {
+            #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(call))") != nil)
         }
+        let refused = [
+            ("enqueue('demo', '{ab}', 'x', push_type => 'widgets')", "app"),
+            ("enqueue('demo', '{ab}', 'x', push_type => 'location')", "app"),
+            ("enqueue('demo', '{ab}', 'x', topic => 'com.other')", "topic"),
+            ("update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb)", "app"),
+            ("end_activity('demo', '{ab}')", "app"),
+            ("start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x')", "app"),
+        ]
+        for (call, argument) in refused {
+            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.\(call)") }
+            #expect(
+                error?.message.hasPrefix("argument \"\(argument)\" takes ") == true,
+                "\(call): \(error?.message ?? "")"
+            )
+            #expect(error?.hint?.contains("carillon credential import") == true)
+        }
+        // A signing key sends to all topics of its team.
+        try await database.useSigningKey()
+        for (call, _) in refused { #expect(try await database.value("carillon.\(call)") != nil, "\(call)") }
     }
 
     @Test func `a certificate that no program has read yet sends to its own topics only`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            func enqueue(_ type: String, as text: String, topic: String? = nil) async throws -> String? {
-                try await database.run("UPDATE carillon.certificates SET certificate = '\(text)'")
-                #expect(try await database.value("(SELECT c.topics FROM carillon.certificates c)") == nil)
-                let topic = topic.map { ", topic => '\($0)'" } ?? ""
-                do {
-                    _ = try await database.value(
-                        "carillon.enqueue('demo', '{ab}', 'x', push_type => '\(type)'\(topic))"
-                    )
-                    return nil
-                } catch let error as PostgresError {
-                    return error.message
-                }
+        func enqueue(_ type: String, as text: String, topic: String? = nil) async throws -> String? {
+            try await database.run("UPDATE carillon.certificates SET certificate = '\(text)'")
+            #expect(try await database.value("(SELECT c.topics FROM carillon.certificates c)") == nil)
+            let topic = topic.map { ", topic => '\($0)'" } ?? ""
+            do {
+                _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => '\(type)'\(topic))")
+                return nil
+            } catch let error as PostgresError {
+                return error.message
             }
-            let authority = try CertificateAuthority(name: "Test")
-            let own = try authority.issue(commonName: "Test", topics: ["com.example.demo", "com.example.demo.voip"])
-            let all = own.certificatePEM + own.privateKeyPEM
-            for text in [own.certificatePEM, own.privateKeyPEM + all, all.replacing("\n", with: "\r\n")] {
-                for type in ["alert", "voip"] { #expect(try await enqueue(type, as: text) == nil) }
-                for type in ["liveactivity", "widgets"] {
-                    let refusal = try await enqueue(type, as: text)
-                    #expect(
-                        refusal?.hasPrefix("argument \"app\" takes an app that may send to the topic") == true,
-                        "\(type)"
-                    )
-                    #expect(refusal?.hasSuffix("the certificate main is for other topics") == true, "\(refusal ?? "")")
-                }
-                try await database.run("UPDATE carillon.apps SET topics = '{com.other}'")
+        }
+        let authority = try CertificateAuthority(name: "Test")
+        let own = try authority.issue(commonName: "Test", topics: ["com.example.demo", "com.example.demo.voip"])
+        let all = own.certificatePEM + own.privateKeyPEM
+        for text in [own.certificatePEM, own.privateKeyPEM + all, all.replacing("\n", with: "\r\n")] {
+            for type in ["alert", "voip"] { #expect(try await enqueue(type, as: text) == nil) }
+            for type in ["liveactivity", "widgets"] {
+                let refusal = try await enqueue(type, as: text)
                 #expect(
-                    try await enqueue("alert", as: text, topic: "com.other")?.hasPrefix("argument \"topic\" takes")
-                        == true
+                    refusal?.hasPrefix("argument \"app\" takes an app that may send to the topic") == true,
+                    "\(type)"
                 )
+                #expect(refusal?.hasSuffix("the certificate main is for other topics") == true, "\(refusal ?? "")")
             }
-            // Of these nothing is known.
-            let any = try authority.issue(commonName: "Test", topics: [])
-            let cut = own.certificatePEM.replacing(own.certificatePEM.split(separator: "\n")[3].dropFirst(9), with: "")
-            for text in [
-                "", any.certificatePEM, cut, cut.replacing("MII", with: "=!-"), "-----BEGIN CERTIFICATE-----",
-                all + all,
-            ] {
-                let refusal = try await enqueue("liveactivity", as: text)
-                #expect((refusal == nil) == (text != all + all), "\(text): \(refusal ?? "")")
-            }
+            try await database.run("UPDATE carillon.apps SET topics = '{com.other}'")
+            #expect(
+                try await enqueue("alert", as: text, topic: "com.other")?.hasPrefix("argument \"topic\" takes")
+                    == true
+            )
+        }
+        // Of these nothing is known.
+        let any = try authority.issue(commonName: "Test", topics: [])
+        let cut = own.certificatePEM.replacing(own.certificatePEM.split(separator: "\n")[3].dropFirst(9), with: "")
+        for text in [
+            "", any.certificatePEM, cut, cut.replacing("MII", with: "=!-"), "-----BEGIN CERTIFICATE-----",
+            all + all,
+        ] {
+            let refusal = try await enqueue("liveactivity", as: text)
+            #expect((refusal == nil) == (text != all + all), "\(text): \(refusal ?? "")")
         }
     }
 
     @Test func `a payload with which a device does nothing is noticed`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let ignored = [
-                "payload => '{}'", "payload => '{\"aps\":{}}'::jsonb",
-                "payload => '{\"aps\":{\"category\":\"alert\"}}'",
-                "payload => '{\"aps\":{\"alert\" : null}}'", "payload => '{\"aps\":{\"alert\":null}}'",
-                "payloads => ARRAY['{\"aps\":{}}']::json[]",
-                "category => 'x'", "mutable_content => true", "thread_id => 't', push_type => 'alert'",
-            ]
-            let shown = [
-                "alert => 'x'", "badge => 0", "sound => 's'", "content_available => true", "extra => '{\"a\": 1}'",
-                "payload => '{\"a\":1}'", "payload => '{\"aps\":{\"alert\" : \"x\"}}'", "badge_add => 1",
-                "title => 'x'", "payloads => ARRAY['{\"aps\":{\"alert\":\"x\"}}']::json[]",
-                "payload => '{\"aps\":{}}', push_type => 'widgets'", "aps => '{\"content-available\": 1}'",
-            ]
-            for (calls, isNoticed) in [(ignored, true), (shown, false)] {
-                for call in calls {
-                    let notice = try await notice(of: "SELECT carillon.enqueue('demo', '{ab}', \(call))", database)
-                    #expect(notice.contains("a device does nothing with this push") == isNoticed, "\(call): \(notice)")
-                }
+        let ignored = [
+            "payload => '{}'", "payload => '{\"aps\":{}}'::jsonb",
+            "payload => '{\"aps\":{\"category\":\"alert\"}}'",
+            "payload => '{\"aps\":{\"alert\" : null}}'", "payload => '{\"aps\":{\"alert\":null}}'",
+            "payloads => ARRAY['{\"aps\":{}}']::json[]",
+            "category => 'x'", "mutable_content => true", "thread_id => 't', push_type => 'alert'",
+        ]
+        let shown = [
+            "alert => 'x'", "badge => 0", "sound => 's'", "content_available => true", "extra => '{\"a\": 1}'",
+            "payload => '{\"a\":1}'", "payload => '{\"aps\":{\"alert\" : \"x\"}}'", "badge_add => 1",
+            "title => 'x'", "payloads => ARRAY['{\"aps\":{\"alert\":\"x\"}}']::json[]",
+            "payload => '{\"aps\":{}}', push_type => 'widgets'", "aps => '{\"content-available\": 1}'",
+        ]
+        for (calls, isNoticed) in [(ignored, true), (shown, false)] {
+            for call in calls {
+                let notice = try await notice(of: "SELECT carillon.enqueue('demo', '{ab}', \(call))", database)
+                #expect(notice.contains("a device does nothing with this push") == isNoticed, "\(call): \(notice)")
             }
         }
     }
@@ -125,27 +117,23 @@ import Testing
     }
 
     @Test func `null for an argument that has a default takes the default`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for call in [
-                "enqueue('demo', '{ab}', 'x', on_unknown => NULL, on_duplicate => NULL, strict => NULL)",
-                "enqueue('demo', '{ab}', 'x', on_unknown => NULL, expires_at => now() + interval '1 day')",
-                "update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb, on_unknown => NULL)",
-                "start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x', push_token => NULL, everyone => NULL)",
-                "request_channel('demo', NULL, NULL)", "set_badge('demo', 'ab', badge => NULL)", "queue_depth(1, NULL)",
-            ] {
-                #expect(try await database.value("carillon.\(call)") != nil, "\(call)")
-            }
-            #expect(try await database.number("SELECT count(*) FROM carillon.messages WHERE on_unknown = 'retry'") == 4)
-            #expect(
-                try await database.number(
-                    "SELECT count(*) FROM carillon.messages WHERE payload::text LIKE '%input-push-token\":1%'"
-                ) == 1
-            )
-            #expect(try await database.number("SELECT policy FROM carillon.channels") == 0)
-            try await database.run("CALL carillon.maintain(NULL)")
-            #expect(
-                try await database.number("SELECT count(*) FROM carillon.next_due(NULL, NULL, NULL, NULL, NULL)") == 0
-            )
+        for call in [
+            "enqueue('demo', '{ab}', 'x', on_unknown => NULL, on_duplicate => NULL, strict => NULL)",
+            "enqueue('demo', '{ab}', 'x', on_unknown => NULL, expires_at => now() + interval '1 day')",
+            "update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb, on_unknown => NULL)",
+            "start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x', push_token => NULL, everyone => NULL)",
+            "request_channel('demo', NULL, NULL)", "set_badge('demo', 'ab', badge => NULL)", "queue_depth(1, NULL)",
+        ] {
+            #expect(try await database.value("carillon.\(call)") != nil, "\(call)")
         }
+        #expect(try await database.number("SELECT count(*) FROM carillon.messages WHERE on_unknown = 'retry'") == 4)
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM carillon.messages WHERE payload::text LIKE '%input-push-token\":1%'"
+            ) == 1
+        )
+        #expect(try await database.number("SELECT policy FROM carillon.channels") == 0)
+        try await database.run("CALL carillon.maintain(NULL)")
+        #expect(try await database.number("SELECT count(*) FROM carillon.next_due(NULL, NULL, NULL, NULL, NULL)") == 0)
     }
 }

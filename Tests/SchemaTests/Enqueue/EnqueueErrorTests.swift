@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every refusal: an error in the caller's own transaction that names the argument, what it takes and what it got.
-@Suite struct EnqueueErrorTests {
+@Suite(.demo) struct EnqueueErrorTests {
     private struct Refusal {
         let arguments, argument, takes, got, sqlState: String
 
@@ -149,21 +149,19 @@ import Testing
     ]
 
     @Test func `every refusal names the argument, what it takes and what it got, and enqueues nothing`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for refusal in Self.refusals {
-                let app = refusal.arguments.hasPrefix("app") ? "" : "app => 'demo', "
-                let error = await #expect(throws: PostgresError.self, "\(refusal.arguments)") {
-                    try await database.value("carillon.enqueue(\(app)\(refusal.arguments))")
-                }
-                #expect(error?.sqlState == refusal.sqlState, "\(refusal.arguments)")
-                let message = error?.message ?? ""
-                #expect(message.hasPrefix("argument \"\(refusal.argument)\" takes "), "\(refusal.arguments)")
-                #expect(message.contains(refusal.takes), "\(message)")
-                #expect(message.contains(", got \(refusal.got)") || message.hasSuffix(refusal.got), "\(message)")
-                #expect(message.count < 400)
+        for refusal in Self.refusals {
+            let app = refusal.arguments.hasPrefix("app") ? "" : "app => 'demo', "
+            let error = await #expect(throws: PostgresError.self, "\(refusal.arguments)") {
+                try await database.value("carillon.enqueue(\(app)\(refusal.arguments))")
             }
-            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
+            #expect(error?.sqlState == refusal.sqlState, "\(refusal.arguments)")
+            let message = error?.message ?? ""
+            #expect(message.hasPrefix("argument \"\(refusal.argument)\" takes "), "\(refusal.arguments)")
+            #expect(message.contains(refusal.takes), "\(message)")
+            #expect(message.contains(", got \(refusal.got)") || message.hasSuffix(refusal.got), "\(message)")
+            #expect(message.count < 400)
         }
+        #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
     }
 
     private static let fitting = [
@@ -172,10 +170,8 @@ import Testing
     ]
 
     @Test func `values of exactly the largest size are accepted`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for arguments in Self.fitting {
-                #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))") != nil)
-            }
+        for arguments in Self.fitting {
+            #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))") != nil)
         }
     }
 
@@ -187,13 +183,11 @@ import Testing
     ]
 
     @Test func `invalid JSON, invalid numbers and unknown arguments are refused by PostgreSQL itself`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for (arguments, state) in Self.foreign {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
-                }
-                #expect(error?.sqlState == state, "\(arguments)")
+        for (arguments, state) in Self.foreign {
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
             }
+            #expect(error?.sqlState == state, "\(arguments)")
         }
     }
 
@@ -211,13 +205,11 @@ import Testing
             "carillon.cancel_messages('{1}', 'nope')", "carillon.cancel_broadcast(1, 'nope')",
             "carillon.broadcast_progress(1, 'nope')", "carillon.message_status(1, app => 'nope')",
         ]
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.contextOf)
-            for call in calls {
-                let context = try await database.value("pg_temp.context_of(\(call.quoted))")
-                #expect(context?.split(separator: "\n").count == 1, "\(call): \(context ?? "")")
-                #expect(context?.contains("line") == true && (context?.count ?? 0) < 120, "\(context ?? "")")
-            }
+        try await database.run(Self.contextOf)
+        for call in calls {
+            let context = try await database.value("pg_temp.context_of(\(call.quoted))")
+            #expect(context?.split(separator: "\n").count == 1, "\(call): \(context ?? "")")
+            #expect(context?.contains("line") == true && (context?.count ?? 0) < 120, "\(context ?? "")")
         }
     }
 
@@ -239,34 +231,30 @@ import Testing
         """
 
     @Test func `the error for an unknown app lists the apps`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
-            }
-            #expect(error?.hint == "The apps are: demo.")
-            try await database.run("DELETE FROM carillon.apps")
-            let none = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
-            }
-            #expect(none?.hint?.contains("carillon app add") == true)
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
         }
+        #expect(error?.hint == "The apps are: demo.")
+        try await database.run("DELETE FROM carillon.apps")
+        let none = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
+        }
+        #expect(none?.hint?.contains("carillon app add") == true)
     }
 
     @Test func `a refusal is an error in the caller's own transaction`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            await #expect(throws: PostgresError.self) {
-                try await database.run(
-                    """
-                    BEGIN;
-                    INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{ab}', '{}');
-                    SELECT carillon.enqueue('demo', '{xy}', 'x');
-                    COMMIT
-                    """
-                )
-            }
-            try await database.run("ROLLBACK")
-            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
+        await #expect(throws: PostgresError.self) {
+            try await database.run(
+                """
+                BEGIN;
+                INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{ab}', '{}');
+                SELECT carillon.enqueue('demo', '{xy}', 'x');
+                COMMIT
+                """
+            )
         }
+        try await database.run("ROLLBACK")
+        #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
     }
 }
 

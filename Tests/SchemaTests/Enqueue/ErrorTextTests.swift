@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How an error shows a value: enough to see what is wrong with it, on one line.
-@Suite struct ErrorTextTests {
+@Suite(.demo) struct ErrorTextTests {
     private static let long = String(repeating: "9f1c2ab7", count: 8)
 
     @Test(arguments: [
@@ -22,11 +22,9 @@ import Testing
     func `an error escapes control characters, so that it stays one line`(call: String, got: String)
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let error = try #require(await Self.error(of: call, in: database))
-            #expect(error.message.hasSuffix(got), "\(error.message)")
-            #expect(!error.message.contains { $0.isNewline })
-        }
+        let error = try #require(await Self.error(of: call, in: database))
+        #expect(error.message.hasSuffix(got), "\(error.message)")
+        #expect(!error.message.contains { $0.isNewline })
     }
 
     @Test(arguments: [
@@ -41,13 +39,9 @@ import Testing
     )
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let error = try #require(
-                await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database)
-            )
-            #expect(error.message.hasPrefix("argument \"\(name)\" takes a value for a payload of at most 4096 bytes"))
-            #expect(error.message.hasSuffix("got one of \(size)"), "\(error.message)")
-        }
+        let error = try #require(await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database))
+        #expect(error.message.hasPrefix("argument \"\(name)\" takes a value for a payload of at most 4096 bytes"))
+        #expect(error.message.hasSuffix("got one of \(size)"), "\(error.message)")
     }
 
     @Test(arguments: [
@@ -68,24 +62,20 @@ import Testing
     )
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            let list = ["'demo'", "'{ab}'", arguments].filter { !$0.isEmpty }.joined(separator: ", ")
-            let error = try #require(await Self.error(of: "carillon.enqueue(\(list))", in: database))
-            #expect(error.message.contains(message), "\(error.message)")
-            #expect(error.hint?.contains(hint ?? "") ?? (hint == nil), "\(error.hint ?? "")")
-        }
+        let list = ["'demo'", "'{ab}'", arguments].filter { !$0.isEmpty }.joined(separator: ", ")
+        let error = try #require(await Self.error(of: "carillon.enqueue(\(list))", in: database))
+        #expect(error.message.contains(message), "\(error.message)")
+        #expect(error.hint?.contains(hint ?? "") ?? (hint == nil), "\(error.hint ?? "")")
     }
 
     @Test func `a sound that is a JSON object is sent as an object`() async throws {
         let dictionary = #"{"critical":1,"name":"default","volume":0.5}"#
-        try await TestDatabase.withDemo { database async throws in
-            for (given, sent) in [(" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#)] {
-                try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', sound => '\(given)')")
-                #expect(
-                    try await database.value("SELECT payload FROM carillon.messages ORDER BY id DESC LIMIT 1")
-                        == #"{"aps":{"alert":"x","sound":\#(sent)}}"#
-                )
-            }
+        for (given, sent) in [(" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#)] {
+            try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', sound => '\(given)')")
+            #expect(
+                try await database.value("SELECT payload FROM carillon.messages ORDER BY id DESC LIMIT 1")
+                    == #"{"aps":{"alert":"x","sound":\#(sent)}}"#
+            )
         }
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The table of what Apple asks of each push type, which SQL and Swift both have, and what SQL makes of it.
-@Suite struct PushRulesTests {
+@Suite(.demo) struct PushRulesTests {
     private static let all = PushTypeRules.all + [.channel]
 
     @Test func `SQL has the rows of the table in Swift, and each row by its name`() async throws {
@@ -20,100 +20,65 @@ import Testing
                 rules.tokenKind?.rawValue ?? "",
             ].joined(separator: ",")
         }
-        try await TestDatabase.withDemo { database async throws in
-            #expect(try await database.rows("SELECT * FROM carillon.push_types()") == expected.map { "(\($0))" })
-            for row in try await database.rows(
-                "SELECT p = carillon.rules_of(p.push_type) FROM carillon.push_types() AS p"
-            ) {
-                #expect(row == "(t)")
-            }
-            #expect(try await database.value("(carillon.rules_of('smell')).push_type") == nil)
+        #expect(try await database.rows("SELECT * FROM carillon.push_types()") == expected.map { "(\($0))" })
+        for row in try await database.rows(
+            "SELECT p = carillon.rules_of(p.push_type) FROM carillon.push_types() AS p"
+        ) {
+            #expect(row == "(t)")
         }
+        #expect(try await database.value("(carillon.rules_of('smell')).push_type") == nil)
     }
 
     @Test func `every push type can be enqueued`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.useSigningKey()
-            for type in PushType.all {
-                let content = type == .background ? "content_available => true" : "alert => 'x'"
-                let id = try await database.value(
-                    "carillon.enqueue('demo', '{ab}', \(content), push_type => '\(type)')"
-                )
-                #expect(id != nil, "\(type)")
-            }
+        try await database.useSigningKey()
+        for type in PushType.all {
+            let content = type == .background ? "content_available => true" : "alert => 'x'"
+            let id = try await database.value("carillon.enqueue('demo', '{ab}', \(content), push_type => '\(type)')")
+            #expect(id != nil, "\(type)")
         }
     }
 
     @Test func `the error for an unknown push type lists all push types`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
-            }
-            let names = PushType.all.map(\.name).joined(separator: ", ")
-            #expect(error?.message.hasPrefix("argument \"push_type\" takes one of \(names), got 'smell'") == true)
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
         }
+        let names = PushType.all.map(\.name).joined(separator: ", ")
+        #expect(error?.message.hasPrefix("argument \"push_type\" takes one of \(names), got 'smell'") == true)
     }
 
     @Test func `each push type has its priorities, and the error names them`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.useSigningKey()
-            for rules in PushTypeRules.all {
-                let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
-                for priority in [10, 5, 1] {
-                    let call =
-                        "carillon.enqueue('demo', '{ab}', \(content), push_type => '\(rules.name)', priority => \(priority))"
-                    if rules.priorities.numbers.contains(priority) {
-                        #expect(try await database.value(call) != nil)
-                        continue
-                    }
-                    let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
-                    #expect(
-                        error?.message
-                            == "argument \"priority\" takes \(rules.priorities.text) for push type \(rules.name), got \(priority)"
-                    )
+        try await database.useSigningKey()
+        for rules in PushTypeRules.all {
+            let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
+            for priority in [10, 5, 1] {
+                let call =
+                    "carillon.enqueue('demo', '{ab}', \(content), push_type => '\(rules.name)', priority => \(priority))"
+                if rules.priorities.numbers.contains(priority) {
+                    #expect(try await database.value(call) != nil)
+                    continue
                 }
+                let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                #expect(
+                    error?.message
+                        == "argument \"priority\" takes \(rules.priorities.text) for push type \(rules.name), got \(priority)"
+                )
             }
         }
     }
 
     @Test func `each push type has its largest payload`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.useSigningKey()
-            for rules in PushTypeRules.all where !rules.isSilent {
-                for size in [rules.payloadLimit, rules.payloadLimit + 1] {
-                    let payload = "'{\"a\":\"\(String(repeating: "x", count: size - 8))\"}'"
-                    let calls = ["payload => \(payload)", "payloads => ARRAY[\(payload)]"]
-                    for call in calls.map({ "carillon.enqueue('demo', '{ab}', \($0), push_type => '\(rules.name)')" }) {
-                        if size == rules.payloadLimit {
-                            #expect(try await database.value(call) != nil, "\(rules.name)")
-                            continue
-                        }
-                        let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
-                        let limit = "at most \(rules.payloadLimit) bytes for push type \(rules.name), got "
-                        #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
-                        #expect(error?.sqlState == "54000")
-                    }
-                }
-            }
-        }
-    }
-
-    @Test func `the binary protocol has a limit of its own`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                "INSERT INTO carillon.apps (name, protocol, gateway) VALUES ('old', 'binary', 'localhost:1')"
-            )
-            for size in [2048, 2049] {
+        try await database.useSigningKey()
+        for rules in PushTypeRules.all where !rules.isSilent {
+            for size in [rules.payloadLimit, rules.payloadLimit + 1] {
                 let payload = "'{\"a\":\"\(String(repeating: "x", count: size - 8))\"}'"
-                let alert = "repeat('x', \(size - #"{"aps":{"alert":""}}"#.utf8.count))"
-                for content in ["payload => \(payload)", "payloads => ARRAY[\(payload)]", "alert => \(alert)"] {
-                    let call = "carillon.enqueue('old', '{ab}', \(content))"
-                    if size == 2048 {
-                        #expect(try await database.value(call) != nil)
+                let calls = ["payload => \(payload)", "payloads => ARRAY[\(payload)]"]
+                for call in calls.map({ "carillon.enqueue('demo', '{ab}', \($0), push_type => '\(rules.name)')" }) {
+                    if size == rules.payloadLimit {
+                        #expect(try await database.value(call) != nil, "\(rules.name)")
                         continue
                     }
                     let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
-                    let limit = "at most 2048 bytes for the protocol binary, got "
+                    let limit = "at most \(rules.payloadLimit) bytes for push type \(rules.name), got "
                     #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
                     #expect(error?.sqlState == "54000")
                 }
@@ -121,33 +86,50 @@ import Testing
         }
     }
 
-    @Test func `a topic has the ending of its push type and of no other`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.useSigningKey()
-            try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip', topics = '{a.b}'")
-            for rules in PushTypeRules.all {
-                let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
-                func call(_ topic: String) -> String {
-                    "carillon.enqueue('demo', '{ab}', \(content), push_type => '\(rules.name)', topic => '\(topic)')"
+    @Test func `the binary protocol has a limit of its own`() async throws {
+        try await database.run(
+            "INSERT INTO carillon.apps (name, protocol, gateway) VALUES ('old', 'binary', 'localhost:1')"
+        )
+        for size in [2048, 2049] {
+            let payload = "'{\"a\":\"\(String(repeating: "x", count: size - 8))\"}'"
+            let alert = "repeat('x', \(size - #"{"aps":{"alert":""}}"#.utf8.count))"
+            for content in ["payload => \(payload)", "payloads => ARRAY[\(payload)]", "alert => \(alert)"] {
+                let call = "carillon.enqueue('old', '{ab}', \(content))"
+                if size == 2048 {
+                    #expect(try await database.value(call) != nil)
+                    continue
                 }
-                #expect(try await database.value(call("a.b\(rules.topicSuffix)")) != nil)
-                let wrong =
-                    rules.topicSuffix.utf8CodeUnitCount > 0
-                    ? ["a.b", "\(rules.topicSuffix)", "a.b\(rules.topicSuffix)x"]
-                    : PushTypeRules.all.map { "a.b\($0.topicSuffix)" }.filter { $0 != "a.b" }
-                for topic in wrong {
-                    let error = await #expect(throws: PostgresError.self, "\(topic)") {
-                        try await database.value(call(topic))
-                    }
-                    #expect(error?.message.contains("for push type \(rules.name), got '\(topic)'") == true)
-                    #expect(error?.hint?.isEmpty == false)
-                }
+                let error = await #expect(throws: PostgresError.self) { try await database.value(call) }
+                let limit = "at most 2048 bytes for the protocol binary, got "
+                #expect(error?.message.contains(limit) == true, "\(error?.message ?? "")")
+                #expect(error?.sqlState == "54000")
             }
-            // The bundle ID of an app may end like that.
-            #expect(
-                try await database.value("carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.voip')") != nil
-            )
         }
+    }
+
+    @Test func `a topic has the ending of its push type and of no other`() async throws {
+        try await database.useSigningKey()
+        try await database.run("UPDATE carillon.apps SET topic = 'org.example.voip', topics = '{a.b}'")
+        for rules in PushTypeRules.all {
+            let content = rules.isSilent ? "content_available => true" : "alert => 'x'"
+            func call(_ topic: String) -> String {
+                "carillon.enqueue('demo', '{ab}', \(content), push_type => '\(rules.name)', topic => '\(topic)')"
+            }
+            #expect(try await database.value(call("a.b\(rules.topicSuffix)")) != nil)
+            let wrong =
+                rules.topicSuffix.utf8CodeUnitCount > 0
+                ? ["a.b", "\(rules.topicSuffix)", "a.b\(rules.topicSuffix)x"]
+                : PushTypeRules.all.map { "a.b\($0.topicSuffix)" }.filter { $0 != "a.b" }
+            for topic in wrong {
+                let error = await #expect(throws: PostgresError.self, "\(topic)") {
+                    try await database.value(call(topic))
+                }
+                #expect(error?.message.contains("for push type \(rules.name), got '\(topic)'") == true)
+                #expect(error?.hint?.isEmpty == false)
+            }
+        }
+        // The bundle ID of an app may end like that.
+        #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.voip')") != nil)
     }
 
     @Test(arguments: [
@@ -158,14 +140,12 @@ import Testing
         ("payloads => ARRAY['{}', '{\"aps\":{\"sound\":\"x\"}}']", "payloads"),
     ])
     func `a background push has no alert, badge or sound`(content: String, argument: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let tokens = argument == "payloads" ? "{aa,bb}" : "{aa}"
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.enqueue('demo', '\(tokens)', \(content), push_type => 'background')")
-            }
-            #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
-            #expect(error?.message.contains("for push type background") == true)
-            #expect(error?.hint?.contains("leave push_type out") == true)
+        let tokens = argument == "payloads" ? "{aa,bb}" : "{aa}"
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('demo', '\(tokens)', \(content), push_type => 'background')")
         }
+        #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("for push type background") == true)
+        #expect(error?.hint?.contains("leave push_type out") == true)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import CarillonPushQueue
 
 /// Jobs that return from workers while the transaction that cancels them is open, so that its rows are not visible yet.
-@Suite struct CancelUnderWayTests {
+@Suite(.demo) struct CancelUnderWayTests {
     /// A way in which jobs return. Message 100 is being cancelled, 101 is another of its app, 102 of another app.
     enum Return: CaseIterable {
         case release, takeOver, takeOverOfSuspects, retryAtOnce, retryOfOneToken, retryThatIsDue
@@ -91,125 +91,113 @@ import Testing
         _ way: Return,
         _ cancel: String
     ) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.fly(claimsInVain: way.claimsInVain))
-            try await database.run(Self.noWaiting)
-            try await database.session { app in
-                try await app.run("BEGIN")
-                #expect(try await app.value(cancel) == (cancel == Self.longList ? "1001" : "0"))
-                for statement in way.statements { try await database.run(statement) }
-                // The other messages are ready; after a long list, those of its app are delayed by a second.
-                let expected = cancel == Self.longList ? ["(102)"] : ["(101)", "(102)"]
-                #expect(try await database.rows(Self.ready) == expected)
-                try await app.run("COMMIT")
-            }
-            let next = try await database.addWorker()
-            #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })
-            // It is not sent later either.
-            try await database.run(Self.due)
-            try await database.run("SELECT carillon.promote(10)")
-            #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })
-            #expect(try await database.rows(Self.results) == ["(100,\(way.sent),\(2 - way.sent))"])
-            #expect(
-                try await database.rows(
-                    "SELECT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) j WHERE f.app_id = 1"
-                ) == ["(101)"]
-            )
+        try await database.run(Self.fly(claimsInVain: way.claimsInVain))
+        try await database.run(Self.noWaiting)
+        try await database.session { app in
+            try await app.run("BEGIN")
+            #expect(try await app.value(cancel) == (cancel == Self.longList ? "1001" : "0"))
+            for statement in way.statements { try await database.run(statement) }
+            // The other messages are ready; after a long list, those of its app are delayed by a second.
+            let expected = cancel == Self.longList ? ["(102)"] : ["(101)", "(102)"]
+            #expect(try await database.rows(Self.ready) == expected)
+            try await app.run("COMMIT")
         }
+        let next = try await database.addWorker()
+        #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })
+        // It is not sent later either.
+        try await database.run(Self.due)
+        try await database.run("SELECT carillon.promote(10)")
+        #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })
+        #expect(try await database.rows(Self.results) == ["(100,\(way.sent),\(2 - way.sent))"])
+        #expect(
+            try await database.rows(
+                "SELECT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) j WHERE f.app_id = 1"
+            ) == ["(101)"]
+        )
     }
 
     @Test(arguments: Return.allCases, ["carillon.cancel(100)", longList])
     func `a cancel waits for sessions that put its jobs back, and removes them`(_ way: Return, _ cancel: String)
         async throws
     {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.fly(claimsInVain: way.claimsInVain))
-            for statement in way.statements.dropLast() { try await database.run(statement) }
-            try await database.run("BEGIN; \(way.statements.last ?? "")")
-            try await database.session { app in
-                let session = try #require(try await app.value("pg_backend_pid()"))
-                async let cancelled = app.value(cancel)
-                let isDone = """
-                    SELECT count(*) FROM pg_stat_activity a
-                    WHERE a.pid = \(session) AND (a.wait_event_type = 'Lock' OR a.state = 'idle' AND a.query LIKE '%cancel%')
-                    """
-                try await TestLoop.with { loop in
-                    try await database.session { watcher in
-                        try await loop.eventually("it waits, or has ended") {
-                            try await watcher.value(isDone) != "0"
-                        }
+        try await database.run(Self.fly(claimsInVain: way.claimsInVain))
+        for statement in way.statements.dropLast() { try await database.run(statement) }
+        try await database.run("BEGIN; \(way.statements.last ?? "")")
+        try await database.session { app in
+            let session = try #require(try await app.value("pg_backend_pid()"))
+            async let cancelled = app.value(cancel)
+            let isDone = """
+                SELECT count(*) FROM pg_stat_activity a
+                WHERE a.pid = \(session) AND (a.wait_event_type = 'Lock' OR a.state = 'idle' AND a.query LIKE '%cancel%')
+                """
+            try await TestLoop.with { loop in
+                try await database.session { watcher in
+                    try await loop.eventually("it waits, or has ended") {
+                        try await watcher.value(isDone) != "0"
                     }
                 }
-                try await database.run("COMMIT")
-                _ = try await cancelled
             }
-            try await database.run(Self.due)
-            try await database.run("SELECT carillon.promote(10)")
-            #expect(try await database.rows(Self.ready) == ["(101)", "(102)"])
-            #expect(try await database.rows(Self.results) == ["(100,\(way.sent),\(2 - way.sent))"])
+            try await database.run("COMMIT")
+            _ = try await cancelled
         }
+        try await database.run(Self.due)
+        try await database.run("SELECT carillon.promote(10)")
+        #expect(try await database.rows(Self.ready) == ["(101)", "(102)"])
+        #expect(try await database.rows(Self.results) == ["(100,\(way.sent),\(2 - way.sent))"])
     }
 
     @Test func `a message that is being cancelled does not delay jobs that are due after it`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.fly())
-            try await database.run(Self.noWaiting)
-            try await database.session { app in
-                try await app.run("BEGIN; SELECT \(Self.longList)")
-                try await database.run(
-                    """
-                    INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
-                    SELECT i, 1, '{aa}', '{}', now() - interval '1 hour' FROM generate_series(200, 249) i;
-                    INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (300, 2, '{aa}', '{}', now())
-                    """
-                )
-                try await database.run("SELECT carillon.promote(50)")
-                try await database.run("SELECT carillon.promote(50)")
-                #expect(try await database.rows(Self.ready) == ["(300)"])
-                try await app.run("ROLLBACK")
-            }
-            try await database.run(Self.due)
+        try await database.run(Self.fly())
+        try await database.run(Self.noWaiting)
+        try await database.session { app in
+            try await app.run("BEGIN; SELECT \(Self.longList)")
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT i, 1, '{aa}', '{}', now() - interval '1 hour' FROM generate_series(200, 249) i;
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (300, 2, '{aa}', '{}', now())
+                """
+            )
             try await database.run("SELECT carillon.promote(50)")
-            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "51")
+            try await database.run("SELECT carillon.promote(50)")
+            #expect(try await database.rows(Self.ready) == ["(300)"])
+            try await app.run("ROLLBACK")
         }
+        try await database.run(Self.due)
+        try await database.run("SELECT carillon.promote(50)")
+        #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "51")
     }
 
     @Test func `a message that is being cancelled is not split`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x')"))
-            try await database.run(Self.noWaiting)
-            try await database.session { app in
-                try await app.run("BEGIN; SELECT carillon.cancel(\(id))")
-                #expect(try await database.value("carillon.split(1, 1::smallint, \(id), 1)") == "0")
-                try await app.run("ROLLBACK")
-            }
-            #expect(try await database.value("carillon.split(1, 1::smallint, \(id), 1)") == "2")
+        let id = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x')"))
+        try await database.run(Self.noWaiting)
+        try await database.session { app in
+            try await app.run("BEGIN; SELECT carillon.cancel(\(id))")
+            #expect(try await database.value("carillon.split(1, 1::smallint, \(id), 1)") == "0")
+            try await app.run("ROLLBACK")
         }
+        #expect(try await database.value("carillon.split(1, 1::smallint, \(id), 1)") == "2")
     }
 
     @Test func `returning jobs lock no rows for a cancel unless one runs, and then few wait for it`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let fly = """
-                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 7, 1, 1, array_agg(carillon.job(id => i, lane => 1::smallint, tokens => '{aa}', payload => '{}',
-                    created_at => now())) FROM generate_series(1000, 2999) i
-                """
-            let locked = "SELECT count(*) FROM carillon.app_locks l WHERE l.xmax <> '0'"
-            try await database.run("\(fly); BEGIN; SELECT carillon.release(1, '{7}')")
-            #expect(try await database.value(locked) == "0")
-            try await database.run("ROLLBACK; \(fly.replacing("SELECT 7", with: "SELECT 8"))")
-            try await database.run(
-                "INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 12345, 1)"
-            )
-            try await database.session { app in
-                try await app.run("BEGIN; SELECT carillon.cancel(12345)")
-                try await database.run("BEGIN; SELECT carillon.release(1, '{8}')")
-                #expect(try await database.value(locked) == "64")
-                try await database.run("COMMIT")
-                // Those that share the place of the cancelled message wait for a second.
-                #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "1969")
-                #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "31")
-            }
+        let fly = """
+            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+            SELECT 7, 1, 1, array_agg(carillon.job(id => i, lane => 1::smallint, tokens => '{aa}', payload => '{}',
+                created_at => now())) FROM generate_series(1000, 2999) i
+            """
+        let locked = "SELECT count(*) FROM carillon.app_locks l WHERE l.xmax <> '0'"
+        try await database.run("\(fly); BEGIN; SELECT carillon.release(1, '{7}')")
+        #expect(try await database.value(locked) == "0")
+        try await database.run("ROLLBACK; \(fly.replacing("SELECT 7", with: "SELECT 8"))")
+        try await database.run("INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 12345, 1)")
+        try await database.session { app in
+            try await app.run("BEGIN; SELECT carillon.cancel(12345)")
+            try await database.run("BEGIN; SELECT carillon.release(1, '{8}')")
+            #expect(try await database.value(locked) == "64")
+            try await database.run("COMMIT")
+            // Those that share the place of the cancelled message wait for a second.
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "1969")
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "31")
         }
     }
 }

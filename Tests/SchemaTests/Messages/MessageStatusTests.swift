@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `carillon.message_status`, as an app calls it.
-@Suite struct MessageStatusTests {
+@Suite(.demo) struct MessageStatusTests {
     private static let columns = "state, attempts, last_status, last_reason, tokens, sent, failed, waiting"
 
     private static func status(_ argument: String) -> String {
@@ -30,130 +30,120 @@ import Testing
     }
 
     @Test func `message_status shows each state of a message, from enqueueing to its end`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(
-                try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'order 7')")
-            )
-            #expect(try await database.rows(Self.status(id)) == ["(ready,0,,,2,0,0,2)"])
-            #expect(try await database.rows(Self.status("reference => 'order 7'")) == ["(ready,0,,,2,0,0,2)"])
-            try await database.run(Self.claim)
-            #expect(try await database.rows(Self.status(id)) == [#"("in flight",1,,,2,0,0,2)"#])
-            try await database.run(Self.retry(id))
-            #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,2,0,0,2)"])
-            #expect(
-                try await database.rows(
-                    """
-                    SELECT next_attempt_at > now() + interval '59 minutes', o ->> 'token', o ->> 'state', o ->> 'reason'
-                    FROM carillon.message_status(\(id)), jsonb_array_elements(outcomes) o
-                    """
-                ) == ["(t,aa,retrying,ServiceUnavailable)", "(t,bb,retrying,ServiceUnavailable)"]
-            )
-            #expect(
-                try await database.rows("SELECT state, last_status, last_reason, run_at > now() FROM carillon.pending")
-                    == ["(scheduled,503,ServiceUnavailable,t)"]
-            )
-        }
+        let id = try #require(
+            try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'order 7')")
+        )
+        #expect(try await database.rows(Self.status(id)) == ["(ready,0,,,2,0,0,2)"])
+        #expect(try await database.rows(Self.status("reference => 'order 7'")) == ["(ready,0,,,2,0,0,2)"])
+        try await database.run(Self.claim)
+        #expect(try await database.rows(Self.status(id)) == [#"("in flight",1,,,2,0,0,2)"#])
+        try await database.run(Self.retry(id))
+        #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,2,0,0,2)"])
+        #expect(
+            try await database.rows(
+                """
+                SELECT next_attempt_at > now() + interval '59 minutes', o ->> 'token', o ->> 'state', o ->> 'reason'
+                FROM carillon.message_status(\(id)), jsonb_array_elements(outcomes) o
+                """
+            ) == ["(t,aa,retrying,ServiceUnavailable)", "(t,bb,retrying,ServiceUnavailable)"]
+        )
+        #expect(
+            try await database.rows("SELECT state, last_status, last_reason, run_at > now() FROM carillon.pending")
+                == ["(scheduled,503,ServiceUnavailable,t)"]
+        )
     }
 
     @Test func `the last outcome of a retry stays with it when it is due and when it is claimed`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
-            try await database.run(Self.claim)
-            try await database.run(Self.retry(id))
-            try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
-            #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,1,0,0,1)"])
-            try await database.run(Self.claim)
-            #expect(
-                try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
-                    == [#"("in flight",503,ServiceUnavailable)"#]
-            )
-            // The worker dies, and another takes the job over.
-            try await database.run("DELETE FROM carillon.workers; SELECT carillon.take_over(2)")
-            #expect(
-                try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
-                    == ["(ready,503,ServiceUnavailable)"]
-            )
-        }
+        let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
+        try await database.run(Self.claim)
+        try await database.run(Self.retry(id))
+        try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
+        #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,1,0,0,1)"])
+        try await database.run(Self.claim)
+        #expect(
+            try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
+                == [#"("in flight",503,ServiceUnavailable)"#]
+        )
+        // The worker dies, and another takes the job over.
+        try await database.run("DELETE FROM carillon.workers; SELECT carillon.take_over(2)")
+        #expect(
+            try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
+                == ["(ready,503,ServiceUnavailable)"]
+        )
     }
 
     @Test func `message_status finds a waiting retry in every table`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (50, 1, 1, 2);
-                INSERT INTO carillon.messages (id, app_id, tokens, payload, attempt, origin, last_reason)
-                VALUES (60, 1, '{cc}', '{}', 3, 50, 'OutcomeUnknown')
-                """
-            )
-            #expect(try await database.rows(Self.status("50")) == ["(retrying,2,,OutcomeUnknown,3,2,0,1)"])
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (50, 1, 1, 2);
+            INSERT INTO carillon.messages (id, app_id, tokens, payload, attempt, origin, last_reason)
+            VALUES (60, 1, '{cc}', '{}', 3, 50, 'OutcomeUnknown')
+            """
+        )
+        #expect(try await database.rows(Self.status("50")) == ["(retrying,2,,OutcomeUnknown,3,2,0,1)"])
     }
 
     @Test func `a message of several jobs has one status, by the id of any of them`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(
-                try await database.value(
-                    """
-                    carillon.enqueue('demo', (SELECT array_agg(lpad(to_hex(n), 64, '0')) FROM generate_series(1, 2500) n), 'x',
-                        reference => 'all')
-                    """
-                )
-            )
-            let jobs = try #require(try await database.value("SELECT count(*) FROM carillon.messages"))
-            #expect(jobs != "1")
-            let last = try #require(try await database.value("SELECT max(id) FROM carillon.messages"))
-            for argument in [id, last, "reference => 'all'"] {
-                #expect(
-                    try await database.rows(
-                        "SELECT id = \(id), state, tokens, waiting, jsonb_array_length(outcomes) FROM "
-                            + "carillon.message_status(\(argument))"
-                    ) == ["(t,ready,2500,2500,1000)"]
-                )
-            }
-            try await database.run(
+        let id = try #require(
+            try await database.value(
                 """
-                WITH gone AS (DELETE FROM carillon.messages WHERE id = \(last) RETURNING *)
-                INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed)
-                SELECT id, app_id, reference, broadcast_id, cardinality(tokens) - 1, 1 FROM gone;
-                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
-                VALUES (\(last), 1, 'dd', 410, 'Unregistered')
+                carillon.enqueue('demo', (SELECT array_agg(lpad(to_hex(n), 64, '0')) FROM generate_series(1, 2500) n), 'x',
+                    reference => 'all')
                 """
             )
+        )
+        let jobs = try #require(try await database.value("SELECT count(*) FROM carillon.messages"))
+        #expect(jobs != "1")
+        let last = try #require(try await database.value("SELECT max(id) FROM carillon.messages"))
+        for argument in [id, last, "reference => 'all'"] {
             #expect(
                 try await database.rows(
-                    """
-                    SELECT state, tokens = 2500, sent + failed + waiting = 2500, failed, last_status, last_reason,
-                        outcomes -> 0 ->> 'token' FROM carillon.message_status(\(id))
-                    """
-                ) == ["(ready,t,t,1,410,Unregistered,dd)"]
+                    "SELECT id = \(id), state, tokens, waiting, jsonb_array_length(outcomes) FROM "
+                        + "carillon.message_status(\(argument))"
+                ) == ["(t,ready,2500,2500,1000)"]
             )
         }
+        try await database.run(
+            """
+            WITH gone AS (DELETE FROM carillon.messages WHERE id = \(last) RETURNING *)
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed)
+            SELECT id, app_id, reference, broadcast_id, cardinality(tokens) - 1, 1 FROM gone;
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+            VALUES (\(last), 1, 'dd', 410, 'Unregistered')
+            """
+        )
+        #expect(
+            try await database.rows(
+                """
+                SELECT state, tokens = 2500, sent + failed + waiting = 2500, failed, last_status, last_reason,
+                    outcomes -> 0 ->> 'token' FROM carillon.message_status(\(id))
+                """
+            ) == ["(ready,t,t,1,410,Unregistered,dd)"]
+        )
     }
 
     @Test func `a finished message shows how it ended, and an unknown one has no row`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.results (message_id, app_id, reference, sent, failed) VALUES (70, 1, 'r', 1, 0),
-                    (71, 1, 'r', 1, 1), (72, 1, NULL, 0, 0);
-                UPDATE carillon.results SET cancelled = 1 WHERE message_id = 72;
-                INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (71, 1, 'aa', 400, 'BadTopic')
-                """
-            )
-            #expect(
-                try await database.rows(
-                    "SELECT id, state, last_status, last_reason FROM carillon.message_status(reference => 'r')"
-                ) == ["(70,sent,200,)", "(71,\"partly sent\",400,BadTopic)"]
-            )
-            #expect(try await database.value("SELECT state FROM carillon.message_status(72)") == "cancelled")
-            try await database.run("UPDATE carillon.results SET sent = 1 WHERE message_id = 72")
-            #expect(
-                try await database.rows("SELECT state, last_status FROM carillon.message_status(72)")
-                    == [#"("partly sent",)"#]
-            )
-            #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
-            await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.results (message_id, app_id, reference, sent, failed) VALUES (70, 1, 'r', 1, 0),
+                (71, 1, 'r', 1, 1), (72, 1, NULL, 0, 0);
+            UPDATE carillon.results SET cancelled = 1 WHERE message_id = 72;
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (71, 1, 'aa', 400, 'BadTopic')
+            """
+        )
+        #expect(
+            try await database.rows(
+                "SELECT id, state, last_status, last_reason FROM carillon.message_status(reference => 'r')"
+            ) == ["(70,sent,200,)", "(71,\"partly sent\",400,BadTopic)"]
+        )
+        #expect(try await database.value("SELECT state FROM carillon.message_status(72)") == "cancelled")
+        try await database.run("UPDATE carillon.results SET sent = 1 WHERE message_id = 72")
+        #expect(
+            try await database.rows("SELECT state, last_status FROM carillon.message_status(72)")
+                == [#"("partly sent",)"#]
+        )
+        #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
+        await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
     }
 
     private static let endings = [
@@ -167,63 +157,55 @@ import Testing
         counts: String,
         state: String
     ) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled) VALUES (70, 1, \(counts))
-                """
-            )
-            #expect(try await database.value("SELECT state FROM carillon.message_status(70)") == state)
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled) VALUES (70, 1, \(counts))
+            """
+        )
+        #expect(try await database.value("SELECT state FROM carillon.message_status(70)") == state)
     }
 
     @Test func `message_status by an id does not read the queue`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload)
-                SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000) i;
-                ANALYZE carillon.messages
-                """
-            )
-            let pages = "SELECT pg_stat_get_xact_blocks_fetched('carillon.messages'::regclass)"
-            try await database.run("BEGIN")
-            let before = try #require(Int(try await database.value(pages) ?? ""))
-            #expect(try await database.value("SELECT state FROM carillon.message_status(10000)") == "ready")
-            let after = try #require(Int(try await database.value(pages) ?? ""))
-            #expect(after - before < 50, "\(after - before) pages")
-            try await database.run("ROLLBACK")
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000) i;
+            ANALYZE carillon.messages
+            """
+        )
+        let pages = "SELECT pg_stat_get_xact_blocks_fetched('carillon.messages'::regclass)"
+        try await database.run("BEGIN")
+        let before = try #require(Int(try await database.value(pages) ?? ""))
+        #expect(try await database.value("SELECT state FROM carillon.message_status(10000)") == "ready")
+        let after = try #require(Int(try await database.value(pages) ?? ""))
+        #expect(after - before < 50, "\(after - before) pages")
+        try await database.run("ROLLBACK")
     }
 
     @Test func `carillon_app may call message_status, and reads nothing else by it`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
-            try await database.run("SET ROLE carillon_app")
-            #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
-            await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false)")
-            }
+        let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
+        try await database.run("SET ROLE carillon_app")
+        #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
+        await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false)")
         }
     }
 
     @Test func `message_status looks once for other records of a message with many failures`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
-                SELECT 7, 1, lpad(to_hex(n), 64, '0'), 410, 'Unregistered' FROM generate_series(1, 500) n;
-                INSERT INTO carillon.results (message_id, app_id, failed) VALUES (7, 1, 500);
-                BEGIN;
-                SET LOCAL track_functions = 'all'
-                """
-            )
-            #expect(try await database.rows(Self.status("7")) == ["(failed,1,410,Unregistered,500,0,500,0)"])
-            let calls = try await database.value(
-                "coalesce(pg_stat_get_xact_function_calls('carillon.has_only_failures'::regproc), 0)"
-            )
-            try await database.run("COMMIT")
-            #expect(Int(calls ?? "") == 1)
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+            SELECT 7, 1, lpad(to_hex(n), 64, '0'), 410, 'Unregistered' FROM generate_series(1, 500) n;
+            INSERT INTO carillon.results (message_id, app_id, failed) VALUES (7, 1, 500);
+            BEGIN;
+            SET LOCAL track_functions = 'all'
+            """
+        )
+        #expect(try await database.rows(Self.status("7")) == ["(failed,1,410,Unregistered,500,0,500,0)"])
+        let calls = try await database.value(
+            "coalesce(pg_stat_get_xact_function_calls('carillon.has_only_failures'::regproc), 0)"
+        )
+        try await database.run("COMMIT")
+        #expect(Int(calls ?? "") == 1)
     }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// What pages of the dashboard ask of a long queue and of many apps reads few rows, and finds what is new.
-@Suite struct SearchTests {
+@Suite(.demo) struct SearchTests {
     /// Sixty apps with so many jobs each that reading all of them would be seen.
     private static let crowd = """
         INSERT INTO carillon.apps (name) SELECT 'app ' || n FROM generate_series(2, 60) n;
@@ -38,136 +38,120 @@ import Testing
 
     @Test(arguments: ["search_reference('nothing')", "search_token('bb')"])
     func `a search reads few rows of each table, however many apps and jobs there are`(call: String) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.crowd)
-            for table in ["messages", "scheduled", "unfinished", "failures", "feedback"] {
-                let rows = try await reads(table, database, "SELECT * FROM carillon.\(call)")
-                #expect(rows < 7_000, "\(call) read \(rows) rows of \(table)")
-            }
+        try await database.run(Self.crowd)
+        for table in ["messages", "scheduled", "unfinished", "failures", "feedback"] {
+            let rows = try await reads(table, database, "SELECT * FROM carillon.\(call)")
+            #expect(rows < 7_000, "\(call) read \(rows) rows of \(table)")
         }
     }
 
     @Test func `a search finds the newest of each app and lane`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.crowd)
-            for lane in 0...2 {
-                try await database.run(
-                    """
-                    INSERT INTO carillon.messages (app_id, lane, tokens, payload, reference)
-                    SELECT 5, \(lane), '{cc}', '{}', CASE n WHEN 1 THEN 'new \(lane)' END FROM generate_series(1, 20) n
-                    """
-                )
-                #expect(try await database.rows("SELECT app FROM carillon.search_reference('new \(lane)')").count == 1)
-            }
-            #expect(
-                try await database.rows("SELECT DISTINCT app, event FROM carillon.search_token('cc')")
-                    == [#"("app 5",ready)"#]
+        try await database.run(Self.crowd)
+        for lane in 0...2 {
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload, reference)
+                SELECT 5, \(lane), '{cc}', '{}', CASE n WHEN 1 THEN 'new \(lane)' END FROM generate_series(1, 20) n
+                """
             )
-            #expect(try await database.rows("SELECT 1 FROM carillon.search_reference('later 600')").count == 50)
+            #expect(try await database.rows("SELECT app FROM carillon.search_reference('new \(lane)')").count == 1)
         }
+        #expect(
+            try await database.rows("SELECT DISTINCT app, event FROM carillon.search_token('cc')")
+                == [#"("app 5",ready)"#]
+        )
+        #expect(try await database.rows("SELECT 1 FROM carillon.search_reference('later 600')").count == 50)
     }
 
     @Test func `a search of one app reads as deep as it is told`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-                SELECT 1, '{aa}', '{}', 'order ' || n FROM generate_series(1, 3000) n
-                """
-            )
-            let found = "SELECT count(*) FROM carillon.search_reference('order 2000'"
-            #expect(try await database.value("\(found))") == "1")
-            #expect(try await database.value("\(found), max_rows_read => 300)") == "0")
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+            SELECT 1, '{aa}', '{}', 'order ' || n FROM generate_series(1, 3000) n
+            """
+        )
+        let found = "SELECT count(*) FROM carillon.search_reference('order 2000'"
+        #expect(try await database.value("\(found))") == "1")
+        #expect(try await database.value("\(found), max_rows_read => 300)") == "0")
     }
 
     @Test func `the tokens of many apps are counted up to fewer`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
+        try await database.run(
+            """
+            INSERT INTO carillon.apps (name) SELECT 'app ' || n FROM generate_series(2, 100) n;
+            INSERT INTO carillon.tokens (app_id, token)
+            SELECT a.id, lpad(to_hex(n), 8, '0') FROM generate_series(1, 300) n, carillon.apps a;
+            INSERT INTO carillon.tokens (app_id, token) SELECT 101, lpad(to_hex(n), 8, '0') FROM generate_series(1, 90) n;
+            INSERT INTO carillon.apps (id, name) VALUES (101, 'small');
+            ANALYZE carillon.tokens
+            """
+        )
+        let rows = try await reads("tokens", database, "SELECT * FROM carillon.token_counts()")
+        #expect(rows < 25_000)
+        #expect(
+            try await database.rows(
                 """
-                INSERT INTO carillon.apps (name) SELECT 'app ' || n FROM generate_series(2, 100) n;
-                INSERT INTO carillon.tokens (app_id, token)
-                SELECT a.id, lpad(to_hex(n), 8, '0') FROM generate_series(1, 300) n, carillon.apps a;
-                INSERT INTO carillon.tokens (app_id, token) SELECT 101, lpad(to_hex(n), 8, '0') FROM generate_series(1, 90) n;
-                INSERT INTO carillon.apps (id, name) VALUES (101, 'small');
-                ANALYZE carillon.tokens
-                """
-            )
-            let rows = try await reads("tokens", database, "SELECT * FROM carillon.token_counts()")
-            #expect(rows < 25_000)
-            #expect(
-                try await database.rows(
-                    """
                     SELECT DISTINCT tokens_precision, tokens BETWEEN 198 AND 600 FROM carillon.token_counts(101)
                     WHERE app <> 'small'
-                    """
-                ) == ["(about,t)"]
-            )
-            let small = "SELECT tokens, tokens_precision FROM carillon.token_counts(101) WHERE app = 'small'"
-            #expect(try await database.rows(small) == ["(90,exact)"])
-        }
+                """
+            ) == ["(about,t)"]
+        )
+        let small = "SELECT tokens, tokens_precision FROM carillon.token_counts(101) WHERE app = 'small'"
+        #expect(try await database.rows(small) == ["(90,exact)"])
     }
 
     @Test func `a retry that is due is known to be one, even if it is not among the rows that are read`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 1, 1);
-                SELECT setval('carillon.messages_id_seq', 10);
-                INSERT INTO carillon.messages (app_id, tokens, payload, attempt, origin, last_status, last_reason)
-                VALUES (1, '{aa}', '{}', 2, 1, 503, 'ServiceUnavailable');
-                INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000) n;
-                ANALYZE carillon.messages
-                """
-            )
-            let status = "SELECT state, waiting, last_reason FROM carillon.message_status(1"
-            #expect(try await database.rows("\(status))") == ["(retrying,1,ServiceUnavailable)"])
-            #expect(try await database.rows("\(status), max_rows_read => 50)") == ["(retrying,1,)"])
-            let rows = try await reads("messages", database, "\(status), max_rows_read => 50)")
-            #expect(rows < 500, "\(rows) rows")
-            #expect(
-                try await database.rows("\(status), max_rows_read => 30000)") == ["(retrying,1,ServiceUnavailable)"]
-            )
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 1, 1);
+            SELECT setval('carillon.messages_id_seq', 10);
+            INSERT INTO carillon.messages (app_id, tokens, payload, attempt, origin, last_status, last_reason)
+            VALUES (1, '{aa}', '{}', 2, 1, 503, 'ServiceUnavailable');
+            INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000) n;
+            ANALYZE carillon.messages
+            """
+        )
+        let status = "SELECT state, waiting, last_reason FROM carillon.message_status(1"
+        #expect(try await database.rows("\(status))") == ["(retrying,1,ServiceUnavailable)"])
+        #expect(try await database.rows("\(status), max_rows_read => 50)") == ["(retrying,1,)"])
+        let rows = try await reads("messages", database, "\(status), max_rows_read => 50)")
+        #expect(rows < 500, "\(rows) rows")
+        #expect(try await database.rows("\(status), max_rows_read => 30000)") == ["(retrying,1,ServiceUnavailable)"])
     }
 
     @Test func `the state of a broadcast does not read the tokens of its jobs`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(n), 64, '0') FROM generate_series(1, 150000) n
-                """
-            )
-            let id = try #require(try await database.value("carillon.broadcast('demo', 'hi')"))
-            let toast = """
-                SELECT pg_stat_get_xact_blocks_fetched(c.reltoastrelid) FROM pg_class c WHERE c.oid = 'carillon.messages'::regclass
-                """
-            try await database.run("BEGIN")
-            let before = try await database.number("(\(toast))")
-            #expect(
-                try await database.rows(
-                    "SELECT state, tokens, waiting, jsonb_array_length(outcomes) FROM carillon.message_status(\(id))"
-                ) == ["(ready,150000,150000,1000)"]
-            )
-            let after = try await database.number("(\(toast))")
-            try await database.run("COMMIT")
-            // Those of the first job, for the outcomes, and no more of 150.
-            #expect(after - before < 150, "\(after - before) blocks")
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(n), 64, '0') FROM generate_series(1, 150000) n
+            """
+        )
+        let id = try #require(try await database.value("carillon.broadcast('demo', 'hi')"))
+        let toast = """
+            SELECT pg_stat_get_xact_blocks_fetched(c.reltoastrelid) FROM pg_class c WHERE c.oid = 'carillon.messages'::regclass
+            """
+        try await database.run("BEGIN")
+        let before = try await database.number("(\(toast))")
+        #expect(
+            try await database.rows(
+                "SELECT state, tokens, waiting, jsonb_array_length(outcomes) FROM carillon.message_status(\(id))"
+            ) == ["(ready,150000,150000,1000)"]
+        )
+        let after = try await database.number("(\(toast))")
+        try await database.run("COMMIT")
+        // Those of the first job, for the outcomes, and no more of 150.
+        #expect(after - before < 150, "\(after - before) blocks")
     }
 
     @Test func `the progress of a broadcast whose app is named looks at no other app`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.crowd)
-            try await database.run(
-                """
-                INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens) VALUES (1, 1000001, 1000002, 1, 2, 2000);
-                INSERT INTO carillon.results (app_id, message_id, broadcast_id, sent) VALUES (1, 1000001, 1000001, 1000)
-                """
-            )
-            let progress = "SELECT sent, waiting FROM carillon.broadcast_progress(1000001, 'demo')"
-            #expect(try await database.rows(progress) == ["(1000,1000)"])
-            #expect(try await reads("scheduled", database, progress) == 0)
-        }
+        try await database.run(Self.crowd)
+        try await database.run(
+            """
+            INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens) VALUES (1, 1000001, 1000002, 1, 2, 2000);
+            INSERT INTO carillon.results (app_id, message_id, broadcast_id, sent) VALUES (1, 1000001, 1000001, 1000)
+            """
+        )
+        let progress = "SELECT sent, waiting FROM carillon.broadcast_progress(1000001, 'demo')"
+        #expect(try await database.rows(progress) == ["(1000,1000)"])
+        #expect(try await reads("scheduled", database, progress) == 0)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import CarillonSchema
 
 /// Functions and views change while they are called.
-@Suite struct UpgradeLoadTests {
+@Suite(.demo) struct UpgradeLoadTests {
     /// How many upgrades: `UPGRADES=1000` for a long run.
     private static let upgrades = ProcessInfo.processInfo.environment["UPGRADES"].flatMap { Int($0) } ?? 6
 
@@ -40,23 +40,21 @@ import Testing
     }
 
     @Test func `of calls while functions, views and rights change, none fails and none is done twice`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let total = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 1...6 {
-                    group.addTask { try await database.session { try await Self.call($0) } }
-                }
-                for number in 1...Self.upgrades {
-                    _ = try await Migrator(database.connection, Self.release(number)).up()
-                }
-                group.cancelAll()
-                return try await group.reduce(0, +)
+        let total = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 1...6 {
+                group.addTask { try await database.session { try await Self.call($0) } }
             }
-            #expect(total > Self.upgrades)
-            #expect(try await database.number("SELECT count(*) FROM carillon.messages") == total)
-            #expect(
-                try await Migrator(database.connection, Self.release(Self.upgrades)).routineStatus().condition
-                    == .applied
-            )
+            for number in 1...Self.upgrades {
+                _ = try await Migrator(database.connection, Self.release(number)).up()
+            }
+            group.cancelAll()
+            return try await group.reduce(0, +)
         }
+        #expect(total > Self.upgrades)
+        #expect(try await database.number("SELECT count(*) FROM carillon.messages") == total)
+        #expect(
+            try await Migrator(database.connection, Self.release(Self.upgrades)).routineStatus().condition
+                == .applied
+        )
     }
 }

@@ -5,55 +5,51 @@ import Testing
 @testable import CarillonPushQueue
 
 /// A plain INSERT may have any lane, and the job is seen wherever jobs are looked for.
-@Suite struct LaneTests {
+@Suite(.demo) struct LaneTests {
     @Test(arguments: [Int16(-3), 7, 32767])
     func `a job is seen in any lane`(lane: Int16) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.messages (app_id, lane, tokens, payload, reference, created_at)
-                VALUES (1, \(lane), '{aa}', '{"aps":{}}', 'r', now() - interval '5 minutes')
-                """
-            )
-            let id = try #require(try await database.value("SELECT id FROM carillon.messages"))
-            let seen = [
-                "SELECT ready, date_trunc('minute', oldest_age) FROM carillon.app_status": "(1,00:05:00)",
-                "SELECT state, lane FROM carillon.pending": "(ready,\(lane))",
-                "SELECT event, message_id FROM carillon.search_token('aa')": "(ready,\(id))",
-                "SELECT app, id FROM carillon.search_reference('r')": "(demo,\(id))",
-                "SELECT payload FROM carillon.message_contents(\(id), 'demo')": #"("{""aps"":{}}")"#,
-                "SELECT state, tokens FROM carillon.message_status(\(id))": "(ready,1)",
-                "SELECT app_id, lane FROM carillon.find_job(\(id))": "(1,\(lane))",
-                "SELECT * FROM carillon.find_messages(\(id), NULL)": "(1,\(id))",
-                "SELECT * FROM carillon.find_messages(NULL, 'r')": "(1,\(id))",
-            ]
-            for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
-            let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: []))
-            { rows in
-                try rows.indices.filter { try !rows.isNull($0, 0) }.map {
-                    Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
-                }
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload, reference, created_at)
+            VALUES (1, \(lane), '{aa}', '{"aps":{}}', 'r', now() - interval '5 minutes')
+            """
+        )
+        let id = try #require(try await database.value("SELECT id FROM carillon.messages"))
+        let seen = [
+            "SELECT ready, date_trunc('minute', oldest_age) FROM carillon.app_status": "(1,00:05:00)",
+            "SELECT state, lane FROM carillon.pending": "(ready,\(lane))",
+            "SELECT event, message_id FROM carillon.search_token('aa')": "(ready,\(id))",
+            "SELECT app, id FROM carillon.search_reference('r')": "(demo,\(id))",
+            "SELECT payload FROM carillon.message_contents(\(id), 'demo')": #"("{""aps"":{}}")"#,
+            "SELECT state, tokens FROM carillon.message_status(\(id))": "(ready,1)",
+            "SELECT app_id, lane FROM carillon.find_job(\(id))": "(1,\(lane))",
+            "SELECT * FROM carillon.find_messages(\(id), NULL)": "(1,\(id))",
+            "SELECT * FROM carillon.find_messages(NULL, 'r')": "(1,\(id))",
+        ]
+        for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
+        let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: [])) {
+            rows in
+            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
+                Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
-            #expect(found == [Lane(app: 1, number: lane)])
-            #expect(try await database.value("carillon.cancel(\(id))") == "1")
         }
+        #expect(found == [Lane(app: 1, number: lane)])
+        #expect(try await database.value("carillon.cancel(\(id))") == "1")
     }
 
     @Test func `the age of an app is read from one row of each lane`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(
-                """
-                INSERT INTO carillon.messages (app_id, lane, tokens, payload)
-                SELECT 1, lane, '{aa}', '{}' FROM generate_series(1, 20000), unnest('{-3,1,7,32767}'::smallint[]) AS lane;
-                ANALYZE carillon.messages
-                """
-            )
-            let rows = "SELECT pg_stat_get_xact_tuples_fetched('carillon.messages_pkey'::regclass)"
-            try await database.run("BEGIN")
-            let before = try await database.number(rows)
-            try await database.run("SELECT oldest_age FROM carillon.app_status")
-            #expect(try await database.number(rows) - before == 4)
-            try await database.run("COMMIT")
-        }
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload)
+            SELECT 1, lane, '{aa}', '{}' FROM generate_series(1, 20000), unnest('{-3,1,7,32767}'::smallint[]) AS lane;
+            ANALYZE carillon.messages
+            """
+        )
+        let rows = "SELECT pg_stat_get_xact_tuples_fetched('carillon.messages_pkey'::regclass)"
+        try await database.run("BEGIN")
+        let before = try await database.number(rows)
+        try await database.run("SELECT oldest_age FROM carillon.app_status")
+        #expect(try await database.number(rows) - before == 4)
+        try await database.run("COMMIT")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 ///
 /// What each session locks, and in which order, follows from a seed that every issue names. `LOCK_ORDER_SEED=NUMBER` repeats it;
 /// how the sessions meet is up to PostgreSQL.
-@Suite struct LockOrderTests {
+@Suite(.demo) struct LockOrderTests {
     private static let seed =
         ProcessInfo.processInfo.environment["LOCK_ORDER_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
     private static let rounds = 15
@@ -111,38 +111,34 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)), arguments: [Self.seed])
     func `workers and apps that lock the same messages never deadlock`(seed: UInt64) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.setUp)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for worker in 0..<8 {
-                    group.addTask {
-                        try await Self.explained(in: database) { session in
-                            try await session.run(Self.setSeed(seed, worker: worker))
-                            for round in 0..<Self.rounds {
-                                switch worker {
-                                case 0, 1: try await session.run(Self.settle(1000 + worker))
-                                case 2: try await session.run(Self.takeOver)
-                                case 3: try await session.run(Self.promote)
-                                case 4: try await session.run(Self.cancel(round))
-                                case 5: try await session.run(Self.cancel(Self.origins("random()")))
-                                case 6: try await session.run("\(Self.scatter); \(Self.cancelMany)")
-                                default: try await session.run(Self.cancelOne)
-                                }
+        try await database.run(Self.setUp)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    try await Self.explained(in: database) { session in
+                        try await session.run(Self.setSeed(seed, worker: worker))
+                        for round in 0..<Self.rounds {
+                            switch worker {
+                            case 0, 1: try await session.run(Self.settle(1000 + worker))
+                            case 2: try await session.run(Self.takeOver)
+                            case 3: try await session.run(Self.promote)
+                            case 4: try await session.run(Self.cancel(round))
+                            case 5: try await session.run(Self.cancel(Self.origins("random()")))
+                            case 6: try await session.run("\(Self.scatter); \(Self.cancelMany)")
+                            default: try await session.run(Self.cancelOne)
                             }
                         }
                     }
                 }
-                try await group.waitForAll()
             }
-            #expect(
-                try await database.value(
-                    "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-                ) == "0"
-            )
-            for count in ["cancelled", "sent"] {
-                let isCounted = "SELECT count(*) > 0 FROM carillon.unfinished WHERE \(count) > 0"
-                #expect(try await database.value(isCounted) == "true")
-            }
+            try await group.waitForAll()
+        }
+        #expect(
+            try await database.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0"
+        )
+        for count in ["cancelled", "sent"] {
+            let isCounted = "SELECT count(*) > 0 FROM carillon.unfinished WHERE \(count) > 0"
+            #expect(try await database.value(isCounted) == "true")
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import CarillonPostgres
 
 /// Which errors of PostgreSQL are transient, and which are refusals: the program and the SQL functions agree.
-@Suite struct TransientErrorTests {
+@Suite(.demo) struct TransientErrorTests {
     /// Codes of every class that PostgreSQL has, and of some that it does not have.
     private static let refusals = [
         "0A000", "21000", "22001", "22P02", "23502", "23505", "23514", "24000", "25001", "25P02", "28000", "2201W",
@@ -30,11 +30,9 @@ import Testing
         }
         // Data that cannot be sent or read now cannot be later either.
         #expect(!PostgresError(.unexpectedValue, "too large").isTransient)
-        try await TestDatabase.withDemo { database async throws in
-            for state in Self.refusals + Self.transient {
-                let isTransient = try await database.value("carillon.is_transient('\(state)')") == "true"
-                #expect(isTransient == Self.transient.contains(state), "\(state)")
-            }
+        for state in Self.refusals + Self.transient {
+            let isTransient = try await database.value("carillon.is_transient('\(state)')") == "true"
+            #expect(isTransient == Self.transient.contains(state), "\(state)")
         }
     }
 
@@ -71,17 +69,15 @@ import Testing
         }
         for state in Self.transient { #expect(!PostgresError(.server, "no", sqlState: state).isRefusal, "\(state)") }
         #expect(PostgresError(.unexpectedValue, "too large").isRefusal)
-        try await TestDatabase.withDemo { database async throws in
-            for state in Self.refusals + Self.transient {
-                for (context, isTheirs) in Self.ours.map({ ($0, false) })
-                    + Self.theirs.map({ ($0 + Self.ours[1], true) })
-                {
-                    let isRefusal =
-                        try await database.value("carillon.is_refusal('\(state)', $$\(context)$$)") == "true"
-                    let isExpected =
-                        !Self.transient.contains(state) && (isTheirs || !Self.schemaOrRights.contains(state))
-                    #expect(isRefusal == isExpected, "\(state): \(context)")
-                }
+        for state in Self.refusals + Self.transient {
+            for (context, isTheirs) in Self.ours.map({ ($0, false) })
+                + Self.theirs.map({ ($0 + Self.ours[1], true) })
+            {
+                let isRefusal =
+                    try await database.value("carillon.is_refusal('\(state)', $$\(context)$$)") == "true"
+                let isExpected =
+                    !Self.transient.contains(state) && (isTheirs || !Self.schemaOrRights.contains(state))
+                #expect(isRefusal == isExpected, "\(state): \(context)")
             }
         }
     }

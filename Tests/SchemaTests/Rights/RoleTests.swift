@@ -223,63 +223,56 @@ import Testing
         )
     }
 
-    @Test func `others see nothing`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let role = "stranger_\(database.connection.backendProcessID)"
-            try await database.run("CREATE ROLE \(role); SET ROLE \(role)")
-            for statement in [
-                "TABLE carillon.apps", "TABLE carillon.pending", "SELECT carillon.enqueue('demo', '{aa}', 'x')",
-            ] {
-                let error = await #expect(throws: PostgresError.self) { try await database.run(statement) }
-                #expect(error?.sqlState == Self.insufficient)
-            }
-            try await database.run("RESET ROLE; DROP ROLE \(role)")
+    @Test(.demo) func `others see nothing`() async throws {
+        let role = "stranger_\(database.connection.backendProcessID)"
+        try await database.run("CREATE ROLE \(role); SET ROLE \(role)")
+        for statement in [
+            "TABLE carillon.apps", "TABLE carillon.pending", "SELECT carillon.enqueue('demo', '{aa}', 'x')",
+        ] {
+            let error = await #expect(throws: PostgresError.self) { try await database.run(statement) }
+            #expect(error?.sqlState == Self.insufficient)
         }
+        try await database.run("RESET ROLE; DROP ROLE \(role)")
     }
 
-    @Test func `temporary tables and the caller's search_path do not change what a function does`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
-            try await database.run(
-                """
-                CREATE SCHEMA evil;
-                GRANT USAGE, CREATE ON SCHEMA evil TO carillon_app;
-                SET ROLE carillon_app;
-                CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
-                CREATE FUNCTION evil.cardinality(text[]) RETURNS int LANGUAGE sql AS 'SELECT 7';
-                CREATE FUNCTION evil.equal(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
-                CREATE OPERATOR evil.= (FUNCTION = evil.equal, LEFTARG = bigint, RIGHTARG = bigint);
-                CREATE TEMP TABLE messages (id bigint, app_id int, lane smallint);
-                CREATE TEMP TABLE results (message_id bigint);
-                CREATE TEMP TABLE apps (id int, name text);
-                INSERT INTO apps VALUES (666, 'demo');
-                SET search_path = evil, pg_temp, pg_catalog;
-                SELECT carillon.cancel(\(id ?? ""));
-                SELECT carillon.enqueue('demo', '{bb}', 'y', run_at => pg_catalog.now() + interval '1 hour');
-                SELECT carillon.register_token('demo', 'cc');
-                RESET ROLE;
-                RESET search_path
-                """
-            )
-            #expect(
-                try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(\(id ?? ""),1)"]
-            )
-            #expect(try await database.rows("SELECT app_id, tokens FROM carillon.scheduled") == ["(1,{bb})"])
-            #expect(try await database.value("SELECT last_update < 'infinity' FROM carillon.tokens") == "true")
-        }
+    @Test(.demo)
+    func `temporary tables and the caller's search_path do not change what a function does`() async throws {
+        let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
+        try await database.run(
+            """
+            CREATE SCHEMA evil;
+            GRANT USAGE, CREATE ON SCHEMA evil TO carillon_app;
+            SET ROLE carillon_app;
+            CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
+            CREATE FUNCTION evil.cardinality(text[]) RETURNS int LANGUAGE sql AS 'SELECT 7';
+            CREATE FUNCTION evil.equal(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+            CREATE OPERATOR evil.= (FUNCTION = evil.equal, LEFTARG = bigint, RIGHTARG = bigint);
+            CREATE TEMP TABLE messages (id bigint, app_id int, lane smallint);
+            CREATE TEMP TABLE results (message_id bigint);
+            CREATE TEMP TABLE apps (id int, name text);
+            INSERT INTO apps VALUES (666, 'demo');
+            SET search_path = evil, pg_temp, pg_catalog;
+            SELECT carillon.cancel(\(id ?? ""));
+            SELECT carillon.enqueue('demo', '{bb}', 'y', run_at => pg_catalog.now() + interval '1 hour');
+            SELECT carillon.register_token('demo', 'cc');
+            RESET ROLE;
+            RESET search_path
+            """
+        )
+        #expect(try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(\(id ?? ""),1)"])
+        #expect(try await database.rows("SELECT app_id, tokens FROM carillon.scheduled") == ["(1,{bb})"])
+        #expect(try await database.value("SELECT last_update < 'infinity' FROM carillon.tokens") == "true")
     }
 
-    @Test func `every function that runs as its owner pins its search path`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let definers = try await database.rows(
-                """
-                SELECT p.proname, p.proconfig::text ~ 'search_path=pg_catalog,( carillon,)? pg_temp'
-                FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-                WHERE n.nspname = 'carillon' AND p.prosecdef ORDER BY 1
-                """
-            )
-            #expect(definers.allSatisfy { $0.hasSuffix(",t)") }, "\(definers)")
-            #expect(definers.contains("(cancel_messages,t)"))
-        }
+    @Test(.demo) func `every function that runs as its owner pins its search path`() async throws {
+        let definers = try await database.rows(
+            """
+            SELECT p.proname, p.proconfig::text ~ 'search_path=pg_catalog,( carillon,)? pg_temp'
+            FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'carillon' AND p.prosecdef ORDER BY 1
+            """
+        )
+        #expect(definers.allSatisfy { $0.hasSuffix(",t)") }, "\(definers)")
+        #expect(definers.contains("(cancel_messages,t)"))
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Whatever happens between a registration, a 410, a pass and its sudden death: no live token is deleted, and no dead one
 /// is kept in the end.
-@Suite struct ReapPropertyTests {
+@Suite(.demo) struct ReapPropertyTests {
     /// What Apple and the app know of a token, by the database's clock in microseconds.
     private struct History {
         var registered: Int64?
@@ -81,41 +81,39 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)), arguments: [UInt64.random(in: .min ... .max)])
     func `no live token is deleted, and every dead one is`(_ seed: UInt64) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.setUp)
-            let book = Book()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<2 {
-                    group.addTask {
-                        var random = SeededGenerator(seed: seed &+ UInt64(number))
-                        try await database.session { try await Self.live(book, 300, in: $0, using: &random) }
-                    }
-                }
-                for number in 2..<4 {
-                    group.addTask {
-                        var random = SeededGenerator(seed: seed &+ UInt64(number))
-                        while !book.isOver, !Task.isCancelled { await Self.reap(in: database, using: &random) }
-                    }
-                }
+        try await database.run(Self.setUp)
+        let book = Book()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<2 {
                 group.addTask {
-                    try await database.session { session in
-                        while !book.isOver, !Task.isCancelled { try await Self.kill(in: session) }
-                    }
+                    var random = SeededGenerator(seed: seed &+ UInt64(number))
+                    try await database.session { try await Self.live(book, 300, in: $0, using: &random) }
                 }
-                try await group.next()
-                try await group.next()
-                book.close()
-                try await group.waitForAll()
             }
-            _ = try await database.value("carillon.reap()")
-            let expected = book.living.map(Self.name)
-            #expect(expected.count > 0 && expected.count < Self.tokens, "seed \(seed)")
-            let kept = try await database.rows("SELECT token FROM carillon.tokens ORDER BY 1")
-            #expect(kept == expected.map { "(\($0))" }, "seed \(seed)")
-            let devices = try await database.rows("SELECT lower(token) FROM devices ORDER BY 1")
-            #expect(devices == kept, "seed \(seed)")
-            #expect(try await database.value("SELECT last_error FROM carillon.watched_tables") == nil)
+            for number in 2..<4 {
+                group.addTask {
+                    var random = SeededGenerator(seed: seed &+ UInt64(number))
+                    while !book.isOver, !Task.isCancelled { await Self.reap(in: database, using: &random) }
+                }
+            }
+            group.addTask {
+                try await database.session { session in
+                    while !book.isOver, !Task.isCancelled { try await Self.kill(in: session) }
+                }
+            }
+            try await group.next()
+            try await group.next()
+            book.close()
+            try await group.waitForAll()
         }
+        _ = try await database.value("carillon.reap()")
+        let expected = book.living.map(Self.name)
+        #expect(expected.count > 0 && expected.count < Self.tokens, "seed \(seed)")
+        let kept = try await database.rows("SELECT token FROM carillon.tokens ORDER BY 1")
+        #expect(kept == expected.map { "(\($0))" }, "seed \(seed)")
+        let devices = try await database.rows("SELECT lower(token) FROM devices ORDER BY 1")
+        #expect(devices == kept, "seed \(seed)")
+        #expect(try await database.value("SELECT last_error FROM carillon.watched_tables") == nil)
     }
 
     /// Registers tokens and reports them dead, now or long ago; never both of one token at the same moment, whose order

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Triggers of watched tables run with the rights of `carillon_reaper`. Where they would run with more, nothing runs.
-@Suite struct ReaperRightsTests {
+@Suite(.demo) struct ReaperRightsTests {
     private static let watched = """
         CREATE SCHEMA team;
         GRANT USAGE ON SCHEMA team TO PUBLIC;
@@ -45,44 +45,40 @@ import Testing
         _ danger: String,
         _ said: String
     ) async throws {
-        try await TestDatabase.withDemo { database async throws in
-            try await database.run(Self.watched)
-            // Roles belong to the whole cluster: no other test sees what is not committed.
-            try await database.run("BEGIN; \(danger); SET ROLE carillon_worker")
-            let dead = try await database.rows("SELECT relation, tokens, fault IS NULL FROM carillon.reapable()")
-            #expect(dead == ["(carillon.tokens,1,t)", "(team.devices,,f)"])
-            // Tokens of Carillon's own are nobody's to watch.
-            #expect(try await database.value("carillon.reap()") == "1")
-            try await database.run("RESET ROLE")
-            #expect(try await database.rows("TABLE team.stolen").isEmpty)
-            #expect(try await database.value("SELECT count(*) FROM team.devices") == "1")
-            let fault = try #require(try await database.value("SELECT last_error FROM carillon.watched_tables"))
-            #expect(fault.contains(said), "\(fault)")
-            // What it says mends it, and what was missed is made up for.
-            let remedy = try #require(fault.firstMatch(of: /Have a superuser.* run: (.*)/)?.output.1, "\(fault)")
-            try await database.run(String(remedy))
-            try await database.run("SET ROLE carillon_worker")
-            #expect(try await database.value("carillon.reap()") == "1")
-            try await database.run("RESET ROLE")
-            #expect(try await database.rows("SELECT last_error, missed_from FROM carillon.watched_tables") == ["(,)"])
-            #expect(try await database.rows("TABLE team.stolen").isEmpty)
-            try await database.run("ROLLBACK")
-        }
+        try await database.run(Self.watched)
+        // Roles belong to the whole cluster: no other test sees what is not committed.
+        try await database.run("BEGIN; \(danger); SET ROLE carillon_worker")
+        let dead = try await database.rows("SELECT relation, tokens, fault IS NULL FROM carillon.reapable()")
+        #expect(dead == ["(carillon.tokens,1,t)", "(team.devices,,f)"])
+        // Tokens of Carillon's own are nobody's to watch.
+        #expect(try await database.value("carillon.reap()") == "1")
+        try await database.run("RESET ROLE")
+        #expect(try await database.rows("TABLE team.stolen").isEmpty)
+        #expect(try await database.value("SELECT count(*) FROM team.devices") == "1")
+        let fault = try #require(try await database.value("SELECT last_error FROM carillon.watched_tables"))
+        #expect(fault.contains(said), "\(fault)")
+        // What it says mends it, and what was missed is made up for.
+        let remedy = try #require(fault.firstMatch(of: /Have a superuser.* run: (.*)/)?.output.1, "\(fault)")
+        try await database.run(String(remedy))
+        try await database.run("SET ROLE carillon_worker")
+        #expect(try await database.value("carillon.reap()") == "1")
+        try await database.run("RESET ROLE")
+        #expect(try await database.rows("SELECT last_error, missed_from FROM carillon.watched_tables") == ["(,)"])
+        #expect(try await database.rows("TABLE team.stolen").isEmpty)
+        try await database.run("ROLLBACK")
     }
 
     @Test func `the deleting function runs only as carillon_reaper`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            for danger in ["OWNER TO CURRENT_USER", "SECURITY INVOKER"] {
-                try await database.run("BEGIN; ALTER FUNCTION carillon.as_reaper \(danger); SET ROLE carillon_worker")
-                let refused = await #expect(throws: PostgresError.self) {
-                    try await database.run("SELECT carillon.as_reaper('SELECT 1', 'pg_catalog', '{}', '{}')")
-                }
-                #expect(refused?.sqlState == "55000", "\(danger): \(refused?.message ?? "it ran")")
-                try await database.run("ROLLBACK")
+        for danger in ["OWNER TO CURRENT_USER", "SECURITY INVOKER"] {
+            try await database.run("BEGIN; ALTER FUNCTION carillon.as_reaper \(danger); SET ROLE carillon_worker")
+            let refused = await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.as_reaper('SELECT 1', 'pg_catalog', '{}', '{}')")
             }
-            try await database.run("SET ROLE carillon_worker")
-            #expect(try await database.value("carillon.as_reaper('SELECT 1', 'pg_catalog', '{}', '{}')") == "1")
-            try await database.run("RESET ROLE")
+            #expect(refused?.sqlState == "55000", "\(danger): \(refused?.message ?? "it ran")")
+            try await database.run("ROLLBACK")
         }
+        try await database.run("SET ROLE carillon_worker")
+        #expect(try await database.value("carillon.as_reaper('SELECT 1', 'pg_catalog', '{}', '{}')") == "1")
+        try await database.run("RESET ROLE")
     }
 }
