@@ -101,7 +101,7 @@ CREATE TABLE carillon.recorded_rights (
     PRIMARY KEY (role, kind, object, column_name, privilege)
 );
 
-COMMENT ON TABLE carillon.recorded_rights IS 'The rights that were granted to the roles; carillon check compares them.';
+COMMENT ON TABLE carillon.recorded_rights IS 'Internal: the rights that were granted to the roles; carillon check compares them.';
 COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
 COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
 COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';
@@ -175,7 +175,7 @@ CREATE INDEX audit_by_app ON carillon.audit (app, id);
 -- For maintenance, which deletes old rows.
 CREATE INDEX audit_by_time ON carillon.audit USING brin (at);
 COMMENT ON TABLE carillon.audit IS
-    'Every change of an app, a credential or a channel, and everything that people cancelled, requeued, dismissed or tested. '
+    'Changes of apps, credentials, API tokens, isolated roles and watched tables; and what people did to messages and channels. '
     'Kept for a year.';
 COMMENT ON COLUMN carillon.audit.id IS 'the id of the change';
 COMMENT ON COLUMN carillon.audit.at IS 'when it was made';
@@ -245,7 +245,7 @@ COMMENT ON COLUMN carillon.certificates.status IS
     'written by workers: ok, expiring, expired, invalid or rejected; null if not checked yet';
 COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with the credential';
 
--- Programs write credentials through this view: see functions/credential_input.sql.
+-- Programs write credentials through this view: see apps/credential_input.sql.
 CREATE OR REPLACE VIEW carillon.credential_input AS
 SELECT c.name, c.certificate, c.private_key, c.passphrase, c.key_id, c.team_id FROM carillon.certificates c WHERE false;
 COMMENT ON VIEW carillon.credential_input IS
@@ -341,30 +341,30 @@ COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 
 -- A separate table, because workers read an app again whenever its row of apps changes.
 CREATE TABLE carillon.holds (
-    app_id      integer PRIMARY KEY,
-    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
-    reason      text NOT NULL,
-    since       timestamptz NOT NULL DEFAULT now(),
-    seen_at     timestamptz NOT NULL DEFAULT now(),
-    next_try_at timestamptz,
-    worker_id   bigint  -- the hold ends with this worker
+    app_id          integer PRIMARY KEY,
+    kind            text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
+    reason          text NOT NULL,
+    since           timestamptz NOT NULL DEFAULT now(),
+    seen_at         timestamptz NOT NULL DEFAULT now(),
+    next_attempt_at timestamptz,
+    worker_id       bigint  -- the hold ends with this worker
 );
 COMMENT ON TABLE carillon.holds IS
     'Internal: the apps that a worker could not send for, with the reason. The view held_apps shows those that still cannot send.';
 
 CREATE TABLE carillon.channels (
-    app_id       integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
-    reference    text,
-    policy       smallint NOT NULL,
-    channel_id   text,
-    state        text NOT NULL DEFAULT 'requested',
-    last_error   text,
-    requested_at timestamptz NOT NULL DEFAULT now(),
-    created_at   timestamptz,
+    app_id          integer CONSTRAINT channels_app_exists REFERENCES carillon.apps,
+    reference       text,
+    policy          smallint NOT NULL,
+    channel_id      text,
+    state           text NOT NULL DEFAULT 'requested',
+    last_error      text,
+    requested_at    timestamptz NOT NULL DEFAULT now(),
+    created_at      timestamptz,
     -- Each request to Apple has a number: the answer of an earlier request is not recorded.
-    attempts     integer NOT NULL DEFAULT 0,
-    is_asked     boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known yet
-    next_try_at  timestamptz NOT NULL DEFAULT now(),
+    attempts        integer NOT NULL DEFAULT 0,
+    request_is_open boolean NOT NULL DEFAULT false,  -- a request to Apple has begun, and its outcome is not known yet
+    next_attempt_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, reference),
     CONSTRAINT channels_reference_has_1_to_255_bytes CHECK (octet_length(reference) BETWEEN 1 AND 255),
     CONSTRAINT channels_policy_is_known CHECK (policy IN (0, 1)),
@@ -372,7 +372,7 @@ CREATE TABLE carillon.channels (
     CONSTRAINT channels_channel_id_is_visible_ascii CHECK (channel_id ~ '^[!-~]{1,255}$')
 );
 CREATE UNIQUE INDEX channels_by_id ON carillon.channels (app_id, channel_id);
-CREATE INDEX channels_by_time ON carillon.channels (next_try_at) WHERE state IN ('requested', 'removing');
+CREATE INDEX channels_by_time ON carillon.channels (next_attempt_at) WHERE state IN ('requested', 'removing');
 COMMENT ON TABLE carillon.channels IS
     'The channels of apps, by reference. request_channel adds a row, and a worker creates the channel at Apple.';
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
@@ -386,8 +386,8 @@ COMMENT ON COLUMN carillon.channels.last_error IS 'why the last request to Apple
 COMMENT ON COLUMN carillon.channels.requested_at IS 'when it was requested';
 COMMENT ON COLUMN carillon.channels.created_at IS 'when Apple created it';
 COMMENT ON COLUMN carillon.channels.attempts IS 'how many requests to Apple have been started';
-COMMENT ON COLUMN carillon.channels.is_asked IS 'whether a request to Apple is in progress or its outcome is unknown';
-COMMENT ON COLUMN carillon.channels.next_try_at IS 'when a worker next asks Apple, while the state is requested or removing';
+COMMENT ON COLUMN carillon.channels.request_is_open IS 'whether a request to Apple is in progress or its outcome is unknown';
+COMMENT ON COLUMN carillon.channels.next_attempt_at IS 'when a worker next asks Apple, while the state is requested or removing';
 
 -- Channels that exist at Apple but have no row in channels. Apple does not say who created a channel or when, and another
 -- database or a person may use the same topic.
@@ -572,7 +572,7 @@ CREATE TABLE carillon.workers (
     started_at   timestamptz NOT NULL DEFAULT now(),
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     beat         bigint NOT NULL DEFAULT 0,
-    -- For people and `worker --once`. Take-over ignores it, because the clock of the database may be changed.
+    -- For people and `worker --once`. Takeover ignores it, because the clock of the database may be changed.
     lease_until  timestamptz NOT NULL,
     waits        bigint[],
     answers      bigint[],
@@ -593,17 +593,17 @@ COMMENT ON COLUMN carillon.workers.version IS 'the version of the program';
 COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
 COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
 COMMENT ON COLUMN carillon.workers.beat IS
-    'the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
+    'Internal: the number of its heartbeats; the worker is dead if no new one arrives for the length of the lease';
 COMMENT ON COLUMN carillon.workers.waits IS
-    'the number of jobs that it claimed within about a minute, by how long each had waited, in the buckets of '
+    'Internal: the jobs that it claimed within about the last minute, counted by their waiting time in the buckets of '
     'carillon_enqueue_to_claim_seconds';
 COMMENT ON COLUMN carillon.workers.answers IS
-    'the number of answers that its program received within about a minute, by how long each took, in the buckets of '
+    'Internal: the answers that its program received within about the last minute, counted by their time in the buckets of '
     'carillon_send_to_answer_seconds';
 COMMENT ON COLUMN carillon.workers.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.workers.settles_by IS
-    'the time after which it counts as stuck unless it settles something; null if it holds no claim';
+    'Internal: the time after which it counts as stuck unless it settles something; null if it holds no claim';
 COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, one per row. No transaction is open while their pushes are in flight.
@@ -760,8 +760,8 @@ ALTER TABLE carillon.activity_updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_updates IS
-    'Updates of Live Activities and channels that are not sent yet, one row for each token of each update. update_activity, '
-    'end_activity and publish write it.';
+    'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
+    'update_activity, end_activity and publish write it.';
 COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
 COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the id of the message';
@@ -788,7 +788,7 @@ ALTER TABLE carillon.activity_stamps SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.activity_stamps IS
-    'The latest update of each token that a worker has sent or is about to send, one row for each token.';
+    'Internal: the latest update of each token that a worker has sent or is about to send, one row for each token.';
 COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
 COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the id of the message';
@@ -811,7 +811,8 @@ CREATE TABLE carillon.app_locks (
     app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
     lock_number smallint, PRIMARY KEY (app_id, lock_number)
 );
-COMMENT ON TABLE carillon.app_locks IS 'Rows that sessions lock so that no two cancel or requeue the same pushes at the same time.';
+COMMENT ON TABLE carillon.app_locks IS
+    'Internal: rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time.';
 COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_locks.lock_number IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
 
@@ -864,7 +865,7 @@ COMMENT ON COLUMN carillon.results.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled, or superseded by a newer push';
 COMMENT ON COLUMN carillon.results.attempts IS 'the highest number of attempts of any push';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.created_at IS 'when it was enqueued';
@@ -1058,7 +1059,8 @@ ALTER TABLE carillon.device_slots SET (
     autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.device_slots IS
-    'When background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device have rows.';
+    'Internal: when background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device '
+    'have rows.';
 COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
 COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
@@ -1074,7 +1076,7 @@ COMMENT ON TABLE carillon.provider_tokens IS
     'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
     'next one.';
 
--- Workers write tokens through it: see functions/credential_input.sql. refused_at is when the token that APNs refused was minted.
+-- Workers write tokens through it: see apps/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
 SELECT c.id AS certificate_id, c.updated_at AS since, NULL::bigint AS refused_at, NULL::text AS jwt, NULL::bigint AS issued_at
 FROM carillon.certificates c WHERE false;
@@ -1180,7 +1182,7 @@ COMMENT ON TABLE carillon.tokens IS 'Registered device tokens, to which broadcas
 COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
 COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
 COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was last registered; only later feedback deletes it';
-COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
+COMMENT ON COLUMN carillon.tokens.owner IS 'an id of your own, such as a user''s; set_badge and unregister_token take it';
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
@@ -1464,14 +1466,14 @@ COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next sched
 COMMENT ON COLUMN carillon.message_state.last_status IS
     'the status of the last failed attempt; null if there was no answer; 200 if every push that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
-    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded if a newer update '
+    'the reason of the last failed attempt, even if the push then expired or was cancelled; Superseded if a newer push '
     'replaced it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'the number of its pushes, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
-COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer update';
+COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer push';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.waiting_reason IS
     'why it is not sent at the moment, for example a paused app, no worker, or a refused credential';
@@ -1592,10 +1594,10 @@ END
 $$;
 SET LOCAL check_function_bodies = off;
 -- functions/apps/api_tokens.sql
--- API tokens, with which programs POST /messages. The owner of the schema makes and removes them. The dashboard calls
+-- API tokens, with which programs POST /messages. The owner of the schema creates and removes them. The dashboard calls
 -- enqueue_with_token() for each request.
 
-CREATE OR REPLACE FUNCTION carillon.make_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.create_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -1605,13 +1607,13 @@ DECLARE
 BEGIN
     IF (octet_length(name) BETWEEN 1 AND 255) IS NOT TRUE THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_nullable(name)));
-    ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = make_api_token.name) THEN
+    ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = create_api_token.name) THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
             'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
     END IF;
     INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
     PERFORM carillon.act_for(on_behalf_of);
-    PERFORM carillon.record_change('make token', target.name, jsonb_build_object('name', name));
+    PERFORM carillon.record_change('create API token', target.name, jsonb_build_object('name', name));
     RETURN token;
 END
 $$;
@@ -1626,7 +1628,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM carillon.act_for(on_behalf_of);
-    PERFORM carillon.record_change('remove token', target.name, jsonb_build_object('name', remove_api_token.name));
+    PERFORM carillon.record_change('remove API token', target.name, jsonb_build_object('name', remove_api_token.name));
     RETURN true;
 END
 $$;
@@ -1645,7 +1647,7 @@ BEGIN
     SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
     IF app IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema creates one with carillon.make_api_token.';
+            HINT = 'The owner of the schema creates one with carillon.create_api_token.';
     END IF;
     PERFORM carillon.check_installation();
     message := body::jsonb;
@@ -1831,7 +1833,7 @@ CREATE OR REPLACE FUNCTION carillon.check_channel(app text, protocol text, polic
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE
         WHEN protocol <> 'http2' THEN
-            carillon.refusal('app', 'an app of the protocol http2', quote_literal(app) || ', which has ' || protocol)
+            carillon.refusal('app', 'an app with protocol http2', quote_literal(app) || ', which has ' || protocol)
         WHEN policy NOT IN (0, 1) OR policy IS NULL THEN
             carillon.refusal('policy', '0 (Apple stores nothing) or 1 (it stores the last message)', policy::text)
         WHEN octet_length(reference) NOT BETWEEN 1 AND 255 OR reference IS NULL OR reference ~ '[[:cntrl:]]' THEN
@@ -1881,7 +1883,7 @@ BEGIN
     END IF;
     INSERT INTO carillon.channels AS c (app_id, reference, policy) VALUES (target.id, reference, policy)
     ON CONFLICT ON CONSTRAINT channels_pkey DO UPDATE SET state = 'requested', policy = excluded.policy, channel_id = NULL,
-        created_at = NULL, last_error = NULL, requested_at = now(), next_try_at = now()
+        created_at = NULL, last_error = NULL, requested_at = now(), next_attempt_at = now()
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
         PERFORM carillon.record_of_person('request channel', target.id,
@@ -1985,10 +1987,10 @@ BEGIN
     END IF;
     DELETE FROM carillon.channels c
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference)
-        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.is_asked);
+        AND (c.state = 'missing' OR c.channel_id IS NULL AND NOT c.request_is_open);
     UPDATE carillon.channels c SET state = 'removing', last_error = NULL,
         -- A request in progress ends first.
-        next_try_at = CASE WHEN c.is_asked THEN c.next_try_at ELSE now() END
+        next_attempt_at = CASE WHEN c.request_is_open THEN c.next_attempt_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
     PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
         jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
@@ -2002,10 +2004,10 @@ CREATE OR REPLACE FUNCTION carillon.take_channels(max_rows integer, skipped inte
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH due AS (
         SELECT c.app_id, c.reference FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id
-        WHERE c.state IN ('requested', 'removing') AND c.next_try_at <= now() AND NOT a.paused
+        WHERE c.state IN ('requested', 'removing') AND c.next_attempt_at <= now() AND NOT a.paused
             AND c.app_id <> ALL (skipped)
-        ORDER BY c.next_try_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
-    UPDATE carillon.channels c SET attempts = c.attempts + 1, is_asked = true, next_try_at = now() + interval '1 minute'
+        ORDER BY c.next_attempt_at LIMIT max_rows FOR UPDATE OF c SKIP LOCKED)
+    UPDATE carillon.channels c SET attempts = c.attempts + 1, request_is_open = true, next_attempt_at = now() + interval '1 minute'
     FROM due d WHERE c.app_id = d.app_id AND c.reference = d.reference
     RETURNING c.app_id, c.reference, c.policy, c.channel_id, c.state = 'removing', c.attempts
 $$;
@@ -2021,7 +2023,7 @@ BEGIN
         RETURN true;  -- already recorded by a statement whose answer was lost
     END IF;
     UPDATE carillon.channels c SET channel_id = channel_made.channel_id, created_at = now(), last_error = NULL,
-        is_asked = false, next_try_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
+        request_is_open = false, next_attempt_at = now(), state = CASE c.state WHEN 'requested' THEN 'ready' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_made.reference AND c.attempts = attempt AND c.channel_id IS NULL
         AND c.state IN ('requested', 'removing');
     IF FOUND THEN
@@ -2040,15 +2042,15 @@ CREATE OR REPLACE FUNCTION carillon.channel_failed(
     app integer, reference text, attempt integer, error text, again interval, is_unknown boolean
 ) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
-    UPDATE carillon.channels c SET last_error = error, is_asked = is_unknown,
-        next_try_at = now() + coalesce(again, CASE
+    UPDATE carillon.channels c SET last_error = error, request_is_open = is_unknown,
+        next_attempt_at = now() + coalesce(again, CASE
             -- A channel that Apple never created is deleted at once.
             WHEN c.state = 'removing' AND c.channel_id IS NULL THEN interval '0' ELSE interval '1 hour' END),
         state = CASE WHEN again IS NULL AND c.state = 'requested' THEN 'failed' ELSE c.state END
     WHERE c.app_id = app AND c.reference = channel_failed.reference AND c.attempts = attempt;
-    UPDATE carillon.channels c SET next_try_at = now() + again
+    UPDATE carillon.channels c SET next_attempt_at = now() + again
     WHERE c.app_id = app AND c.reference <> channel_failed.reference AND c.state IN ('requested', 'removing')
-        AND c.next_try_at <= now() AND again IS NOT NULL
+        AND c.next_attempt_at <= now() AND again IS NOT NULL
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.channel_gone(app integer, reference text, attempt integer) RETURNS void
@@ -2467,7 +2469,7 @@ $$;
 
 -- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
 -- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
-CREATE OR REPLACE FUNCTION carillon.adopt(name text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.adopt(installation text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -2491,9 +2493,9 @@ BEGIN
     GET DIAGNOSTICS changed = ROW_COUNT;
     expired := expired + changed;
     UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
-        name = nullif(coalesce(adopt.name, home.name), '');
+        name = nullif(coalesce(adopt.installation, home.name), '');
     PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
-        'cluster', here.system_identifier::text, 'name', nullif(coalesce(name, home.name), ''), 'expired_jobs', expired));
+        'cluster', here.system_identifier::text, 'name', nullif(coalesce(installation, home.name), ''), 'expired_jobs', expired));
     RETURN expired;
 END
 $$;
@@ -3257,8 +3259,8 @@ BEGIN
         RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
             quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
     END IF;
-    IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
-        RETURN carillon.refusal('on_duplicate', '''null'' or ''holder''', quote_literal(m.on_duplicate));
+    IF m.on_duplicate NOT IN ('null', 'existing') OR m.on_duplicate IS NULL THEN
+        RETURN carillon.refusal('on_duplicate', '''null'' or ''existing''', quote_literal(m.on_duplicate));
     END IF;
     RETURN NULL;
 END
@@ -4280,7 +4282,7 @@ BEGIN
     IF m.dedupe_key IS NOT NULL THEN
         holder := carillon.take_dedupe_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
         IF holder IS DISTINCT FROM first THEN
-            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+            RETURN CASE m.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
     IF made.after_badge IS NOT NULL AND NOT everyone THEN
@@ -4631,7 +4633,7 @@ BEGIN
     IF p.dedupe_key IS NOT NULL THEN
         holder := carillon.take_dedupe_key(made.app_id, p.dedupe_key, p.dedupe_for, p.run_at, id);
         IF holder IS DISTINCT FROM id THEN
-            RETURN CASE p.on_duplicate WHEN 'holder' THEN holder END;
+            RETURN CASE p.on_duplicate WHEN 'existing' THEN holder END;
         END IF;
     END IF;
     PERFORM carillon.enqueue_job(id, ARRAY[token], NULL, m, made, coalesce(p.lane, 1)::integer, NULL);
@@ -5024,7 +5026,7 @@ END
 $$;
 
 -- One more than exact_up_to: counting stopped there, and the estimate was no higher.
-CREATE OR REPLACE FUNCTION carillon.depth_is(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.depth_precision(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN depth <= exact_up_to THEN 'exact' WHEN depth = exact_up_to + 1 THEN 'at least' ELSE 'about' END
 $$;
@@ -5056,7 +5058,7 @@ $$;
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(max_apps integer DEFAULT 100)
-RETURNS TABLE (app text, kind text, tokens bigint, is_estimate boolean)
+RETURNS TABLE (app text, kind text, tokens bigint, tokens_precision text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     one record;
@@ -5079,8 +5081,8 @@ BEGIN
                 SELECT FROM carillon.tokens t WHERE t.app_id = one.id AND t.kind = one.kind AND t.kind <> 'device'
                 LIMIT bound + 1) few;
         END IF;
-        is_estimate := tokens > bound;
-        IF is_estimate THEN
+        tokens_precision := CASE WHEN tokens > bound THEN 'about' ELSE 'exact' END;
+        IF tokens > bound THEN
             EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.tokens WHERE app_id = %s AND kind = %L', one.id, one.kind)
                 INTO plan;
             tokens := greatest(bound, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
@@ -5858,19 +5860,19 @@ END
 $$;
 
 
--- functions/messages/requeue_step.sql
--- Counts, requeues and dismisses failures in steps, for dashboards: a step takes as many failures as a short transaction can.
+-- functions/messages/requeue_batch.sql
+-- Counts, requeues and dismisses failures in batches, for dashboards: a batch takes as many failures as a short transaction can.
 
 -- Failures are in order of time. Those that one settlement wrote have the same time and stay together.
-CREATE OR REPLACE FUNCTION carillon.failure_step_end(app_id integer, after timestamptz, until timestamptz, max_rows_read integer)
+CREATE OR REPLACE FUNCTION carillon.failure_batch_end(app_id integer, after timestamptz, until timestamptz, max_rows_read integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.failed_at FROM carillon.failures f
-    WHERE f.app_id = failure_step_end.app_id AND f.failed_at > after AND f.failed_at <= until
+    WHERE f.app_id = failure_batch_end.app_id AND f.failed_at > after AND f.failed_at <= until
     ORDER BY f.failed_at OFFSET greatest(max_rows_read, 1) - 1 LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.check_failure_step(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
+CREATE OR REPLACE FUNCTION carillon.check_failure_batch(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -5890,13 +5892,13 @@ $$;
 
 CREATE OR REPLACE FUNCTION carillon.count_failures(
     app text, action text, after timestamptz, until timestamptz, reason text DEFAULT NULL,
-    include_unknown boolean DEFAULT false, max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT is_all boolean
+    include_unknown boolean DEFAULT false, max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT pushes_precision text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
-    last CONSTANT timestamptz := carillon.failure_step_end(target.id, after, until, max_rows_read);
+    target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
+    last CONSTANT timestamptz := carillon.failure_batch_end(target.id, after, until, max_rows_read);
 BEGIN
     IF action = 'requeue' THEN
         SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
@@ -5906,20 +5908,20 @@ BEGIN
         WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
             AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
     END IF;
-    is_all := last IS NULL;
+    pushes_precision := CASE WHEN last IS NULL THEN 'exact' ELSE 'at least' END;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION carillon.requeue_step(
+CREATE OR REPLACE FUNCTION carillon.requeue_batch(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, include_unknown boolean DEFAULT false,
     on_behalf_of text DEFAULT NULL, max_rows_read integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
-    next := carillon.failure_step_end(target.id, after, until, max_rows_read);
+    next := carillon.failure_batch_end(target.id, after, until, max_rows_read);
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
@@ -5932,16 +5934,16 @@ END
 $$;
 
 -- Dismissed failures are kept; they are only no longer shown as needing action.
-CREATE OR REPLACE FUNCTION carillon.dismiss_step(
+CREATE OR REPLACE FUNCTION carillon.dismiss_batch(
     app text, after timestamptz, until timestamptz, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL,
     max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    target CONSTANT carillon.apps := carillon.check_failure_step(app, after, until);
+    target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
-    next := carillon.failure_step_end(target.id, after, until, max_rows_read);
+    next := carillon.failure_batch_end(target.id, after, until, max_rows_read);
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
@@ -6070,7 +6072,7 @@ $$;
 
 
 -- functions/queue/end_messages.sql
--- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, take-overs,
+-- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, takeovers,
 -- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
 -- rows of unfinished in order of id.
 
@@ -7205,7 +7207,7 @@ $$;
 
 -- functions/queue/settle.sql
 -- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
--- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a take-over it writes
+-- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a takeover it writes
 -- nothing.
 
 -- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
@@ -7579,7 +7581,7 @@ $$;
 
 
 -- functions/queue/take_over.sql
--- Take-over of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
+-- Takeover of dead workers, and quarantine. A worker calls take_over() when another one's lease has ended. It waits for no row
 -- lock: locked rows are left to the next call. The claim statement of the worker reads the limits of quarantine.
 
 -- PostgreSQL inlines this function, which has no SET clause.
@@ -7890,7 +7892,7 @@ LANGUAGE sql VOLATILE AS $$
         THEN least(report.unregistered_at, report.seen_at) END
 $$;
 
--- dead_tokens() returns a token as often as it was reported dead.
+-- dead_tokens() returns a token once for each report of its death.
 CREATE OR REPLACE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -8751,9 +8753,10 @@ WHERE n.nspname = 'carillon' AND p.proowner = n.nspowner AND p.proname <> 'as_re
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.make_api_token IS
+COMMENT ON FUNCTION carillon.create_api_token IS
     'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
-COMMENT ON FUNCTION carillon.remove_api_token IS 'Removes an API token of an app. Requests that use it are then refused.';
+COMMENT ON FUNCTION carillon.remove_api_token IS
+    'Removes an API token of an app; requests that use it are then refused. Returns false if there is none.';
 COMMENT ON FUNCTION carillon.enqueue_with_token IS
     'Internal: POST /messages. Enqueues a message for the app of an API token, once for each key.';
 COMMENT ON FUNCTION carillon.certificate_changed IS
@@ -8766,7 +8769,7 @@ COMMENT ON FUNCTION carillon.pause_app IS
     'Pauses an app: its messages wait. Returns false if it was already paused. Recorded in audit.';
 COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 COMMENT ON FUNCTION carillon.limit_app IS
-    'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens of an app. False if nothing changed. Recorded in audit.';
+    'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens. Returns false if nothing changed. Recorded in audit.';
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 COMMENT ON FUNCTION carillon.check_channel IS
     'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
@@ -8799,7 +8802,7 @@ COMMENT ON FUNCTION carillon.seconds_to_renewal IS
     'Internal: returns how long a provider token is used; 0 if there is none, or if a new one is to be minted.';
 COMMENT ON FUNCTION carillon.provider_token IS 'Internal: returns the provider token of a signing key, which workers share.';
 COMMENT ON FUNCTION carillon.validity IS
-    'Returns the status of a usable credential: expired, expiring (within 30 days) or ok. A signing key does not expire.';
+    'Internal: returns the status of a usable credential: expired, expiring (within 30 days) or ok. A signing key does not expire.';
 COMMENT ON FUNCTION carillon.act_for IS 'Internal: names the person on whose behalf this transaction makes changes.';
 COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
@@ -8833,7 +8836,7 @@ COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
     'Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+    'Internal: returns how many rows of each history table are outside the daily partitions because maintenance is late.';
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
@@ -8885,13 +8888,13 @@ COMMENT ON FUNCTION carillon.unfit_member IS
 COMMENT ON FUNCTION carillon.message_of_json IS
     'Internal: returns the arguments of a message from an object with the members of enqueue.';
 COMMENT ON FUNCTION carillon.preview_message IS
-    'Returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same error. '
-    'Enqueues nothing.';
+    'Internal: returns what enqueue would send to an app with these arguments, given as an object without app, or raises the same '
+    'error. Enqueues nothing.';
 COMMENT ON FUNCTION carillon.submit_once IS 'Internal: enqueues a message once for each key.';
 COMMENT ON FUNCTION carillon.send_test IS
-    'Enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. Returns the '
-    'id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its id and '
-    'enqueues nothing. Recorded in audit.';
+    'Internal: enqueues a message to a few tokens in the urgent lane. The object has the arguments of enqueue, without app. '
+    'Returns the id of the message and whether it is new: if a message with the same key was enqueued within a day, returns its '
+    'id and enqueues nothing. Recorded in audit.';
 COMMENT ON FUNCTION carillon.push_types IS
     'Returns what Apple requires of each push type: the suffix of its topics, its priorities, the maximum size of payload and '
     'collapse id in bytes, whether aps must have no alert, badge or sound, and the kind of its tokens; the start of a Live '
@@ -8941,25 +8944,26 @@ COMMENT ON FUNCTION carillon.cancel_message IS
     'number of jobs cancelled.';
 COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
 COMMENT ON FUNCTION carillon.queue_depth IS
-    'Returns the number of ready jobs of an app: exact up to the argument exact_up_to, an estimate above it. depth_is says which.';
-COMMENT ON FUNCTION carillon.depth_is IS
-    'Returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
+    'Internal: returns the number of ready jobs of an app: exact up to exact_up_to, an estimate above it. depth_precision says '
+    'which.';
+COMMENT ON FUNCTION carillon.depth_precision IS
+    'Internal: returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';
 COMMENT ON FUNCTION carillon.scheduled_depth IS
-    'Returns the number of scheduled jobs of an app, including retries. Counting stops at the argument max_count.';
+    'Internal: returns the number of scheduled jobs of an app, including retries. Counting stops at max_count.';
 COMMENT ON FUNCTION carillon.next_due IS
-    'Returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most max_rows_read '
-    'jobs.';
+    'Internal: returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most '
+    'max_rows_read jobs.';
 COMMENT ON FUNCTION carillon.token_counts IS
-    'Returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there are many '
-    'apps, and estimated beyond.';
+    'Internal: returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there '
+    'are many apps, and estimated beyond.';
 COMMENT ON FUNCTION carillon.feedback_schedule IS
-    'Returns when the next feedback pass of a worker is due, and the interval between passes.';
+    'Internal: returns when the next feedback pass of a worker is due, and the interval between passes.';
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and when the '
-    'activity ends.';
+    'Internal: returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and '
+    'when the activity ends.';
 COMMENT ON FUNCTION carillon.message_contents IS
     'Returns the payload of a message of this app while it is kept; if each device has its own payload, the first three. No '
-    'role may call it: grant EXECUTE to the login of a dashboard that is to show payloads.';
+    'role may call it: grant EXECUTE to the login of a dashboard that may show payloads.';
 COMMENT ON FUNCTION carillon.filled_lanes IS 'Internal: returns the lanes that have rows.';
 COMMENT ON FUNCTION carillon.waiting_apps IS 'Internal: returns the apps that have scheduled jobs or unfinished messages.';
 COMMENT ON FUNCTION carillon.chosen_apps IS
@@ -8995,23 +8999,23 @@ COMMENT ON FUNCTION carillon.requeue_failures IS
     'Enqueues failed pushes again as new messages, each only once: those of an app, for a reason, within an interval, or of a '
     'message. Without any of these, raises an error with their number, unless everything is true. Returns the number of pushes: '
     '0 if none matches or all were requeued before. Recorded in audit.';
-COMMENT ON FUNCTION carillon.failure_step_end IS
+COMMENT ON FUNCTION carillon.failure_batch_end IS
     'Internal: returns the time of the last of the next max_rows_read failures of an app; null if there are fewer.';
-COMMENT ON FUNCTION carillon.check_failure_step IS
+COMMENT ON FUNCTION carillon.check_failure_batch IS
     'Internal: checks the arguments, and returns the app whose failures are counted, requeued or dismissed.';
 COMMENT ON FUNCTION carillon.count_failures IS
-    'Counts the failures of an app between two times that requeue_step or dismiss_step would process. Reads at most max_rows_read '
-    'failures; is_all is true if there are no more.';
-COMMENT ON FUNCTION carillon.requeue_step IS
-    'Requeues failed pushes of an app between two times, as requeue_failures does. Reads at most max_rows_read failures. Returns '
-    'their number and the time to continue from, which is null when done. Recorded in audit.';
-COMMENT ON FUNCTION carillon.dismiss_step IS
-    'Marks failures of an app between two times as needing no action. Reads at most max_rows_read failures. Dashboards hide them, '
-    'and bulk requeues leave them out. Returns what requeue_step returns. Recorded in audit.';
+    'Internal: counts the failures of an app between two times that requeue_batch or dismiss_batch would process. Reads at most '
+    'max_rows_read failures.';
+COMMENT ON FUNCTION carillon.requeue_batch IS
+    'Internal: requeues failed pushes of an app between two times, as requeue_failures does. Reads at most max_rows_read failures. '
+    'Returns their number and the time to continue from, which is null when done. Recorded in audit.';
+COMMENT ON FUNCTION carillon.dismiss_batch IS
+    'Internal: marks failures of an app between two times as needing no action. Reads at most max_rows_read failures. Dashboards '
+    'hide them, and bulk requeues leave them out. Returns what requeue_batch returns. Recorded in audit.';
 COMMENT ON FUNCTION carillon.search_limit IS 'Internal: returns how many of the newest rows of each app a search reads.';
 COMMENT ON FUNCTION carillon.unsearched_apps IS
-    'Returns the apps that have more rows in the queue than search_reference or search_token reads with the same max_rows_read. If '
-    'with_history is true, also those with more rows of failures or feedback.';
+    'Internal: returns the apps that have more rows in the queue than search_reference or search_token reads with the same '
+    'max_rows_read. If with_history is true, also those with more rows of failures or feedback.';
 COMMENT ON FUNCTION carillon.search_reference IS
     'Finds up to 50 messages by reference, newest first. Waiting messages are found only among the newest max_rows_read rows of '
     'each app, a third of them for each lane. With many apps, fewer rows of each are read: 4,000 in all.';
@@ -9197,7 +9201,7 @@ COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null means the topic of
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
-COMMENT ON COLUMN carillon.pending.origin IS 'of a retry, or of some tokens of a job: the job that it comes from';
+COMMENT ON COLUMN carillon.pending.origin IS 'for a retry, or for a part of a job: the job that it comes from';
 COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
@@ -9212,7 +9216,7 @@ COMMENT ON COLUMN carillon.pending.last_reason IS 'for a retry: the reason of th
 -- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
 -- unable to remove it.
 CREATE OR REPLACE VIEW carillon.held_apps AS
-SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
+SELECT h.app_id, h.kind, h.reason, h.since, h.next_attempt_at FROM carillon.holds h
 JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 WHERE h.seen_at >= greatest(a.updated_at, c.updated_at) AND NOT EXISTS (
     SELECT FROM carillon.push_counts t
@@ -9222,13 +9226,13 @@ COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates, setting or database';
 COMMENT ON COLUMN carillon.held_apps.reason IS 'the reason for the hold, as a sentence';
 COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
-COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when a worker tries the app again';
+COMMENT ON COLUMN carillon.held_apps.next_attempt_at IS 'when a worker tries the app again';
 
 -- views/app_status.sql
 -- One row for each app. The last minute means the current minute of the clock and the one before.
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
-    queue.depth,
+    queue.ready,
     coalesce(flying.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
@@ -9241,10 +9245,10 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
     held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason,
-    carillon.depth_is(queue.depth) AS depth_is
+    carillon.depth_precision(queue.ready) AS ready_precision
 FROM carillon.apps a
 -- With OFFSET, the queue is counted once for both columns.
-CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS depth OFFSET 0) queue
+CROSS JOIN LATERAL (SELECT carillon.queue_depth(a.id) AS ready OFFSET 0) queue
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
 LEFT JOIN LATERAL (
@@ -9283,13 +9287,13 @@ COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why the app is paused, i
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
-COMMENT ON COLUMN carillon.app_status.depth IS 'the number of ready jobs, from queue_depth';
+COMMENT ON COLUMN carillon.app_status.ready IS 'the number of ready jobs';
 COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS
-    'pushes sent since the previous minute began, so in 60 to 120 seconds; if a worker was killed, its last second is missing';
+    'pushes sent since the start of the previous minute, 60 to 120 seconds ago; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS
-    'pushes that failed since the previous minute began, so in 60 to 120 seconds';
+    'pushes that failed since the start of the previous minute, 60 to 120 seconds ago';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
     'pushes sent in the last hour; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';
@@ -9305,7 +9309,7 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the reason for the hold, as a sentence; null if there is no hold';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reason among the latest 100 failures of the last hour';
-COMMENT ON COLUMN carillon.app_status.depth_is IS 'how exact depth is: exact, at least or about';
+COMMENT ON COLUMN carillon.app_status.ready_precision IS 'how exact ready is: exact, at least or about';
 
 -- views/worker_status.sql
 -- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
@@ -9359,7 +9363,7 @@ COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 --
--- This file is the last to be applied, so the statements that call functions of the schema stand at its end: where these
+-- This file is the last to be applied, so the statements that call functions of the schema are at its end: where these
 -- functions are defined, functions of an older release may still be there beside them.
 
 -- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
@@ -9411,8 +9415,8 @@ TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, UPDATE ON carillon.reap_lock TO carillon_worker;
 GRANT INSERT ON carillon.provider_token_input TO carillon_worker;
-GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, is_asked, next_try_at) ON carillon.channels
-TO carillon_worker;
+GRANT SELECT, DELETE, UPDATE (state, channel_id, created_at, last_error, attempts, request_is_open, next_attempt_at)
+    ON carillon.channels TO carillon_worker;
 GRANT SELECT, DELETE, INSERT (app_id, channel_id, is_ours), UPDATE (is_ours) ON carillon.unknown_channels TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 -- Needed when another worker keeps content of the same message at the same time.
@@ -9455,15 +9459,15 @@ BEGIN
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
-                validity queue_depth depth_is scheduled_depth next_due default_partition_rows feedback_schedule push_types
+                validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 message_status message_jobs failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
-                pause_app resume_app limit_app cancel_message count_failures requeue_step dismiss_step
+                pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person installation_state
-                validity queue_depth depth_is scheduled_depth
+                validity queue_depth depth_precision scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
@@ -9575,7 +9579,7 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
     ('functions/messages/find_messages.sql', '0.1.0'),
     ('functions/messages/message_status.sql', '0.1.0'),
     ('functions/messages/requeue.sql', '0.1.0'),
-    ('functions/messages/requeue_step.sql', '0.1.0'),
+    ('functions/messages/requeue_batch.sql', '0.1.0'),
     ('functions/messages/search.sql', '0.1.0'),
     ('functions/queue/end_messages.sql', '0.1.0'),
     ('functions/queue/fail_jobs.sql', '0.1.0'),
@@ -9603,48 +9607,48 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 
 COMMIT;
 
-UPDATE carillon.schema_migrations SET checksum = 'be9c25600a476ffc5c75b16680252f3f0fec56cb242209e56c9f0380e7cf56fd' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = '5802eb3e2e7de040e277fbe3f8186da29738fc5d74686c0df3d5c65abaca284b' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'd3ab2583bbe22605279354f18ee53dbe5d53337ac8a312356e502d64bbaf3bdb' WHERE version = '3';
-UPDATE carillon.schema_migrations SET checksum = 'f12ff0383fa7ac94eda19cbc876eb138f447064660c281a347031c9270beeacd' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = 'ba053552a7654e1b20ed22cc644794538c8b31b8eaddce3af45a8637c5ca8764' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = '5d4b08af8a2ba7a52e15f7dd7ea787459241e9af80c8c5aa1b0f6e6d15b00300' WHERE version = '6';
-UPDATE carillon.schema_migrations SET checksum = 'f0b5f3b88eebd69c1bafbe928bde5797f9651afd3df7e4a9f1d8717d197b6186' WHERE version = '7';
+UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
+UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = '91773b2d5bf33a1d75c66046c69f6a425be44ac9dadf7093abf7a82d0b220d98' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '6bc62f423d56e1aec1edf2a7735cf947b7d2813c560bdfeede8fd7d9878c2c82' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = '764699bd34994b98cf4cfe0fae43626cb282c51fa9d6a0524c273d3cdce43b05' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = '438144b56a94681ad86b4c632d9e3836c552b5b635c397df8a1773b32d25ac99' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = '51fb579109f170970d046bd47d4c476e74e1d2d221281ac96d539fb4310a3fc8' WHERE file = 'functions/apps/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '2fb9868bcc1f39b43d1d87ad91249e6df0f4071c074504c1aaffa18aac4789f0' WHERE file = 'functions/apps/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '548fb3358c66f643c9498a3f271931467ef4c5d52d0cfd4e20999943870408d4' WHERE file = 'functions/apps/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '5c566b7a88b679746552015ed5a5a160671f1d873d10577ab23541c0f83d0e99' WHERE file = 'functions/apps/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '6dd8c23d3fb3f608d357cf99a2341e7f8884fb7d2e9a06e18771b5c3f842bbc6' WHERE file = 'functions/apps/apps.sql';
+UPDATE carillon.schema_routines SET checksum = 'bc64d4c2b01e879f0778f6eedcb41e0f76fe5ff5b329f520a192037cc646cfcb' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'a539b039b3cddba8a9effa91a6b73fc537fe89edaa4af901ba16c7b1294d7dd9' WHERE file = 'functions/apps/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '1c793b3e2ebd4435460c63f5edfd18197c21af7b8b4e4db29ed72ac5470baa29' WHERE file = 'functions/apps/provider_token.sql';
-UPDATE carillon.schema_routines SET checksum = 'a3feec7ba9d08d12a3339dfe2bc91463f9039c6b7fcabb3511eb3fb4256be087' WHERE file = 'functions/apps/validity.sql';
+UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
-UPDATE carillon.schema_routines SET checksum = '8ecb80a8fcfe07ad7705ec5d5d70bb46e9c8917e31f130ccb8eb68227410ffe6' WHERE file = 'functions/database/installation.sql';
+UPDATE carillon.schema_routines SET checksum = 'de4fcff25e4f61cae99aa8633fcf312033ecb4018937cf66966964978ad2db63' WHERE file = 'functions/database/installation.sql';
 UPDATE carillon.schema_routines SET checksum = '711f35683dd3705bad8c494e048c5f92bbde85bbf3b122b194673149bef9866c' WHERE file = 'functions/database/isolation.sql';
-UPDATE carillon.schema_routines SET checksum = '01d53217c9c317c6b4d5eb67ed1f6bf8e378d767e27d431a74eea792963d9ccd' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '0a1040590263ffa7cc8153788744afc393ebbf4e7ab16456320e73c8e7c74085' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '21035249b0e64068cfdc4e2fbd3aea37f83d180c71ed3b5c6dc70368d0d9921b' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'd5ea4844c49ba741dbab468ccbfc37da0702ba1f1b0fc2411f2c094833f6e02e' WHERE file = 'functions/database/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = '4e629a2f576790e0b78ce2c053e73487ca92ed207fd874530957b24aec9ebe85' WHERE file = 'functions/enqueue/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '6f47c0430374f70597ca4edd32b4113815ab4ad760d4210b93e50a3717039db0' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = '971161418484b4d316732bea2b66acb798262af12e6e33a8a52641c8a6ba1f59' WHERE file = 'functions/enqueue/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '4c1960162bd5c61ab73294ff583b09a5a30fcc96d74139a8e828903d3ef7c621' WHERE file = 'functions/enqueue/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '547ccf79e7c7c047e2ed9c1c93edabaf94712f627ce95cbed9ea1da4e0a2dfc8' WHERE file = 'functions/enqueue/json.sql';
-UPDATE carillon.schema_routines SET checksum = '194a2f2711ed8978cbd2774e5e4c02d2ad75c01071b98123487866fec77ba2dc' WHERE file = 'functions/enqueue/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = '80d60e0563196e3903ac0c311133cef1e2752608075576e876324574b85fa416' WHERE file = 'functions/enqueue/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '2c0d6807951f94d95fc0c34ede633ee0656594c83eea197eb2b712bde54a9787' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '6cfb1fe3ff4d7bd48924018a5fea376f7a9097b62e2e4289e3713ed5fc3f81a5' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = '051a2548fa530ba387155763433d801ef719be92c7092f0b43669dd476780432' WHERE file = 'functions/enqueue/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '1dd7fa5cc70f3e0be5ae7a9ab99faa1ee61902f78631cb80a9b17f3522351041' WHERE file = 'functions/enqueue/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '87d840d42288ee4075e89ddd7e139d02b979a94f4a98578d2481ecfa6ebf1bc3' WHERE file = 'functions/enqueue/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc1709704c98a6a5e2ae06b45b5eef9d52f9e8c' WHERE file = 'functions/messages/broadcast_progress.sql';
 UPDATE carillon.schema_routines SET checksum = '6ce9f21e5fbaa0110b329eedaab27ac9cd665671b356cf20cd2bc14a79f2bd3b' WHERE file = 'functions/messages/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = '6cf585d51634af2fd280b729cc1c3df70d481bbde59ea482b4bf43ec41dfaa4f' WHERE file = 'functions/messages/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '1669f7e552982f819a64bfcf66f8333e31bf5dd88c582bd8de147edcec35e91b' WHERE file = 'functions/messages/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '85b15053d645a0ed2cb864f303cc8e0e9238890cc220cdf72557488b1617a2c0' WHERE file = 'functions/messages/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0494ccf5d78a11192ac25f79399785741a50e8bb886db1289adbddd223f34ba' WHERE file = 'functions/messages/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'a8d74f1a399dd9c539252e924e1497da181a047f9658402abb42e774c772e4e9' WHERE file = 'functions/messages/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = '74cd387a634e56e4627207e014ebefe6a92e2303d5959a2e235c1d1509dec2e7' WHERE file = 'functions/messages/requeue_step.sql';
-UPDATE carillon.schema_routines SET checksum = '83dbba78094bc970f4cc3644d61cc7ed788afca663d1132addf3021197677880' WHERE file = 'functions/messages/search.sql';
-UPDATE carillon.schema_routines SET checksum = '7c5cdcccb4a7cd34d333fc22fee4f4eb0dfc6595d402d638bb24abddd9a6ddf8' WHERE file = 'functions/queue/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = '078fe004f4ea16895218b0a8786abc360e0a83eba20aa793284cc487a0f1bd0b' WHERE file = 'functions/messages/requeue_batch.sql';
+UPDATE carillon.schema_routines SET checksum = '1be8788600886732879741de1fcc386f72bbbf44813ead21b1b3122673e7f47e' WHERE file = 'functions/messages/search.sql';
+UPDATE carillon.schema_routines SET checksum = 'ac1d36e9a8444a0da7ba120bbb3c361db9861f2d1b855c7910643cff02e25d08' WHERE file = 'functions/queue/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '6be4f054f22cc956af1e256925b195eee92167a76f5feb6bbb41d07c559dbe19' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
@@ -9653,19 +9657,19 @@ UPDATE carillon.schema_routines SET checksum = '4feaa50dacbf22bbccad1126d7889966
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = 'c764850c3b24bce05e7d9e021f491b3c4a75856e7686329916fa5fcd1bd131fc' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '8359e850dcc82bfc981f6d8653b94a17d2b0e52223eb0598faf4f466b55ef5e2' WHERE file = 'functions/queue/settle.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'ee8a2bf05696376ea54ee814097b5f275063abbad672f60f081aa9e72060621f' WHERE file = 'functions/queue/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'b2ed28de7baaba421d9b5b9de00b860eb7652d81ce6706b378811027dc3502b0' WHERE file = 'functions/tokens/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903fe273dfc766067ac1dde79f4ef4a28fa' WHERE file = 'functions/tokens/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '313230263640ceddc9614d0a50ba048dd052af76a2e7ea94ae0932ed0149970a' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '5e7c12dbc1764931d857f2ebb07898b1890e7c9a853a48caa23821c3973e2d68' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = 'ea31255056eb40269d87bbd9db7031327fd28e464067809d685d4e44e34a280f' WHERE file = 'views/app_status.sql';
-UPDATE carillon.schema_routines SET checksum = '361feb1d32fe60141a58adfa262f89138e5e008cafabd937f86229f49282207e' WHERE file = 'views/held_apps.sql';
-UPDATE carillon.schema_routines SET checksum = 'e1d76a52907382e69c1476caf475457cd54f3cb73d7be570e006756874935c78' WHERE file = 'views/pending.sql';
+UPDATE carillon.schema_routines SET checksum = 'd5ea78f559a473599890c3cf93ca557bae6dc0782a0f133b4b209406776b9aa9' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '75c666c92d713c1c6764f879c2b5073bbdcaf81732e703b7ac1d81f7310c1da0' WHERE file = 'views/held_apps.sql';
+UPDATE carillon.schema_routines SET checksum = '7d51535a083e925c19670e71a750fd0d7416a1571fe7efa40617ab98b414803b' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = 'a27370c7589ae3381a5407a12ddffe58579d3e6111af1569f8422cacb52e035e' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
@@ -9677,7 +9681,7 @@ SELECT carillon.enqueue('demo', ARRAY[repeat('aa', 32)], 'later', run_at => now(
 SELECT carillon.broadcast('demo', 'to all');
 SELECT carillon.update_activity('demo', ARRAY[repeat('ac', 32)], content_state => '{"score": 1}'::jsonb);
 SELECT carillon.request_channel('demo', reference => 'final', policy => 1);
-SELECT carillon.make_api_token('demo', 'shop');
+SELECT carillon.create_api_token('demo', 'shop');
 INSERT INTO carillon.workers (name, lease_until) VALUES ('host:1', now());
 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
 SELECT w.id, a.id, ARRAY[carillon.job(id => 1000, lane => 1::smallint, tokens => '{aa,ab}', payload => '{"aps":{}}')]

@@ -4,7 +4,7 @@ import CarillonText
 extension Command {
     static let channelList = Command(
         "channel list",
-        roles: ["carillon_app", "carillon_reader"],
+        roles: ["carillon_app", "carillon_reader", "carillon_worker"],
         summary: "List the recorded channels and their states.",
         options: [.app, .json, .database],
         examples: ["carillon channel list --app shop"],

@@ -40,7 +40,7 @@ import Testing
                 }
                 let words = try await line(of: name, shop)
                 #expect(words.prefix(3) == [name, String(number), Program.version], "\(words)")
-                #expect(try await shop.run("status", "--json").output.contains("\"number\":\(number),"))
+                #expect(try await shop.run("status", "--json").output.contains("\"id\":\(number),"))
                 let began = "SELECT (extract(epoch FROM min(started_at)) * 1000000)::int8 FROM carillon.workers"
                 try await shop.database.connection.script("UPDATE carillon.workers SET started_at = now()")
                 let before = try await shop.database.number(began)
@@ -85,7 +85,7 @@ import Testing
                     #expect(try await line(of: worker, shop).contains(state))
                     for text in [json, page] {
                         let row = try #require(
-                            text.split(separator: "{").first { $0.contains("\"worker\":\"\(worker)\"") }
+                            text.split(separator: "{").first { $0.contains("\"name\":\"\(worker)\"") }
                         )
                         #expect(row.contains("\"state\":\"\(state)\",\"alive\":\(state == "alive")"), "\(row)")
                     }
