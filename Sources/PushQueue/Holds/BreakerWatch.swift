@@ -18,13 +18,18 @@ final class BreakerWatch {
         let parameters = BreakerStatements.parameters(counts, of: context.state.lease.id)
         do throws(PostgresError) {
             try await connection.execute(BreakerStatements.writeCounts, parameters)
-            context.event { $0.tallies.countsWritten() }
         } catch {
             context.event { $0.tallies.countsFailed(counts, error.effect) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
-        if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+        do throws(PostgresError) {
+            if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+            context.event { $0.tallies.countsWritten() }
+        } catch {
+            context.event { $0.tallies.countsFailed([:], error.effect) }
+            throw error
+        }
     }
 
     private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {

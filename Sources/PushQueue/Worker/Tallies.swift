@@ -56,14 +56,17 @@ struct Tallies: Sendable {
     mutating func takeNotes() -> [CredentialNotes.Note] { notes.take() }
 
     /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.
+    /// - Parameter mayTryNext: Whether the others may be written now.
     /// - Returns: Those to write now.
     mutating func notesFailed(
         _ failed: ArraySlice<CredentialNotes.Note>,
-        with error: PostgresError
+        with error: PostgresError,
+        mayTryNext: Bool
     ) -> ArraySlice<CredentialNotes.Note> {
-        let isOfFirst = error.isRefusal || error.isTimeout
-        for note in isOfFirst ? failed.prefix(1) : failed where !error.isRefusal { notes.keep(note) }
-        return isOfFirst ? failed.dropFirst() : []
+        if !error.isRefusal { failed.prefix(1).forEach { notes.keep($0) } }
+        if mayTryNext { return failed.dropFirst() }
+        failed.dropFirst().forEach { notes.keep($0) }
+        return []
     }
 
     // MARK: Events

@@ -120,14 +120,19 @@ extension WorkerStateTests {
             return ArraySlice(tallies.takeNotes())
         }
         let failed = notes()
-        let left = tallies.notesFailed(failed, with: PostgresError(.server, "denied", sqlState: "42501"))
+        let denied = PostgresError(.server, "denied", sqlState: "42501")
+        let left = tallies.notesFailed(failed, with: denied, mayTryNext: false)
         #expect(left.isEmpty)
         #expect(tallies.takeNotes().count == 3)
         for (state, kept) in [("23514", 0), ("55P03", 1)] {
             let failed = notes()
-            let left = tallies.notesFailed(failed, with: PostgresError(.server, "no", sqlState: state))
+            let error = PostgresError(.server, "no", sqlState: state)
+            let left = tallies.notesFailed(failed, with: error, mayTryNext: true)
             #expect(left.count == 2)
             #expect(tallies.takeNotes().count == kept)
+            let many = tallies.notesFailed(notes(), with: error, mayTryNext: false)
+            #expect(many.isEmpty)
+            #expect(tallies.takeNotes().count == 2 + kept)
         }
     }
 
