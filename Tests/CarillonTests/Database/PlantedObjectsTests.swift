@@ -172,7 +172,7 @@ import Testing
                 for words in commands {
                     if let before = Self.before[Array(words.prefix(2))] { try await watcher.run(before) }
                     let url = words[0] == "worker" ? workerURL : url
-                    let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": url])
+                    let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": url], within: .seconds(180))
                     // Some find something to complain about, such as a stale heartbeat, but all find what they ask for.
                     #expect([0, 1, 69, 75, 78].contains(run.status), "\(words): \(run.errors)")
                     try await expectUnused("\(words)", run.output + run.errors)

@@ -151,7 +151,7 @@ import Testing
                     MonotonicInstant.now - begin >= .milliseconds(1200)
                 }
                 try await scene.client.run(right.grant)
-                try await scene.eventually("the round has ended after \(right.grant)") {
+                try await scene.eventually("the round has ended after \(right.grant)", within: .seconds(180)) {
                     try await scene.client.number(Self.remains) == 0
                 }
             }
