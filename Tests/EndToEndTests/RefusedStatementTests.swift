@@ -147,24 +147,99 @@ import Testing
         }
     }
 
-    @Test func `refused takeovers of many dead workers are repeated at most 20 times a second, and soon succeed`()
-        async throws
-    {
-        try await Self.running(RecordedBackend()) { queue, worker in
+    /// What a worker has much of at once, where each piece is a statement that is refused.
+    enum Chore: String, CaseIterable, Sendable {
+        case takeOvers
+        case takeOverConnections
+        case notes
+        case channels
+        case breakers
+
+        private static let deadWorkers = """
+            INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
+            SELECT 'dead ' || n, now() - interval '62 seconds', now() - interval '60 seconds' FROM generate_series(1, 40) n
+            """
+
+        /// They have no credential.
+        private static let apps = """
+            INSERT INTO carillon.apps (name, topic) SELECT 'app ' || n, 'org.example.app' FROM generate_series(1, 40) n
+            """
+
+        private static func trigger(_ table: String, _ condition: String) -> String {
+            """
+            CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN IF \(condition) THEN RAISE EXCEPTION 'not now'; END IF; RETURN NEW; END $$;
+            CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON carillon.\(table)
+                FOR EACH ROW EXECUTE FUNCTION public.refuse()
+            """
+        }
+
+        var begin: String {
+            switch self {
+            case .takeOvers: "REVOKE EXECUTE ON FUNCTION carillon.take_over FROM carillon_worker; \(Self.deadWorkers)"
+            case .takeOverConnections:
+                "REVOKE EXECUTE ON FUNCTION carillon.installation_state FROM carillon_worker; \(Self.deadWorkers)"
+            case .notes:
+                """
+                \(Self.trigger("holds", "true")); \(Self.apps);
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT a.id, '{aa}', '{"aps":{}}' FROM carillon.apps a WHERE a.name LIKE 'app %'
+                """
+            case .channels:
+                """
+                \(Self.trigger("channels", "NEW.last_error IS NOT NULL")); \(Self.apps);
+                SELECT carillon.request_channel(a.name, 0, 'match') FROM carillon.apps a WHERE a.name LIKE 'app %'
+                """
+            case .breakers:
+                """
+                REVOKE EXECUTE ON FUNCTION carillon.open_breakers FROM carillon_worker;
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, array_agg('bad' || lpad(to_hex(n * 200 + i), 61, '0')), '{"aps":{}}'
+                FROM generate_series(1, 100) n, generate_series(1, 200) i GROUP BY n
+                """
+            }
+        }
+
+        var end: String {
+            switch self {
+            case .takeOvers: "GRANT EXECUTE ON FUNCTION carillon.take_over TO carillon_worker"
+            case .takeOverConnections: "GRANT EXECUTE ON FUNCTION carillon.installation_state TO carillon_worker"
+            case .notes: "DROP TRIGGER refuse ON carillon.holds"
+            case .channels: "DROP TRIGGER refuse ON carillon.channels"
+            case .breakers: "GRANT EXECUTE ON FUNCTION carillon.open_breakers TO carillon_worker"
+            }
+        }
+
+        /// Zero once all is done.
+        var rest: String {
+            switch self {
+            case .takeOvers, .takeOverConnections: "SELECT count(*) - 1 FROM carillon.workers"
+            case .notes: "SELECT 40 - count(*) FROM carillon.holds"
+            // Those that were refused are taken again in a minute.
+            case .channels: "SELECT 0"
+            case .breakers: "SELECT count(*) FROM carillon.messages"
+            }
+        }
+    }
+
+    @Test(arguments: Chore.allCases)
+    func `what a worker has much of and PostgreSQL refuses is repeated at most 20 times a second, and soon succeeds`(
+        chore: Chore
+    ) async throws {
+        let backend = RecordedBackend { $0.hasPrefix("bad") ? .rejected(400, "BadDeviceToken") : .accepted }
+        try await Self.running(backend) { queue, worker in
             let name = try #require(try await queue.database.value("current_database()"))
-            try await queue.database.run(
-                """
-                REVOKE EXECUTE ON FUNCTION carillon.take_over FROM carillon_worker;
-                INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
-                SELECT 'dead ' || n, now() - interval '62 seconds', now() - interval '60 seconds' FROM generate_series(1, 40) n
-                """
-            )
-            try await Self.expectFewErrors(of: worker, for: 3, in: queue)
+            try await queue.database.run(chore.begin)
+            try await queue.loop.eventually("a statement was refused") {
+                try await !TestCluster.errors(of: name).isEmpty
+            }
+            let began = MonotonicInstant.now
+            try await queue.loop.eventually("three seconds have passed") { MonotonicInstant.now - began >= .seconds(3) }
             let logged = try await TestCluster.errors(of: name)
             #expect(logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
-            try await queue.database.run("GRANT EXECUTE ON FUNCTION carillon.take_over TO carillon_worker")
-            try await queue.loop.eventually("all were taken over", within: .seconds(20)) {
-                try await queue.database.number("SELECT count(*) FROM carillon.workers") == 1
+            try await queue.database.run(chore.end)
+            try await queue.loop.eventually("all is done", within: .seconds(30)) {
+                try await queue.database.number(chore.rest) == 0
             }
         }
     }

@@ -142,8 +142,13 @@ final class AppWatch {
                 if token == minted { context.log(.tokenMinted("\(key)")) }
                 return token
             } catch {
-                database.failed(error, on: connection)
-                if error.code == .server { context.event { $0.refusals.refused(.token, at: .now) } }
+                database.failed(error, on: connection, isPaced: true)
+                if error.code == .server {
+                    context.event { state in
+                        let now = MonotonicInstant.now
+                        state.refusals.refused(.token, isTry: state.refusals.limits(.token, at: now), at: now)
+                    }
+                }
                 throw error
             }
         }
@@ -175,7 +180,10 @@ final class AppWatch {
                 try await write(note, on: connection)
                 notes.removeFirst()
             } catch {
-                notes = context.event { $0.notes.failed(notes, with: error) }
+                notes = context.event { state in
+                    let mayTryNext = state.mayTryNext(after: error, at: .now)
+                    return state.notes.failed(notes, with: error, mayTryNext: mayTryNext)
+                }
                 failure = error
             }
         }

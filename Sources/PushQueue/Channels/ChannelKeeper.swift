@@ -30,10 +30,14 @@ final class ChannelKeeper {
                 try await manage(task, at: sites[task.appID], on: connection)
             } catch {
                 // The requests of others go on; this one is taken again in a minute.
-                guard error.isRefusal else { throw error }
+                guard mayTryNext(after: error) else { throw error }
                 log(error.description, about: task, isFinal: false)
             }
         }
+    }
+
+    private func mayTryNext(after error: PostgresError) -> Bool {
+        error.isRefusal && context.event { $0.mayTryNext(after: error, at: .now) }
     }
 
     private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
@@ -123,7 +127,7 @@ final class ChannelKeeper {
                 guard let failure = try await compare(site, on: connection) else { continue }
                 context.log(.channelsNotCompared(app: app, error: failure))
             } catch {
-                guard error.isRefusal else { throw error }
+                guard mayTryNext(after: error) else { throw error }
                 context.log(.channelsNotCompared(app: app, error: error.description))
             }
         }

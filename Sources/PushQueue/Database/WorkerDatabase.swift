@@ -219,8 +219,12 @@ final class WorkerDatabase {
     }
 
     /// A statement failed, perhaps because its connection is lost.
-    func failed(_ error: PostgresError, on connection: PostgresConnection) {
-        guard error.code == .closed else { return logError(error) }
+    /// - Parameter isPaced: The caller tells the pace of refusals.
+    func failed(_ error: PostgresError, on connection: PostgresConnection, isPaced: Bool = false) {
+        guard error.code == .closed else {
+            if !isPaced, error.code == .server, !error.isTimeout { context.event { $0.refusals.spend(at: .now) } }
+            return logError(error)
+        }
         context.count { $0.databaseErrors += 1 }
         if lifeline === connection {
             lifeline = nil
@@ -250,20 +254,25 @@ final class WorkerDatabase {
 
     /// Does nothing while a connection with that purpose is open, or while the worker is disconnected: such work is
     /// repeated.
+    /// - Returns: Why it failed. That is logged.
+    @discardableResult
     func withOwnConnection(
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void
-    ) async {
-        guard !purposes.contains(purpose), shared != nil, context.state.phase != .over else { return }
+    ) async -> PostgresError? {
+        guard !purposes.contains(purpose), shared != nil, context.state.phase != .over else { return nil }
         purposes.insert(purpose)
+        var fault: PostgresError?
         do throws(PostgresError) {
             try await work(try await connect(for: purpose, WorkerSettings.own))
         } catch {
+            fault = error
             // A worker that ends closes these connections.
             if !Task.isCancelled || error.code != .closed { logError(error) }
         }
         await close(for: purpose)
         purposes.remove(purpose)
+        return fault
     }
 
     private func connect(
@@ -307,7 +316,7 @@ final class WorkerDatabase {
                 do throws(PostgresError) {
                     answer = try await ask(connection, statement, parameters, decode)
                 } catch {
-                    failed(error, on: connection)
+                    failed(error, on: connection, isPaced: true)
                     throw error
                 }
             }

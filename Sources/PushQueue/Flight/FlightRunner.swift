@@ -128,7 +128,7 @@ final class FlightRunner {
                 }
             )
         } catch {
-            database.failed(error, on: connection)
+            database.failed(error, on: connection, isPaced: true)
             return .claimFailed(ClaimFault(error))
         }
     }

@@ -12,6 +12,8 @@ struct StatementRetries: Sendable {
     private var wasRefused = false
     /// For its content, so the success of another statement does not predict that of the next try.
     private var contentWasRefused = false
+    /// The last try counted as one of the worker's.
+    private var isTry = false
     private var backOff = BackOff.statements
     private var contentRefusals = 0
 
@@ -25,7 +27,7 @@ struct StatementRetries: Sendable {
         timedOut = error.isTimeout
         // Locks are waited for one after the other, which is a pace too.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
-        if wasRefused { state.refusals.refused(kind, isContent: error.isRefusal, at: now) }
+        if wasRefused { state.refusals.refused(kind, isContent: error.isRefusal, isTry: isTry, at: now) }
         contentWasRefused = wasRefused && error.isRefusal
         if error.isRefusal { contentRefusals += 1 }
     }
@@ -42,8 +44,10 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        let isTry = wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now)
-        guard contentWasRefused || isTry else { return nil }
+        isTry =
+            contentWasRefused
+            || (wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now))
+        guard isTry else { return nil }
         return state.refusals.take(at: now) ? nil : wait(&state)
     }
 

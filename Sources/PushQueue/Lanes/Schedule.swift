@@ -87,7 +87,7 @@ struct Schedule: Sendable {
         admission.release(Int(plan.pushes), of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
-        refusals.refused(.claim, at: now)
+        refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || rests.hasFailed(plan.lane), at: now)
         rests.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
     }
 

@@ -148,14 +148,8 @@ final class LeaseKeeper {
     @discardableResult
     private func takeOver(from dead: HeartbeatState.Sighting?) async -> PostgresError? {
         var isGone = false
-        var fault: PostgresError?
-        await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
-            do throws(PostgresError) {
-                isGone = try await takeOver(from: dead, on: connection)
-            } catch {
-                fault = error
-                throw error
-            }
+        let fault = await database.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
+            isGone = try await takeOver(from: dead, on: connection)
         }
         if let dead, !isGone { context.event { $0.lease.couldNotTakeOver(dead.worker, at: .now) } }
         return fault

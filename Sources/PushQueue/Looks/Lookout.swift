@@ -35,7 +35,9 @@ final class Lookout {
         // Pipelined, since on a busy connection each answer takes long.
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
-        if let rows = try await promotion.get() { context.event { $0.promoted(rows, in: &look, at: .now) } }
+        let promoted = await promotion
+        if case .failure(let error) = found, case .failure = promoted { database.failed(error, on: connection) }
+        if let rows = try promoted.get() { context.event { $0.promoted(rows, in: &look, at: .now) } }
         let (lanes, cost) = try found.get()
         look.cost = cost
         return context.event { $0.lookEnded(look, lanes, at: .now) }

@@ -40,7 +40,10 @@ final class MaintenanceRunner {
             guard FleetRun.mayBegin(in: context.state) else { return }
             let interval = every(context.options)
             let due = fleetTask.parameters(every: interval, worker: context.state.lease.id)
-            guard try await database.ask(shared, FleetTask.isDue, due, { try $0.bool(0, 0) }) else { return }
+            context.event { $0.maintenance.began(task.name) }
+            guard try await database.ask(shared, FleetTask.isDue, due, { try $0.bool(0, 0) }) else {
+                return context.event { $0.maintenance.ended(task.name) }
+            }
             await database.withOwnConnection(for: .maintenance(task.name.line)) { own throws(PostgresError) in
                 let worker = context.state.lease.id
                 var run = context.event { FleetRun(task.name, in: &$0) }

@@ -39,8 +39,10 @@ struct MaintenanceState: Sendable {
     func feedbackWait(using generator: inout some RandomNumberGenerator) -> Duration? {
         let interval = options.feedbackInterval
         guard interval > .zero, !options.once else { return nil }
-        let wait = begun.contains(.feedback) ? Self.waitAfterFailure : Self.longestWait
-        return min(wait, interval / 2) * Double.random(in: 0.8...1.2, using: &generator)
+        let wait =
+            begun.contains(.feedback)
+            ? min(Self.waitAfterFailure, max(interval / 2, Self.longestWait)) : min(Self.longestWait, interval / 2)
+        return wait * Double.random(in: 0.8...1.2, using: &generator)
     }
 
     /// Entries that were read are written soon after the connection is back.

@@ -18,13 +18,18 @@ final class PushCountWriter {
         let parameters = PushCountStatements.parameters(counts, of: context.state.lease.id)
         do throws(PostgresError) {
             try await connection.execute(PushCountStatements.write, parameters)
-            context.event { $0.unwrittenCounts.written() }
         } catch {
             context.event { $0.unwrittenCounts.failed(counts, error.effect) }
             throw error
         }
         let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
-        if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+        do throws(PostgresError) {
+            if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+            context.event { $0.unwrittenCounts.written() }
+        } catch {
+            context.event { $0.unwrittenCounts.failed([:], error.effect) }
+            throw error
+        }
     }
 
     private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {

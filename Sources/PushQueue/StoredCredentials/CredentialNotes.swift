@@ -68,10 +68,16 @@ struct CredentialNotes: Sendable {
     }
 
     /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.
+    /// - Parameter mayTryNext: Whether the others may be written now.
     /// - Returns: Those to write now.
-    mutating func failed(_ failed: ArraySlice<Note>, with error: PostgresError) -> ArraySlice<Note> {
-        let isOfFirst = error.isRefusal || error.isTimeout
-        for note in isOfFirst ? failed.prefix(1) : failed where !error.isRefusal { keep(note) }
-        return isOfFirst ? failed.dropFirst() : []
+    mutating func failed(
+        _ failed: ArraySlice<Note>,
+        with error: PostgresError,
+        mayTryNext: Bool
+    ) -> ArraySlice<Note> {
+        if !error.isRefusal { failed.prefix(1).forEach { keep($0) } }
+        if mayTryNext { return failed.dropFirst() }
+        failed.dropFirst().forEach { keep($0) }
+        return []
     }
 }

@@ -8,15 +8,15 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
     private let denied = PostgresError(.server, "permission denied", sqlState: "42501")
 
-    @Test func `a few tries are made at once, and then about 13 a second`() {
+    @Test func `a few tries are made at once, and then about 11 a second`() {
         var pace = RefusalPace()
         var times: [Int] = []
         for millisecond in 0..<5000 where pace.take(at: start + .milliseconds(millisecond)) {
             times.append(millisecond)
         }
         #expect(times.prefix(3) == [0, 1, 2])
-        for second in 0..<5 { #expect(times.count { $0 / 1000 == second } <= 17) }
-        #expect((60...75).contains(times.count))
+        for second in 0..<5 { #expect(times.count { $0 / 1000 == second } <= 14) }
+        #expect((55...62).contains(times.count))
     }
 
     @Test func `statements of a kind are limited after some that were refused, until one succeeds`() {
@@ -41,6 +41,18 @@ import Testing
         #expect(!pace.limitsRepeated(.turn, at: start + .milliseconds(500)))
     }
 
+    @Test func `refused statements with a pace of their own leave fewer tries to others, but some soon`() {
+        var pace = RefusalPace()
+        for _ in 0..<5 { pace.spend(at: start) }
+        let end = pace.waitEnd(at: start)
+        #expect(end == start + RefusalPace.interval * 3)
+        for _ in 0..<100 { pace.spend(at: start) }
+        #expect(pace.waitEnd(at: start) == start + .milliseconds(400))
+        let taken = pace.take(at: start + .milliseconds(399))
+        let takenLater = pace.take(at: start + .milliseconds(400))
+        #expect(!taken && takenLater)
+    }
+
     @Test func `flights that are refused are paced while others of their kind succeed`() {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.reconnection.connected(at: start)
@@ -63,7 +75,7 @@ import Testing
         // The first is when so many are known to be refused.
         #expect(tries.prefix(20).allSatisfy { $0 == 0 } && tries.count { $0 / 100 == 0 } <= 40)
         for second in 1..<5 { #expect(tries.count { $0 / 100 == second } <= 20) }
-        #expect(tries.count > 70)
+        #expect(tries.count > 60)
     }
 
     @Test func `a thousand flights try what is refused at most 20 times a second, and go on soon after a success`() {

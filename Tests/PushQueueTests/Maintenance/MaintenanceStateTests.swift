@@ -25,6 +25,20 @@ import Testing
         #expect(try #require(after) < .seconds(3))
     }
 
+    @Test
+    mutating func `a feedback pass that failed is not repeated every tenth of a second, however short the interval`()
+        throws
+    {
+        var options = WorkerOptions()
+        options.feedbackInterval = .milliseconds(200)
+        var state = MaintenanceState(options)
+        let usual = state.feedbackWait(using: &random)
+        #expect(try #require(usual) < .milliseconds(200))
+        state.began(.feedback)
+        let wait = state.feedbackWait(using: &random)
+        #expect(try #require(wait) > .seconds(1))
+    }
+
     @Test func `a channel that could not be made is not tried again every second`() {
         var state = MaintenanceState(WorkerOptions())
         #expect(state.channelWait == .seconds(1))

@@ -120,14 +120,19 @@ extension WorkerStateTests {
             return ArraySlice(unwritten.take())
         }
         let failed = notes()
-        let left = unwritten.failed(failed, with: PostgresError(.server, "denied", sqlState: "42501"))
+        let denied = PostgresError(.server, "denied", sqlState: "42501")
+        let left = unwritten.failed(failed, with: denied, mayTryNext: false)
         #expect(left.isEmpty)
         #expect(unwritten.take().count == 3)
         for (state, kept) in [("23514", 0), ("55P03", 1)] {
             let failed = notes()
-            let left = unwritten.failed(failed, with: PostgresError(.server, "no", sqlState: state))
+            let error = PostgresError(.server, "no", sqlState: state)
+            let left = unwritten.failed(failed, with: error, mayTryNext: true)
             #expect(left.count == 2)
             #expect(unwritten.take().count == kept)
+            let many = unwritten.failed(notes(), with: error, mayTryNext: false)
+            #expect(many.isEmpty)
+            #expect(unwritten.take().count == 2 + kept)
         }
     }
 
