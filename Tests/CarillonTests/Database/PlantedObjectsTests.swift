@@ -5,7 +5,7 @@ import Testing
 @testable import Carillon
 
 /// Objects that others have created where names without a schema are looked up. None may run with the rights of the program.
-@Suite struct PlantedObjectsTests {
+@Suite(.shop) struct PlantedObjectsTests {
     /// A function, an operator and a type for nearly each of PostgreSQL's own, and a table for each of its catalogs and of ours, in
     /// a schema that is searched before all others. Whatever is used says so, and fails.
     private static let plants = """
@@ -78,46 +78,42 @@ import Testing
 
     @Test func `the commands with a database are known here`() async throws {
         let all = Command.all.filter { $0.allOptions.contains { $0.flag == Option.database.flag } }
-        try await Shop.with { shop in
-            let run = try Self.commands(shop).map { words in
-                all.map { $0.words.joined(separator: " ") }.first { words.joined(separator: " ").hasPrefix($0) }
-            }
-            let left = Set(all.map { $0.words.joined(separator: " ") }).subtracting(run.compactMap(\.self))
-            #expect(left == Self.others)
+        let run = try Self.commands(shop).map { words in
+            all.map { $0.words.joined(separator: " ") }.first { words.joined(separator: " ").hasPrefix($0) }
         }
+        let left = Set(all.map { $0.words.joined(separator: " ") }).subtracting(run.compactMap(\.self))
+        #expect(left == Self.others)
     }
 
     @Test(.timeLimit(.minutes(5))) func `no command uses an object that others have planted`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.plants)
-            let used = "SELECT s.is_called FROM evil.stolen s"
-            try await shop.database.session { watcher in
-                try await watcher.run("SET search_path = pg_catalog")
-                for words in try Self.commands(shop) {
-                    let run = try await shop.run(words)
-                    #expect(!run.errors.contains("lanted: "), "\(words): \(run.errors)")
-                    // Some find something to complain about, such as that no worker runs, but all find what they ask for.
-                    #expect([0, 1, 69, 75].contains(run.status), "\(words): \(run.errors)")
-                    #expect(try await watcher.value(used) == "false", "\(words)")
-                    try await watcher.run("SELECT pg_catalog.setval('evil.stolen', 1, false)")
-                }
-                try await DashboardClient.with(shop.database.url, in: shop.folder) { dashboard, _ in
-                    for path in DashboardClient.pages + ["/apps/shop", "/messages/1"] {
-                        let page = await dashboard.get(path).body
-                        #expect(!page.isEmpty && !page.contains("lanted: "), "\(path): \(page)")
-                    }
-                }
-                try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, _, _ in
-                    #expect(await client.call("notify", "shop", Shop.token("dd"), PyapnsClient.hello("1")).isNothing)
-                    #expect(!(await client.call("feedback", "shop").contains("lanted: ")))
-                }
-                #expect(try await watcher.value(used) == "false")
-                // Without the settings of its session, each of them would.
-                try await shop.database.session { victim async throws in
-                    _ = await #expect(throws: (any Error).self) { try await victim.run("SELECT now()") }
-                }
-                #expect(try await watcher.value(used) == "true")
+        try await shop.database.run(Self.plants)
+        let used = "SELECT s.is_called FROM evil.stolen s"
+        try await shop.database.session { watcher in
+            try await watcher.run("SET search_path = pg_catalog")
+            for words in try Self.commands(shop) {
+                let run = try await shop.run(words)
+                #expect(!run.errors.contains("lanted: "), "\(words): \(run.errors)")
+                // Some find something to complain about, such as that no worker runs, but all find what they ask for.
+                #expect([0, 1, 69, 75].contains(run.status), "\(words): \(run.errors)")
+                #expect(try await watcher.value(used) == "false", "\(words)")
+                try await watcher.run("SELECT pg_catalog.setval('evil.stolen', 1, false)")
             }
+            try await DashboardClient.with(shop.database.url, in: shop.folder) { dashboard, _ in
+                for path in DashboardClient.pages + ["/apps/shop", "/messages/1"] {
+                    let page = await dashboard.get(path).body
+                    #expect(!page.isEmpty && !page.contains("lanted: "), "\(path): \(page)")
+                }
+            }
+            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, _, _ in
+                #expect(await client.call("notify", "shop", Shop.token("dd"), PyapnsClient.hello("1")).isNothing)
+                #expect(!(await client.call("feedback", "shop").contains("lanted: ")))
+            }
+            #expect(try await watcher.value(used) == "false")
+            // Without the settings of its session, each of them would.
+            try await shop.database.session { victim async throws in
+                _ = await #expect(throws: (any Error).self) { try await victim.run("SELECT now()") }
+            }
+            #expect(try await watcher.value(used) == "true")
         }
     }
 }
