@@ -345,46 +345,44 @@ import Testing
         }
     }
 
-    @Test func `with a password, nothing is read without it`() async throws {
-        try await Shop.with { shop in
-            let file = try shop.folder.write("password", "correct horse\n")
-            try await Client.with(shop.database.url, in: shop.folder, ["--password-file", file]) { client, _ in
-                for path in Client.pages + ["/apps/shop", "/messages/1"] {
-                    let answer = await client.get(path)
-                    #expect(
-                        answer.status == "303" && answer.header("Location")?.hasPrefix("/login?next=%2F") == true,
-                        "\(path)"
-                    )
-                    #expect(await client.get(path, json: true).status == "401")
-                    #expect(await client.get(path, headers: "Cookie: carillon_session=0\r\n").status == "303")
-                }
-                let form = await client.get("/login?next=//evil.example")
-                #expect(form.status == "200" && form.body.contains("name=\"next\" value=\"/~/evil.example\""))
-                #expect(await client.post("/login", "password=wrong").status == "403")
-                #expect(await client.post("/login", "").status == "400")
-                let foreign = await client.post(
-                    "/login",
-                    "password=correct+horse",
-                    headers: "Origin: http://evil.example\r\n"
-                )
-                #expect(foreign.status == "403")
-                let entered = await client.post("/login", "password=correct+horse&next=%2Ffailures%3Fsince%3D7d")
-                #expect(entered.status == "303" && entered.header("Location") == "/failures?since=7d")
-                let cookie = try #require(entered.header("Set-Cookie"))
-                #expect(cookie.contains("; HttpOnly; SameSite=Strict;"))
-                let headers = "Cookie: \(cookie.prefix { $0 != ";" })\r\n"
-                let page = await client.get("/", headers: headers)
-                #expect(page.status == "200" && page.body.contains("action=\"/logout\""))
+    @Test(.shop) func `with a password, nothing is read without it`() async throws {
+        let file = try shop.folder.write("password", "correct horse\n")
+        try await Client.with(shop.database.url, in: shop.folder, ["--password-file", file]) { client, _ in
+            for path in Client.pages + ["/apps/shop", "/messages/1"] {
+                let answer = await client.get(path)
                 #expect(
-                    await client.post("/logout", "", headers: headers).header("Set-Cookie")?.contains("Max-Age=0")
-                        == true
+                    answer.status == "303" && answer.header("Location")?.hasPrefix("/login?next=%2F") == true,
+                    "\(path)"
                 )
-                #expect(await client.get("/", headers: headers).status == "303")
-                for _ in 0..<AttemptLimit().atOnce { _ = await client.post("/login", "password=wrong") }
-                let late = await client.post("/login", "password=correct+horse")
-                #expect(late.status == "429" && late.header("Retry-After") == "5")
-                #expect(!client.program.said.contains("correct horse"))
+                #expect(await client.get(path, json: true).status == "401")
+                #expect(await client.get(path, headers: "Cookie: carillon_session=0\r\n").status == "303")
             }
+            let form = await client.get("/login?next=//evil.example")
+            #expect(form.status == "200" && form.body.contains("name=\"next\" value=\"/~/evil.example\""))
+            #expect(await client.post("/login", "password=wrong").status == "403")
+            #expect(await client.post("/login", "").status == "400")
+            let foreign = await client.post(
+                "/login",
+                "password=correct+horse",
+                headers: "Origin: http://evil.example\r\n"
+            )
+            #expect(foreign.status == "403")
+            let entered = await client.post("/login", "password=correct+horse&next=%2Ffailures%3Fsince%3D7d")
+            #expect(entered.status == "303" && entered.header("Location") == "/failures?since=7d")
+            let cookie = try #require(entered.header("Set-Cookie"))
+            #expect(cookie.contains("; HttpOnly; SameSite=Strict;"))
+            let headers = "Cookie: \(cookie.prefix { $0 != ";" })\r\n"
+            let page = await client.get("/", headers: headers)
+            #expect(page.status == "200" && page.body.contains("action=\"/logout\""))
+            #expect(
+                await client.post("/logout", "", headers: headers).header("Set-Cookie")?.contains("Max-Age=0")
+                    == true
+            )
+            #expect(await client.get("/", headers: headers).status == "303")
+            for _ in 0..<AttemptLimit().atOnce { _ = await client.post("/login", "password=wrong") }
+            let late = await client.post("/login", "password=correct+horse")
+            #expect(late.status == "429" && late.header("Retry-After") == "5")
+            #expect(!client.program.said.contains("correct horse"))
         }
     }
 

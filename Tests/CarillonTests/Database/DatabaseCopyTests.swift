@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A copy of a database does not send what the original sends, until its owner adopts it.
-@Suite struct DatabaseCopyTests {
+@Suite(.shop) struct DatabaseCopyTests {
     /// Restores a dump of the shop's database into another one.
     private static func withCopy(of shop: Shop, _ body: (Shop) async throws -> Void) async throws {
         try await TestDatabase.with(.nothing) { database in
@@ -36,209 +36,191 @@ import Testing
     }
 
     @Test func `what sends says that a restored dump is a copy, and sends once it is adopted`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(5)
-            try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-02T03:04:05Z' WHERE id = 1")
-            // What a worker held at the time of the backup.
-            try await shop.database.connection.script(
-                """
-                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
-                INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '1 hour')
-                """
-            )
-            try await Self.withCopy(of: shop) { copy in
-                for words in [
-                    ["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"],
-                    ["channel", "sync", "--app", "shop"],
-                ] {
-                    let run = try await copy.run(words)
-                    #expect(
-                        run.status == 78 && run.errors.contains("this database is a copy"),
-                        "\(words): \(run.errors)"
-                    )
-                    #expect(run.errors.contains("carillon adopt"))
-                }
-                #expect(try await copy.run("check").output.contains("this database is a copy"))
-                #expect(try await copy.run("migrate", "up").status == 0)
-                #expect(await shop.gateway.receivedRequests().isEmpty)
-                let asked = try await copy.run("adopt")
+        try await shop.enqueue(5)
+        try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-02T03:04:05Z' WHERE id = 1")
+        // What a worker held at the time of the backup.
+        try await shop.database.connection.script(
+            """
+            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '1 hour')
+            """
+        )
+        try await Self.withCopy(of: shop) { copy in
+            for words in [
+                ["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"],
+                ["channel", "sync", "--app", "shop"],
+            ] {
+                let run = try await copy.run(words)
                 #expect(
-                    asked.status == 2
-                        && asked.output.contains("Here wait 3 ready jobs, 0 scheduled and 2 that workers have claimed")
+                    run.status == 78 && run.errors.contains("this database is a copy"),
+                    "\(words): \(run.errors)"
                 )
-                #expect(asked.output.contains("claimed; the oldest is from 2026-01-02T03:04:05Z."), "\(asked.output)")
-                let (home, here) = (try await Self.place(of: shop), try await Self.place(of: copy))
-                #expect(
-                    asked.output.contains(
-                        "So far, pushes have been sent from the database \(home.oid) of \(home.cluster)."
-                    )
-                )
-                let name = try await copy.database.value("current_database()") ?? ""
-                #expect(asked.output.contains("This is the database \(here.oid) (\(name)) of \(here.cluster)."))
-                #expect(home.oid != here.oid)
-                #expect(asked.errors.contains("Add --yes"))
-                #expect(try await copy.run("worker", "--once").status == 78)
-                let adopted = try await copy.run("adopt", "--yes")
-                #expect(
-                    adopted.status == 0 && adopted.output.contains("Pushes are now sent from this database."),
-                    "\(adopted.errors)"
-                )
-                #expect(try await copy.run("worker", "--once").status == 0)
-                #expect(await shop.gateway.receivedRequests().count == 5)
-                #expect(try await copy.run("adopt").output.contains("already"))
+                #expect(run.errors.contains("carillon adopt"))
             }
+            #expect(try await copy.run("check").output.contains("this database is a copy"))
+            #expect(try await copy.run("migrate", "up").status == 0)
+            #expect(await shop.gateway.receivedRequests().isEmpty)
+            let asked = try await copy.run("adopt")
+            #expect(
+                asked.status == 2
+                    && asked.output.contains("Here wait 3 ready jobs, 0 scheduled and 2 that workers have claimed")
+            )
+            #expect(asked.output.contains("claimed; the oldest is from 2026-01-02T03:04:05Z."), "\(asked.output)")
+            let (home, here) = (try await Self.place(of: shop), try await Self.place(of: copy))
+            #expect(
+                asked.output.contains("So far, pushes have been sent from the database \(home.oid) of \(home.cluster).")
+            )
+            let name = try await copy.database.value("current_database()") ?? ""
+            #expect(asked.output.contains("This is the database \(here.oid) (\(name)) of \(here.cluster)."))
+            #expect(home.oid != here.oid)
+            #expect(asked.errors.contains("Add --yes"))
+            #expect(try await copy.run("worker", "--once").status == 78)
+            let adopted = try await copy.run("adopt", "--yes")
+            #expect(
+                adopted.status == 0 && adopted.output.contains("Pushes are now sent from this database."),
+                "\(adopted.errors)"
+            )
+            #expect(try await copy.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.receivedRequests().count == 5)
+            #expect(try await copy.run("adopt").output.contains("already"))
         }
     }
 
     @Test func `what is older than a time expires in the adopted copy, and is not sent`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(5)
-            try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-01' WHERE id <= 3")
-            try await Self.withCopy(of: shop) { copy in
-                let adopted = try await copy.run("adopt", "--yes", "--expire-before", "2026-02-01T00:00:00Z")
-                #expect(
-                    adopted.status == 0 && adopted.output.contains("3 jobs expire"),
-                    "\(adopted.output)\(adopted.errors)"
-                )
-                #expect(try await copy.run("worker", "--once").status == 0)
-                #expect(await shop.gateway.receivedRequests().count == 2)
-                #expect(try await copy.database.number("SELECT sum(expired) FROM carillon.results") == 3)
-            }
-            try await Self.withCopy(of: shop) { copy in
-                let wrong = try await copy.run("adopt", "--expire-before", "soon")
-                #expect(wrong.status == 2 && wrong.errors.contains("--expire-before"))
-                let adopted = try await copy.run("adopt", "--yes", "--expire-before", "now")
-                #expect(adopted.output.contains("5 jobs expire"))
-            }
+        try await shop.enqueue(5)
+        try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-01' WHERE id <= 3")
+        try await Self.withCopy(of: shop) { copy in
+            let adopted = try await copy.run("adopt", "--yes", "--expire-before", "2026-02-01T00:00:00Z")
+            #expect(
+                adopted.status == 0 && adopted.output.contains("3 jobs expire"),
+                "\(adopted.output)\(adopted.errors)"
+            )
+            #expect(try await copy.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.receivedRequests().count == 2)
+            #expect(try await copy.database.number("SELECT sum(expired) FROM carillon.results") == 3)
+        }
+        try await Self.withCopy(of: shop) { copy in
+            let wrong = try await copy.run("adopt", "--expire-before", "soon")
+            #expect(wrong.status == 2 && wrong.errors.contains("--expire-before"))
+            let adopted = try await copy.run("adopt", "--yes", "--expire-before", "now")
+            #expect(adopted.output.contains("5 jobs expire"))
         }
     }
 
     /// The database behind a name may be replaced by a backup while workers run.
     @Test func `a worker that reconnects to a copy claims nothing there`() async throws {
-        try await Shop.with { shop in
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker", "--lease", "2s")
-                _ = try await worker.line(containing: "The worker has started", on: loop)
-                try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
-                try await shop.enqueue(3)
-                try await shop.database.connection.script(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'carillon %'"
-                )
-                _ = try await worker.line(containing: "this database is a copy", on: loop)
-                let delivered = await shop.gateway.receivedRequests().count
-                #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 3 - delivered)
-                #expect(try await shop.run("adopt", "--yes").status == 0)
-                try await loop.eventually("the worker sends", within: .seconds(60)) {
-                    await shop.gateway.receivedRequests().count == 3
-                }
-                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--lease", "2s")
+            _ = try await worker.line(containing: "The worker has started", on: loop)
+            try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+            try await shop.enqueue(3)
+            try await shop.database.connection.script(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'carillon %'"
+            )
+            _ = try await worker.line(containing: "this database is a copy", on: loop)
+            let delivered = await shop.gateway.receivedRequests().count
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 3 - delivered)
+            #expect(try await shop.run("adopt", "--yes").status == 0)
+            try await loop.eventually("the worker sends", within: .seconds(60)) {
+                await shop.gateway.receivedRequests().count == 3
             }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
     }
 
     /// Behind a pooler, the server can be another one although no connection of the worker was lost.
     @Test func `a worker notices with a heartbeat that its database is a copy`() async throws {
-        try await Shop.with { shop in
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker", "--lease", "2s")
-                _ = try await worker.line(containing: "The worker has started", on: loop)
-                try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
-                _ = try await worker.line(containing: "this database is a copy", on: loop)
-                try await shop.enqueue(3)
-                #expect(try await shop.run("check").output.contains("this database is a copy"))
-                #expect(await shop.gateway.receivedRequests().isEmpty)
-                #expect(try await shop.run("adopt", "--yes").status == 0)
-                try await loop.eventually("the worker sends", within: .seconds(60)) {
-                    await shop.gateway.receivedRequests().count == 3
-                }
-                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--lease", "2s")
+            _ = try await worker.line(containing: "The worker has started", on: loop)
+            try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+            _ = try await worker.line(containing: "this database is a copy", on: loop)
+            try await shop.enqueue(3)
+            #expect(try await shop.run("check").output.contains("this database is a copy"))
+            #expect(await shop.gateway.receivedRequests().isEmpty)
+            #expect(try await shop.run("adopt", "--yes").status == 0)
+            try await loop.eventually("the worker sends", within: .seconds(60)) {
+                await shop.gateway.receivedRequests().count == 3
             }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
     }
 
     /// Each piece of long work has a connection of its own. The database's address may have changed since the others were opened.
     @Test func `a connection of its own that leads to a copy does no work there`() async throws {
-        try await Shop.with { shop in
-            try await Self.withCopy(of: shop) { copy in
-                try await copy.database.run(
-                    """
-                    INSERT INTO carillon.tokens (app_id, token, last_update) VALUES (1, repeat('ab', 32), '2026-01-01');
-                    INSERT INTO carillon.feedback (app_id, token, reason, unregistered_at, seen_at)
-                    VALUES (1, repeat('ab', 32), 'Unregistered', now(), now())
-                    """
+        try await Self.withCopy(of: shop) { copy in
+            try await copy.database.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token, last_update) VALUES (1, repeat('ab', 32), '2026-01-01');
+                INSERT INTO carillon.feedback (app_id, token, reason, unregistered_at, seen_at)
+                VALUES (1, repeat('ab', 32), 'Unregistered', now(), now())
+                """
+            )
+            try await TestLoop.with { loop in
+                let file = try shop.folder.write("url", shop.database.url)
+                let worker = try BackgroundProgram(
+                    ["worker", "--feedback-interval", "1s", "--database-file", file],
+                    in: shop.folder
                 )
-                try await TestLoop.with { loop in
-                    let file = try shop.folder.write("url", shop.database.url)
-                    let worker = try BackgroundProgram(
-                        ["worker", "--feedback-interval", "1s", "--database-file", file],
-                        in: shop.folder
-                    )
-                    _ = try await worker.line(containing: "The worker has started", on: loop)
-                    _ = try shop.folder.write("url", copy.database.url)
-                    _ = try await worker.line(containing: "this database is a copy", on: loop)
-                    #expect(try await copy.database.number("SELECT count(*) FROM carillon.tokens") == 1)
-                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
-                }
+                _ = try await worker.line(containing: "The worker has started", on: loop)
+                _ = try shop.folder.write("url", copy.database.url)
+                _ = try await worker.line(containing: "this database is a copy", on: loop)
+                #expect(try await copy.database.number("SELECT count(*) FROM carillon.tokens") == 1)
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
         }
     }
 
     @Test func `a running pyapns enqueues nothing in a copy`() async throws {
-        try await Shop.with { shop in
-            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, loop in
-                let token = Shop.token("ab")
-                #expect(await client.call("notify", "shop", token, PyapnsClient.hello("one")).isNothing)
-                try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
-                for answer in [
-                    await client.call("notify", "shop", token, PyapnsClient.hello("two")),
-                    await client.call("feedback", "shop"),
-                ] {
-                    #expect(answer.contains("The call had no effect"), "\(answer)")
-                }
-                _ = try await program.line(containing: "his database is a copy", on: loop)
-                #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
+        try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, loop in
+            let token = Shop.token("ab")
+            #expect(await client.call("notify", "shop", token, PyapnsClient.hello("one")).isNothing)
+            try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+            for answer in [
+                await client.call("notify", "shop", token, PyapnsClient.hello("two")),
+                await client.call("feedback", "shop"),
+            ] {
+                #expect(answer.contains("The call had no effect"), "\(answer)")
             }
+            _ = try await program.line(containing: "his database is a copy", on: loop)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
         }
     }
 
     /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
     @Test func `what is older than a time expires in a restored database, also what workers held`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(5)
-            try await shop.database.run(
-                """
-                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
-                INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() - interval '1 hour')
-                """
-            )
-            let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
-            #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
-            #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(await shop.gateway.receivedRequests().isEmpty)
-        }
+        try await shop.enqueue(5)
+        try await shop.database.run(
+            """
+            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() - interval '1 hour')
+            """
+        )
+        let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
+        #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
+        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(await shop.gateway.receivedRequests().isEmpty)
     }
 
     /// A clone of a disk has the numbers of the original, and only a name tells them apart.
     @Test func `a named installation serves only programs that give its name`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(1)
-            let named = ["DATABASE_URL": shop.database.url + "&options=-ccarillon.installation%3Dproduction"]
-            let early = try await ProgramRun.run(["worker", "--once"], environment: named)
-            #expect(early.status == 78 && early.errors.contains("this installation is not named"), "\(early.errors)")
-            #expect(try await shop.run("adopt", "--yes", "--installation", "production").status == 0)
-            let unnamed = try await shop.run("worker", "--once")
-            #expect(
-                unnamed.status == 78 && unnamed.errors.contains("this installation is named 'production'"),
-                "\(unnamed.errors)"
-            )
-            #expect(try await ProgramRun.run(["worker", "--once"], environment: named).status == 0)
-            #expect(await shop.gateway.receivedRequests().count == 1)
-            #expect(try await shop.run("adopt", "--yes", "--installation", "").status == 0)
-            #expect(try await shop.run("worker", "--once").status == 0)
-        }
+        try await shop.enqueue(1)
+        let named = ["DATABASE_URL": shop.database.url + "&options=-ccarillon.installation%3Dproduction"]
+        let early = try await ProgramRun.run(["worker", "--once"], environment: named)
+        #expect(early.status == 78 && early.errors.contains("this installation is not named"), "\(early.errors)")
+        #expect(try await shop.run("adopt", "--yes", "--installation", "production").status == 0)
+        let unnamed = try await shop.run("worker", "--once")
+        #expect(
+            unnamed.status == 78 && unnamed.errors.contains("this installation is named 'production'"),
+            "\(unnamed.errors)"
+        )
+        #expect(try await ProgramRun.run(["worker", "--once"], environment: named).status == 0)
+        #expect(await shop.gateway.receivedRequests().count == 1)
+        #expect(try await shop.run("adopt", "--yes", "--installation", "").status == 0)
+        #expect(try await shop.run("worker", "--once").status == 0)
     }
 }

@@ -7,61 +7,59 @@ import Testing
 
 /// Commands among other people's objects and settings.
 @Suite struct SharedDatabaseTests {
-    @Test func `time limits of a role end no command`() async throws {
-        try await Shop.with { shop in
-            let role = "hasty_\(shop.database.connection.backendProcessID)"
-            try await shop.database.connection.script(
+    @Test(.shop) func `time limits of a role end no command`() async throws {
+        let role = "hasty_\(shop.database.connection.backendProcessID)"
+        try await shop.database.connection.script(
+            """
+            CREATE ROLE \(role) SUPERUSER LOGIN;
+            ALTER ROLE \(role) SET statement_timeout = '100ms';
+            ALTER ROLE \(role) SET lock_timeout = '100ms';
+            ALTER ROLE \(role) SET idle_in_transaction_session_timeout = '1ms'
+            """
+        )
+        try await attempt {
+            let other = try await PostgresConnection.connect(
+                shop.database.url,
+                on: TestLoop.shared,
+                application: "test"
+            )
+            try await other.script("BEGIN; UPDATE carillon.apps SET max_rate = 7")
+            async let paused = ProgramRun.run(
+                ["app", "pause", "shop"],
+                environment: ["DATABASE_URL": shop.database.url + "&user=\(role)"]
+            )
+            try await TestLoop.with { loop in
+                try await loop.eventually("the command has waited for longer than that") {
+                    try await shop.database.number(
+                        """
+                        SELECT count(*) FROM pg_stat_activity a WHERE a.usename = '\(role)'
+                            AND a.wait_event_type = 'Lock' AND clock_timestamp() - a.query_start > interval '300 ms'
+                        """
+                    ) == 1
+                }
+            }
+            try await other.script("COMMIT")
+            await other.close()
+            let run = try await paused
+            #expect(run.status == 0, "\(run.errors)")
+            let session = try await PostgresConnection.connect(
+                shop.database.url + "&user=\(role)",
+                on: TestLoop.shared,
+                application: "test",
+                settings: SessionSettings.unhurried
+            )
+            let limits = Statement(
+                "limits",
                 """
-                CREATE ROLE \(role) SUPERUSER LOGIN;
-                ALTER ROLE \(role) SET statement_timeout = '100ms';
-                ALTER ROLE \(role) SET lock_timeout = '100ms';
-                ALTER ROLE \(role) SET idle_in_transaction_session_timeout = '1ms'
+                SELECT s.name FROM pg_settings s WHERE s.setting <> '0'
+                    AND s.name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')
                 """
             )
-            try await attempt {
-                let other = try await PostgresConnection.connect(
-                    shop.database.url,
-                    on: TestLoop.shared,
-                    application: "test"
-                )
-                try await other.script("BEGIN; UPDATE carillon.apps SET max_rate = 7")
-                async let paused = ProgramRun.run(
-                    ["app", "pause", "shop"],
-                    environment: ["DATABASE_URL": shop.database.url + "&user=\(role)"]
-                )
-                try await TestLoop.with { loop in
-                    try await loop.eventually("the command has waited for longer than that") {
-                        try await shop.database.number(
-                            """
-                            SELECT count(*) FROM pg_stat_activity a WHERE a.usename = '\(role)'
-                                AND a.wait_event_type = 'Lock' AND clock_timestamp() - a.query_start > interval '300 ms'
-                            """
-                        ) == 1
-                    }
-                }
-                try await other.script("COMMIT")
-                await other.close()
-                let run = try await paused
-                #expect(run.status == 0, "\(run.errors)")
-                let session = try await PostgresConnection.connect(
-                    shop.database.url + "&user=\(role)",
-                    on: TestLoop.shared,
-                    application: "test",
-                    settings: SessionSettings.unhurried
-                )
-                let limits = Statement(
-                    "limits",
-                    """
-                    SELECT s.name FROM pg_settings s WHERE s.setting <> '0'
-                        AND s.name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')
-                    """
-                )
-                let left: [String] = try await session.values(of: limits)
-                #expect(left == [])
-                await session.close()
-            } finally: {
-                try await shop.database.connection.script("DROP ROLE \(role)")
-            }
+            let left: [String] = try await session.values(of: limits)
+            #expect(left == [])
+            await session.close()
+        } finally: {
+            try await shop.database.connection.script("DROP ROLE \(role)")
         }
     }
 
@@ -76,13 +74,11 @@ import Testing
         }
     }
 
-    @Test func `what depends on the schema is named when it cannot be taken away`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
-            let down = try await shop.run("migrate", "down", "--to", "0", "--yes")
-            #expect(down.status == 1)
-            #expect(down.errors.contains("view public.mine depends on table results"), "\(down.errors)")
-        }
+    @Test(.shop) func `what depends on the schema is named when it cannot be taken away`() async throws {
+        try await shop.database.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
+        let down = try await shop.run("migrate", "down", "--to", "0", "--yes")
+        #expect(down.status == 1)
+        #expect(down.errors.contains("view public.mine depends on table results"), "\(down.errors)")
     }
 
     @Test func `a password that is missing, and a database that nobody named, are said to be so`() async throws {

@@ -19,53 +19,49 @@ import Testing
         )
     }
 
-    @Test func `a worker goes on with the password that its file holds by then`() async throws {
-        try await Shop.with { shop in
-            try await shop.withLogin(password: "canary-old") { address, name in
-                let file = try shop.folder.write("url", "postgresql://\(name):canary-old@\(address)\n")
-                try await TestLoop.with { loop in
-                    let worker = try BackgroundProgram(["worker", "--database-file", file], in: shop.folder)
-                    _ = try await worker.line(containing: "has started", on: loop)
-                    try await change(name, to: "canary-new", shop)
-                    _ = try await worker.line(containing: "password authentication failed", on: loop)
-                    // Whoever writes it may take it away first, and write it in pieces.
-                    try FileManager.default.removeItem(atPath: file)
-                    _ = try await worker.line(containing: "the file \(file): there is no such file", on: loop)
-                    _ = try shop.folder.write("url", "\n")
-                    _ = try await worker.line(containing: "The file \(file) is empty", on: loop)
-                    _ = try shop.folder.write("url", "postgresql://\(name):canary-new@\(address)\n")
-                    _ = try await worker.line(containing: "The database is back.", on: loop)
-                    try await shop.enqueue(3)
-                    try await loop.eventually("all are sent") {
-                        try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
-                    }
-                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
-                    #expect(!worker.said.contains("canary"))
+    @Test(.shop) func `a worker goes on with the password that its file holds by then`() async throws {
+        try await shop.withLogin(password: "canary-old") { address, name in
+            let file = try shop.folder.write("url", "postgresql://\(name):canary-old@\(address)\n")
+            try await TestLoop.with { loop in
+                let worker = try BackgroundProgram(["worker", "--database-file", file], in: shop.folder)
+                _ = try await worker.line(containing: "has started", on: loop)
+                try await change(name, to: "canary-new", shop)
+                _ = try await worker.line(containing: "password authentication failed", on: loop)
+                // Whoever writes it may take it away first, and write it in pieces.
+                try FileManager.default.removeItem(atPath: file)
+                _ = try await worker.line(containing: "the file \(file): there is no such file", on: loop)
+                _ = try shop.folder.write("url", "\n")
+                _ = try await worker.line(containing: "The file \(file) is empty", on: loop)
+                _ = try shop.folder.write("url", "postgresql://\(name):canary-new@\(address)\n")
+                _ = try await worker.line(containing: "The database is back.", on: loop)
+                try await shop.enqueue(3)
+                try await loop.eventually("all are sent") {
+                    try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
                 }
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                #expect(!worker.said.contains("canary"))
             }
         }
     }
 
-    @Test func `watching goes on with the password that its file holds by then`() async throws {
-        try await Shop.with { shop in
-            try await shop.withLogin(password: "old") { address, name in
-                let file = try shop.folder.write("url", "postgresql://\(name):old@\(address)\n")
-                try await TestLoop.with { loop in
-                    let watch = try BackgroundProgram(
-                        ["status", "--watch", "--interval", "100ms"],
-                        environment: ["DATABASE_URL_FILE": file],
-                        in: shop.folder
-                    )
-                    _ = try await watch.line(containing: "No worker is running.", on: loop)
-                    _ = try shop.folder.write("url", "postgresql://\(name):new@\(address)\n")
-                    try await change(name, to: "new", shop)
-                    _ = try await watch.line(containing: "Trying again.", on: loop)
-                    try await shop.database.connection.script(
-                        "INSERT INTO carillon.workers (name, lease_until) VALUES ('newcomer', now() + interval '1 minute')"
-                    )
-                    _ = try await watch.line(containing: "newcomer", on: loop)
-                    #expect(try await watch.end(by: SIGTERM, on: loop) == .status(0))
-                }
+    @Test(.shop) func `watching goes on with the password that its file holds by then`() async throws {
+        try await shop.withLogin(password: "old") { address, name in
+            let file = try shop.folder.write("url", "postgresql://\(name):old@\(address)\n")
+            try await TestLoop.with { loop in
+                let watch = try BackgroundProgram(
+                    ["status", "--watch", "--interval", "100ms"],
+                    environment: ["DATABASE_URL_FILE": file],
+                    in: shop.folder
+                )
+                _ = try await watch.line(containing: "No worker is running.", on: loop)
+                _ = try shop.folder.write("url", "postgresql://\(name):new@\(address)\n")
+                try await change(name, to: "new", shop)
+                _ = try await watch.line(containing: "Trying again.", on: loop)
+                try await shop.database.connection.script(
+                    "INSERT INTO carillon.workers (name, lease_until) VALUES ('newcomer', now() + interval '1 minute')"
+                )
+                _ = try await watch.line(containing: "newcomer", on: loop)
+                #expect(try await watch.end(by: SIGTERM, on: loop) == .status(0))
             }
         }
     }
@@ -84,21 +80,19 @@ import Testing
         }
     }
 
-    @Test func `what a pipe has said once is not asked for again`() async throws {
-        try await Shop.with { shop in
-            let file = try shop.folder.write("url", shop.database.url)
-            // The command connects several times, and each time to the same.
-            var command = ChildProcess.Command(
-                "/bin/sh",
-                ["-c", #"cat "$1" | "$0" worker --once --database-file /dev/stdin"#, try ProgramRun.path, file]
-            )
-            command.environment = ProgramRun.environment([:])
-            command.error = .file(shop.folder.file("errors"))
-            let child = try ChildProcess(command)
-            let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(60)) }
-            let errors = try shop.folder.read("errors")
-            #expect(exit == .status(0), "\(errors)")
-        }
+    @Test(.shop) func `what a pipe has said once is not asked for again`() async throws {
+        let file = try shop.folder.write("url", shop.database.url)
+        // The command connects several times, and each time to the same.
+        var command = ChildProcess.Command(
+            "/bin/sh",
+            ["-c", #"cat "$1" | "$0" worker --once --database-file /dev/stdin"#, try ProgramRun.path, file]
+        )
+        command.environment = ProgramRun.environment([:])
+        command.error = .file(shop.folder.file("errors"))
+        let child = try ChildProcess(command)
+        let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(60)) }
+        let errors = try shop.folder.read("errors")
+        #expect(exit == .status(0), "\(errors)")
     }
 
     @Test func `an empty file names no database`() async throws {
@@ -110,27 +104,25 @@ import Testing
         }
     }
 
-    @Test func `a password in an argument is warned of, and not one in a variable or a file`() async throws {
-        try await Shop.with { shop in
-            try await shop.withLogin(password: "canary") { address, name in
-                let url = "postgresql://\(name):canary@\(address)"
-                let warning =
-                    "--database has a password, which other users of this machine can read there: use --database-file or "
-                    + "DATABASE_URL."
-                let status = try await ProgramRun.run(["status", "--database", url])
-                #expect(status.status == 0 && status.errors == "warning: \(warning)\n")
-                let worker = try await ProgramRun.run(["worker", "--once", "--database", url])
-                let lines = worker.errors.split(separator: "\n")
-                #expect(worker.status == 0 && lines.count { $0.contains(warning) } == 1)
-                #expect(lines.first?.contains("\"level\":\"warning\"") == true && !worker.errors.contains("canary"))
-                let file = try shop.folder.write("url", url)
-                for (words, environment) in [
-                    (["status"], ["DATABASE_URL": url]), (["status", "--database-file", file], [:]),
-                    (["status", "--database", "postgresql://\(name)@\(address)"], ["PGPASSWORD": "canary"]),
-                ] {
-                    let run = try await ProgramRun.run(words, environment: environment)
-                    #expect(run.status == 0 && run.errors == "", "\(words): \(run.errors)")
-                }
+    @Test(.shop) func `a password in an argument is warned of, and not one in a variable or a file`() async throws {
+        try await shop.withLogin(password: "canary") { address, name in
+            let url = "postgresql://\(name):canary@\(address)"
+            let warning =
+                "--database has a password, which other users of this machine can read there: use --database-file or "
+                + "DATABASE_URL."
+            let status = try await ProgramRun.run(["status", "--database", url])
+            #expect(status.status == 0 && status.errors == "warning: \(warning)\n")
+            let worker = try await ProgramRun.run(["worker", "--once", "--database", url])
+            let lines = worker.errors.split(separator: "\n")
+            #expect(worker.status == 0 && lines.count { $0.contains(warning) } == 1)
+            #expect(lines.first?.contains("\"level\":\"warning\"") == true && !worker.errors.contains("canary"))
+            let file = try shop.folder.write("url", url)
+            for (words, environment) in [
+                (["status"], ["DATABASE_URL": url]), (["status", "--database-file", file], [:]),
+                (["status", "--database", "postgresql://\(name)@\(address)"], ["PGPASSWORD": "canary"]),
+            ] {
+                let run = try await ProgramRun.run(words, environment: environment)
+                #expect(run.status == 0 && run.errors == "", "\(words): \(run.errors)")
             }
         }
     }

@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `without --replace-credentials it adds apps, and replaces no certificate`() async throws {
+    @Test(.shop) func `without --replace-credentials it adds apps, and replaces no certificate`() async throws {
         try await with { shop, client in
             let first = try Client.certificate("com.example.news", days: 100)
             #expect(await client.call("provision", "news", first, "sandbox").isNothing)
@@ -104,10 +104,8 @@ import Testing
             )
             #expect(try await shop.database.value(Self.newsCertificate) == first)
         }
-        try await Shop.with { shop in
-            let refused = try await shop.run("pyapns", "--port", "0", "--replace-credentials")
-            #expect(refused.status == 2 && refused.errors.contains("--access-token-file"), "\(refused.errors)")
-        }
+        let refused = try await shop.run("pyapns", "--port", "0", "--replace-credentials")
+        #expect(refused.status == 2 && refused.errors.contains("--access-token-file"), "\(refused.errors)")
     }
 
     @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`()
@@ -130,23 +128,21 @@ import Testing
         }
     }
 
-    @Test func `the log says what a provision has changed`() async throws {
-        try await Shop.with { shop in
-            let words = try Self.replacing(shop)
-            try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, program, loop in
-                let client = client.with(Self.token)
-                for days in [100, 200, 100] {
-                    let text = try Client.certificate("com.example.news", days: Int64(days))
-                    #expect(await client.call("provision", "news", text, "sandbox").isNothing)
-                }
-                for (line, parts) in [
-                    ("An app was added.", [#""credential":"news","topic":"com.example.news","environment":"sandbox""#]),
-                    ("An app was changed.", [#""earlier_credential":"news""#, #""earlier_expires":"#]),
-                    ("keeps its credential", ["its certificate is valid for longer"]),
-                ] {
-                    let said = try await program.line(containing: line, on: loop)
-                    #expect(parts.allSatisfy { said.contains($0) }, "\(said)")
-                }
+    @Test(.shop) func `the log says what a provision has changed`() async throws {
+        let words = try Self.replacing(shop)
+        try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, program, loop in
+            let client = client.with(Self.token)
+            for days in [100, 200, 100] {
+                let text = try Client.certificate("com.example.news", days: Int64(days))
+                #expect(await client.call("provision", "news", text, "sandbox").isNothing)
+            }
+            for (line, parts) in [
+                ("An app was added.", [#""credential":"news","topic":"com.example.news","environment":"sandbox""#]),
+                ("An app was changed.", [#""earlier_credential":"news""#, #""earlier_expires":"#]),
+                ("keeps its credential", ["its certificate is valid for longer"]),
+            ] {
+                let said = try await program.line(containing: line, on: loop)
+                #expect(parts.allSatisfy { said.contains($0) }, "\(said)")
             }
         }
     }

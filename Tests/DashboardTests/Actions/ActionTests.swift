@@ -79,34 +79,32 @@ import Testing
         }
     }
 
-    @Test func `readers and operators have passwords of their own`() async throws {
-        try await Shop.with { shop in
-            let readers = try shop.folder.write("readers", "correct horse\n")
-            let operators = try shop.folder.write("operators", "battery staple\n")
-            let words = ["--password-file", readers, "--operator-password-file", operators]
-            try await Client.with(shop.database.url, in: shop.folder, words) { client, _ in
-                func logIn(_ password: String, _ name: String) async throws -> String {
-                    let answer = await client.post("/login", "name=\(name)&password=\(password)")
-                    #expect(answer.status == "303", "\(answer.head)")
-                    return "Cookie: \(try #require(answer.header("Set-Cookie")).prefix { $0 != ";" })\r\n"
-                }
-                let reader = try await logIn("correct+horse", "rita")
-                let page = await client.get("/apps/shop", headers: reader)
-                #expect(page.status == "200" && !page.body.contains("form_token"))
-                #expect(page.body.contains("Log in to change something") && page.body.contains("Log out rita"))
-                #expect(await client.post("/apps/shop/pause", "", headers: reader).status == "403")
-                let anna = try await Visitor(client, headers: try await logIn("battery+staple", "anna"))
-                #expect(await anna.post("/apps/shop/pause").status == "303")
-                #expect(
-                    try await shop.database.rows(
-                        "SELECT on_behalf_of, action, app FROM carillon.audit WHERE source = 'dashboard'"
-                    ) == ["(anna,pause,shop)"]
-                )
-                // A stolen cookie is not enough.
-                #expect(await client.post("/apps/shop/resume", "", headers: anna.headers).status == "403")
-                #expect(await client.post("/apps/shop/resume", "form_token=\(anna.token)").status == "303")
-                #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "true")
+    @Test(.shop) func `readers and operators have passwords of their own`() async throws {
+        let readers = try shop.folder.write("readers", "correct horse\n")
+        let operators = try shop.folder.write("operators", "battery staple\n")
+        let words = ["--password-file", readers, "--operator-password-file", operators]
+        try await Client.with(shop.database.url, in: shop.folder, words) { client, _ in
+            func logIn(_ password: String, _ name: String) async throws -> String {
+                let answer = await client.post("/login", "name=\(name)&password=\(password)")
+                #expect(answer.status == "303", "\(answer.head)")
+                return "Cookie: \(try #require(answer.header("Set-Cookie")).prefix { $0 != ";" })\r\n"
             }
+            let reader = try await logIn("correct+horse", "rita")
+            let page = await client.get("/apps/shop", headers: reader)
+            #expect(page.status == "200" && !page.body.contains("form_token"))
+            #expect(page.body.contains("Log in to change something") && page.body.contains("Log out rita"))
+            #expect(await client.post("/apps/shop/pause", "", headers: reader).status == "403")
+            let anna = try await Visitor(client, headers: try await logIn("battery+staple", "anna"))
+            #expect(await anna.post("/apps/shop/pause").status == "303")
+            #expect(
+                try await shop.database.rows(
+                    "SELECT on_behalf_of, action, app FROM carillon.audit WHERE source = 'dashboard'"
+                ) == ["(anna,pause,shop)"]
+            )
+            // A stolen cookie is not enough.
+            #expect(await client.post("/apps/shop/resume", "", headers: anna.headers).status == "403")
+            #expect(await client.post("/apps/shop/resume", "form_token=\(anna.token)").status == "303")
+            #expect(try await shop.database.value("(SELECT paused FROM carillon.apps)") == "true")
         }
     }
 

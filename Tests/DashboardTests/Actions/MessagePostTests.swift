@@ -77,22 +77,21 @@ import Testing
         }
     }
 
-    @Test func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
-        try await Shop.with { shop in
-            let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
-            let digest = try #require(
-                try await shop.database.value("encode(sha256(convert_to('\(token)', 'UTF8')), 'hex')")
-            )
-            let name = try #require(try await shop.database.value("current_database()"))
-            try await shop.database.run("ALTER DATABASE \"\(name)\" SET log_min_duration_statement = 0")
-            try await Client.with(shop.database.url, in: shop.folder) { client, _ in
-                let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
-                let body = #"{"tokens": ["aa"], "alert": "hi"}"#
-                #expect(await client.post("/messages", body, headers: headers).status == "201")
-            }
-            let log = try String(contentsOfFile: try await TestCluster.shared.folder + "/server.log", encoding: .utf8)
-            #expect(log.contains(digest) && !log.contains(token))
+    @Test(.shop)
+    func `PostgreSQL's log has no token of a program, not even where it has each statement`() async throws {
+        let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
+        let digest = try #require(
+            try await shop.database.value("encode(sha256(convert_to('\(token)', 'UTF8')), 'hex')")
+        )
+        let name = try #require(try await shop.database.value("current_database()"))
+        try await shop.database.run("ALTER DATABASE \"\(name)\" SET log_min_duration_statement = 0")
+        try await Client.with(shop.database.url, in: shop.folder) { client, _ in
+            let headers = "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+            let body = #"{"tokens": ["aa"], "alert": "hi"}"#
+            #expect(await client.post("/messages", body, headers: headers).status == "201")
         }
+        let log = try String(contentsOfFile: try await TestCluster.shared.folder + "/server.log", encoding: .utf8)
+        #expect(log.contains(digest) && !log.contains(token))
     }
 
     @Test(arguments: [

@@ -328,47 +328,45 @@ struct BrowserTests {
         }
     }
 
-    @Test func `a wrong password lets nobody in, and no other site can frame a page`() async throws {
-        try await Shop.with { shop in
-            let file = try shop.folder.write("password", "correct horse\n")
-            let words = [
-                "--operator-password-file", file, "--password-file", try shop.folder.write("readers", "battery staple"),
-            ]
-            try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
-                try await WebDriver.with(in: shop.folder, on: loop) { browser in
-                    let root = "http://127.0.0.1:\(client.port)"
-                    try await browser.open(root + "/apps/shop")
-                    try await browser.type("wrong horse", into: "#password")
-                    try await browser.click("button")
-                    try await browser.see("The password is wrong.")
-                    try await browser.type("anna", into: "#name")
-                    try await browser.type("correct horse", into: "#password")
-                    try await browser.click("button")
-                    try await browser.see("Log out anna")
-                    #expect(try await browser.address == root + "/apps/shop")
-                    #expect(try await browser.value("return document.cookie") == "\"\"")
-                    try await browser.click("form[action='/apps/shop/pause'] button")
-                    try await browser.see("The app is paused")
-                    // Not even from a page of the same server.
-                    try await browser.open(root + "/nothing")
-                    _ = try await browser.value(
-                        """
-                        const frame = document.createElement('iframe');
-                        frame.onload = () => { window.seen = frame.contentDocument ? 'shown' : 'blocked'; };
-                        frame.src = '/apps/shop';
-                        document.body.append(frame)
-                        """
-                    )
-                    try await loop.eventually("the browser decides", within: .seconds(20)) {
-                        try await browser.value("return window.seen || ''") != "\"\""
-                    }
-                    #expect(try await browser.value("return window.seen") == "\"blocked\"")
-                    try await browser.open(root)
-                    try await browser.click("footer button")
-                    try await browser.see("Password")
-                    try await browser.back()
-                    #expect(try await !browser.sight.contains("Sent a second"))
+    @Test(.shop) func `a wrong password lets nobody in, and no other site can frame a page`() async throws {
+        let file = try shop.folder.write("password", "correct horse\n")
+        let words = [
+            "--operator-password-file", file, "--password-file", try shop.folder.write("readers", "battery staple"),
+        ]
+        try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
+            try await WebDriver.with(in: shop.folder, on: loop) { browser in
+                let root = "http://127.0.0.1:\(client.port)"
+                try await browser.open(root + "/apps/shop")
+                try await browser.type("wrong horse", into: "#password")
+                try await browser.click("button")
+                try await browser.see("The password is wrong.")
+                try await browser.type("anna", into: "#name")
+                try await browser.type("correct horse", into: "#password")
+                try await browser.click("button")
+                try await browser.see("Log out anna")
+                #expect(try await browser.address == root + "/apps/shop")
+                #expect(try await browser.value("return document.cookie") == "\"\"")
+                try await browser.click("form[action='/apps/shop/pause'] button")
+                try await browser.see("The app is paused")
+                // Not even from a page of the same server.
+                try await browser.open(root + "/nothing")
+                _ = try await browser.value(
+                    """
+                    const frame = document.createElement('iframe');
+                    frame.onload = () => { window.seen = frame.contentDocument ? 'shown' : 'blocked'; };
+                    frame.src = '/apps/shop';
+                    document.body.append(frame)
+                    """
+                )
+                try await loop.eventually("the browser decides", within: .seconds(20)) {
+                    try await browser.value("return window.seen || ''") != "\"\""
                 }
+                #expect(try await browser.value("return window.seen") == "\"blocked\"")
+                try await browser.open(root)
+                try await browser.click("footer button")
+                try await browser.see("Password")
+                try await browser.back()
+                #expect(try await !browser.sight.contains("Sent a second"))
             }
         }
     }

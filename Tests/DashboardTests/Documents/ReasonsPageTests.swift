@@ -3,13 +3,11 @@ import Testing
 
 /// docs/reasons.md.
 @Suite struct ReasonsPageTests {
-    @Test func `the page has a row for each reason`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let page = GeneratedPage("docs/reasons.md")
-            try page.expect(try await ReasonsReference(database: database).text())
-            let names = try page.text.matches(of: #/\n\| `([A-Za-z]+)` \|/#).map { String($0.output.1) }
-            #expect(names == ReasonsReference.names)
-        }
+    @Test(.demo) func `the page has a row for each reason`() async throws {
+        let page = GeneratedPage("docs/reasons.md")
+        try page.expect(try await ReasonsReference(database: database).text())
+        let names = try page.text.matches(of: #/\n\| `([A-Za-z]+)` \|/#).map { String($0.output.1) }
+        #expect(names == ReasonsReference.names)
     }
 
     @Test func `every reason has advice, and nothing else has`() {
@@ -17,16 +15,12 @@ import Testing
         #expect(Set(ReasonAdvice.own.keys).subtracting(ReasonsReference.names) == [])
     }
 
-    @Test func `requeue_failures() knows these reasons and no others`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let function = try await database.value(
-                "SELECT p.prosrc FROM pg_proc p WHERE p.proname = 'requeue_failures'"
-            )
-            let list = try #require(
-                function?.split(separator: "reasons CONSTANT text[] := ARRAY[").last?.prefix { $0 != "]" }
-            )
-            let known = Set(list.matches(of: #/'([A-Za-z]+)'/#).map { String($0.output.1) })
-            #expect(known.symmetricDifference(ReasonsReference.names).sorted() == [])
-        }
+    @Test(.demo) func `requeue_failures() knows these reasons and no others`() async throws {
+        let function = try await database.value("SELECT p.prosrc FROM pg_proc p WHERE p.proname = 'requeue_failures'")
+        let list = try #require(
+            function?.split(separator: "reasons CONSTANT text[] := ARRAY[").last?.prefix { $0 != "]" }
+        )
+        let known = Set(list.matches(of: #/'([A-Za-z]+)'/#).map { String($0.output.1) })
+        #expect(known.symmetricDifference(ReasonsReference.names).sorted() == [])
     }
 }

@@ -19,61 +19,58 @@ import Testing
         try await RawHTTP.hold(port, Self.stream("/", port)) { try await withStreams(count - 1, port, body) }
     }
 
-    @Test func `as many pages are live as are allowed, and a further one is told to look by itself`() async throws {
-        try await Shop.with { shop in
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, loop in
-                try await withStreams(LiveFeed.limit, client.port) {
-                    let refused = await client.get("/live?page=/", json: true)
-                    #expect(refused.status == "503" && refused.header("Retry-After") == "30", "\(refused.head)")
-                    #expect(refused.header("Content-Type") == "application/problem+json")
-                    // Pages are served all the same.
-                    #expect(await client.get("/apps").status == "200")
-                }
-                // That a client has gone is noticed when something is sent to it.
-                try await loop.eventually("there is room again", within: .seconds(40)) {
-                    let answer = await RawHTTP.exchange(client.port, Self.stream("/", client.port)) { !$0.isEmpty }
-                    return answer.hasPrefix("HTTP/1.1 200 ")
-                }
+    @Test(.shop)
+    func `as many pages are live as are allowed, and a further one is told to look by itself`() async throws {
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, loop in
+            try await withStreams(LiveFeed.limit, client.port) {
+                let refused = await client.get("/live?page=/", json: true)
+                #expect(refused.status == "503" && refused.header("Retry-After") == "30", "\(refused.head)")
+                #expect(refused.header("Content-Type") == "application/problem+json")
+                // Pages are served all the same.
+                #expect(await client.get("/apps").status == "200")
+            }
+            // That a client has gone is noticed when something is sent to it.
+            try await loop.eventually("there is room again", within: .seconds(40)) {
+                let answer = await RawHTTP.exchange(client.port, Self.stream("/", client.port)) { !$0.isEmpty }
+                return answer.hasPrefix("HTTP/1.1 200 ")
             }
         }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.shop, .timeLimit(.minutes(3)))
     func `an open stream says that the database is away, and goes on by itself when it is back`() async throws {
-        try await Shop.with { shop in
-            let login = "live_\(shop.database.connection.backendProcessID)"
-            try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
-            try await attempt {
-                try await DashboardClient.with(shop.database.url + "&user=\(login)", in: shop.folder) { client, loop in
-                    let port = client.port
-                    let (begun, away, over) = (Flag(), Flag(), Flag())
-                    async let answer = RawHTTP.exchange(port, Self.stream("/apps", port)) { bytes in
-                        let text = String(decoding: bytes, as: UTF8.self)
-                        if text.contains("/apps/shop") { begun.raise() }
-                        guard let sentence = text.firstRange(of: "There is nothing to show") else {
-                            return over.isRaised
-                        }
-                        away.raise()
-                        return over.isRaised || text[sentence.upperBound...].contains("/apps/shop")
+        let login = "live_\(shop.database.connection.backendProcessID)"
+        try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
+        try await attempt {
+            try await DashboardClient.with(shop.database.url + "&user=\(login)", in: shop.folder) { client, loop in
+                let port = client.port
+                let (begun, away, over) = (Flag(), Flag(), Flag())
+                async let answer = RawHTTP.exchange(port, Self.stream("/apps", port)) { bytes in
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    if text.contains("/apps/shop") { begun.raise() }
+                    guard let sentence = text.firstRange(of: "There is nothing to show") else {
+                        return over.isRaised
                     }
-                    do {
-                        try await loop.eventually("the stream begins", within: .seconds(40)) { begun.isRaised }
-                        try await shop.database.run("ALTER ROLE \(login) NOLOGIN")
-                        _ = try await shop.database.number(
-                            "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = '\(login)'"
-                        )
-                        try await loop.eventually("the stream says it", within: .seconds(40)) { away.isRaised }
-                        try await shop.database.run("ALTER ROLE \(login) LOGIN")
-                    } catch {
-                        // Otherwise the client would listen for as long as the stream lives.
-                        over.raise()
-                        throw error
-                    }
-                    #expect(await answer.hasPrefix("HTTP/1.1 200 "))
+                    away.raise()
+                    return over.isRaised || text[sentence.upperBound...].contains("/apps/shop")
                 }
-            } finally: {
-                try await shop.database.run("DROP OWNED BY \(login); DROP ROLE \(login)")
+                do {
+                    try await loop.eventually("the stream begins", within: .seconds(40)) { begun.isRaised }
+                    try await shop.database.run("ALTER ROLE \(login) NOLOGIN")
+                    _ = try await shop.database.number(
+                        "SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a WHERE a.usename = '\(login)'"
+                    )
+                    try await loop.eventually("the stream says it", within: .seconds(40)) { away.isRaised }
+                    try await shop.database.run("ALTER ROLE \(login) LOGIN")
+                } catch {
+                    // Otherwise the client would listen for as long as the stream lives.
+                    over.raise()
+                    throw error
+                }
+                #expect(await answer.hasPrefix("HTTP/1.1 200 "))
             }
+        } finally: {
+            try await shop.database.run("DROP OWNED BY \(login); DROP ROLE \(login)")
         }
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Times that a role may write and nobody means: none of them breaks what others read.
-@Suite struct OddTimeTests {
+@Suite(.shop) struct OddTimeTests {
     /// Every column of type `timestamptz` that a role other than the owner may write.
     private static let columns = Statement(
         "writable_times",
@@ -56,58 +56,54 @@ import Testing
 
     @Test(arguments: ["infinity", "-infinity", "294276-12-31 23:59:59Z", "4713-01-01 00:00:00Z BC"])
     func `no time that a role may write breaks a view, a page, a metric or work`(time: String) async throws {
-        try await Shop.with { shop in
-            let database = shop.database
-            try await database.run(Self.rows)
-            let columns: [String] = try await database.connection.values(of: Self.columns)
-            #expect(columns.count > 40)
-            let views: [String] = try await database.connection.values(
-                of: Statement("views", "SELECT viewname::text FROM pg_views WHERE schemaname = 'carillon'")
-            )
-            let statements = views.map { "SELECT count(v::text) FROM carillon.\($0) v" } + Self.work
-            try await DashboardClient.with(database.url, in: shop.folder) { client, _ in
-                for column in columns {
-                    // Some tables refuse it.
-                    guard (try? await database.run("UPDATE carillon.\(column) = '\(time)'")) != nil else { continue }
-                    for statement in statements {
-                        do {
-                            try await database.run("BEGIN; \(statement); ROLLBACK")
-                        } catch {
-                            Issue.record("\(column) = \(time): \(statement): \(error)")
-                            try await database.run("ROLLBACK")
-                        }
+        let database = shop.database
+        try await database.run(Self.rows)
+        let columns: [String] = try await database.connection.values(of: Self.columns)
+        #expect(columns.count > 40)
+        let views: [String] = try await database.connection.values(
+            of: Statement("views", "SELECT viewname::text FROM pg_views WHERE schemaname = 'carillon'")
+        )
+        let statements = views.map { "SELECT count(v::text) FROM carillon.\($0) v" } + Self.work
+        try await DashboardClient.with(database.url, in: shop.folder) { client, _ in
+            for column in columns {
+                // Some tables refuse it.
+                guard (try? await database.run("UPDATE carillon.\(column) = '\(time)'")) != nil else { continue }
+                for statement in statements {
+                    do {
+                        try await database.run("BEGIN; \(statement); ROLLBACK")
+                    } catch {
+                        Issue.record("\(column) = \(time): \(statement): \(error)")
+                        try await database.run("ROLLBACK")
                     }
-                    for path in DashboardClient.pages + [
-                        "/apps/shop", "/messages/1", "/messages/1000", "/find?q=ready", "/find?q=aabb",
-                    ] {
-                        let answer = await client.get(path, json: true)
-                        #expect(answer.status == "200", "\(column) = \(time): \(path): \(answer.body)")
-                    }
-                    _ = try await AppStatus.all(from: database.connection)
-                    _ = try await WorkerRecord.all(from: database.connection)
-                    _ = try await MaintenanceReport(from: database.connection)
-                    try await database.run("UPDATE carillon.\(column) = now()")
                 }
+                for path in DashboardClient.pages + [
+                    "/apps/shop", "/messages/1", "/messages/1000", "/find?q=ready", "/find?q=aabb",
+                ] {
+                    let answer = await client.get(path, json: true)
+                    #expect(answer.status == "200", "\(column) = \(time): \(path): \(answer.body)")
+                }
+                _ = try await AppStatus.all(from: database.connection)
+                _ = try await WorkerRecord.all(from: database.connection)
+                _ = try await MaintenanceReport(from: database.connection)
+                try await database.run("UPDATE carillon.\(column) = now()")
             }
         }
     }
 
     @Test(arguments: ["infinity", "-infinity", "294276-12-31 23:59:59Z", "4713-01-01 00:00:00Z BC"])
     func `jobs with odd times are claimed and end`(time: String) async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload, created_at)
-                VALUES (1, '{\(Shop.token("aa"))}', '{"aps":{"alert":"x"}}', '\(time)');
-                INSERT INTO carillon.messages (app_id, tokens, payload, expires_at)
-                VALUES (1, '{\(Shop.token("ab"))}', '{"aps":{"alert":"x"}}', '\(time)')
-                """
-            )
-            #expect(try await shop.run("status").status == 0)
-            #expect(try await shop.run("check").status == 0)
-            #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(try await shop.database.number("SELECT sum(sent + failed + expired) FROM carillon.results") == 2)
-            #expect(try await shop.run("status", "--json").output.contains("\"ready\":0,"))
-        }
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload, created_at)
+            VALUES (1, '{\(Shop.token("aa"))}', '{"aps":{"alert":"x"}}', '\(time)');
+            INSERT INTO carillon.messages (app_id, tokens, payload, expires_at)
+            VALUES (1, '{\(Shop.token("ab"))}', '{"aps":{"alert":"x"}}', '\(time)')
+            """
+        )
+        #expect(try await shop.run("status").status == 0)
+        #expect(try await shop.run("check").status == 0)
+        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.database.number("SELECT sum(sent + failed + expired) FROM carillon.results") == 2)
+        #expect(try await shop.run("status", "--json").output.contains("\"ready\":0,"))
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the charts of an hour and of a day show.
-@Suite struct PushCountsTests {
+@Suite(.shop) struct PushCountsTests {
     private struct Page: Decodable {
         struct Bucket: Decodable, Equatable {
             let start: String
@@ -26,23 +26,21 @@ import Testing
     }
 
     @Test func `a day is the same whether its minutes were summed or not`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.day)
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                for path in ["/?over=day", "/apps/other?over=day"] {
-                    try await shop.database.run("DELETE FROM carillon.push_count_sums")
-                    let before = try await read(client, path)
-                    try await shop.database.run("SELECT carillon.maintain_step('sum push_counts')")
-                    #expect(try await shop.database.number("SELECT count(*) FROM carillon.push_count_sums") > 100)
-                    let after = try await read(client, path)
-                    #expect(before.over == "day" && (71...73).contains(before.counts.count))
-                    // The clock may have begun another bucket meanwhile.
-                    let known = Dictionary(uniqueKeysWithValues: before.counts.map { ($0.start, $0) })
-                    let compared = after.counts.filter { known[$0.start] != nil }
-                    #expect(compared.count >= 70 && compared.allSatisfy { $0 == known[$0.start] }, "\(path)")
-                    let whole = compared.dropFirst().dropLast(2)
-                    #expect(whole.allSatisfy { $0.retried == (path == "/?over=day" ? 120 : 60) }, "\(path): \(whole)")
-                }
+        try await shop.database.run(Self.day)
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            for path in ["/?over=day", "/apps/other?over=day"] {
+                try await shop.database.run("DELETE FROM carillon.push_count_sums")
+                let before = try await read(client, path)
+                try await shop.database.run("SELECT carillon.maintain_step('sum push_counts')")
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.push_count_sums") > 100)
+                let after = try await read(client, path)
+                #expect(before.over == "day" && (71...73).contains(before.counts.count))
+                // The clock may have begun another bucket meanwhile.
+                let known = Dictionary(uniqueKeysWithValues: before.counts.map { ($0.start, $0) })
+                let compared = after.counts.filter { known[$0.start] != nil }
+                #expect(compared.count >= 70 && compared.allSatisfy { $0 == known[$0.start] }, "\(path)")
+                let whole = compared.dropFirst().dropLast(2)
+                #expect(whole.allSatisfy { $0.retried == (path == "/?over=day" ? 120 : 60) }, "\(path): \(whole)")
             }
         }
     }
@@ -50,19 +48,17 @@ import Testing
     @Test func `the overview has an hour by minute, a day by 20 minutes, and the rates of the last minute in both`()
         async throws
     {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.day)
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let hour = try await read(client, "/")
-                #expect(hour.over == "hour" && (59...61).contains(hour.counts.count))
-                for path in ["/", "/?over=day"] {
-                    let page = try DashboardClient.read(await client.get(path), path)
-                    #expect(page.text.contains("Retried a second"))
-                    // Six rows a minute, each with one.
-                    #expect(await client.get(path, json: true).body.contains("\"retried_per_second\":0.1,"))
-                    let links = page.elements.filter { $0.attributes["aria-current"] == "true" }
-                    #expect(links.map { $0.attributes["href"] } == [path])
-                }
+        try await shop.database.run(Self.day)
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let hour = try await read(client, "/")
+            #expect(hour.over == "hour" && (59...61).contains(hour.counts.count))
+            for path in ["/", "/?over=day"] {
+                let page = try DashboardClient.read(await client.get(path), path)
+                #expect(page.text.contains("Retried a second"))
+                // Six rows a minute, each with one.
+                #expect(await client.get(path, json: true).body.contains("\"retried_per_second\":0.1,"))
+                let links = page.elements.filter { $0.attributes["aria-current"] == "true" }
+                #expect(links.map { $0.attributes["href"] } == [path])
             }
         }
     }

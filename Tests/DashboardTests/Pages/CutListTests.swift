@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Each page has limits. What it did not read or count to the end is marked in its JSON.
-@Suite struct CutListTests {
+@Suite(.shop) struct CutListTests {
     /// A member of a page.
     private enum Member: Decodable {
         case list
@@ -77,18 +77,16 @@ import Testing
         """
 
     @Test func `each list and each number of a page says whether it goes beyond a limit`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.message)
-            try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
-                try await Self.expect("exact", client)
-                try await shop.database.run(Self.rows)
-                try await Self.expect("at least", client)
-                for path in DashboardClient.pages + Self.marked.map(\.path) {
-                    let members = try await Self.members(of: path, client)
-                    let hasNext = ["older", "later", "more"].contains { members[$0]?.text != nil }
-                    for (name, member) in members where member.isList && !Self.whole.contains(name) {
-                        #expect(hasNext || members[name + "_precision"] != nil, "\(path): \(name)")
-                    }
+        try await shop.database.run(Self.message)
+        try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
+            try await Self.expect("exact", client)
+            try await shop.database.run(Self.rows)
+            try await Self.expect("at least", client)
+            for path in DashboardClient.pages + Self.marked.map(\.path) {
+                let members = try await Self.members(of: path, client)
+                let hasNext = ["older", "later", "more"].contains { members[$0]?.text != nil }
+                for (name, member) in members where member.isList && !Self.whole.contains(name) {
+                    #expect(hasNext || members[name + "_precision"] != nil, "\(path): \(name)")
                 }
             }
         }

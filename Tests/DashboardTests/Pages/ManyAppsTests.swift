@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The dashboard of an installation with hundreds of apps.
-@Suite struct ManyAppsTests {
+@Suite(.shop) struct ManyAppsTests {
     private static let apps = """
         INSERT INTO carillon.apps (name, topic, certificate_id)
         SELECT 'app ' || lpad(n::text, 3, '0'), 'com.example.app' || n, (SELECT min(c.id) FROM carillon.certificates c)
@@ -24,113 +24,105 @@ import Testing
         """
 
     @Test func `every page stays small, and says that there is more`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.apps)
-            try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
-                let assets = try await assetBytes(client)
-                for path in DashboardClient.pages + ["/failures?since=7d", "/find?q=nothing"] {
-                    let page = await client.get(path)
-                    #expect(page.status == "200")
-                    let bytes = page.body.utf8.count + assets
-                    #expect(bytes < 60_000, "\(path) has \(bytes) bytes with what it loads")
-                }
-                let overview = try DashboardClient.read(await client.get("/"), "/").text
-                #expect(overview.contains("only the first 200 apps") && overview.contains("All apps"))
-                #expect(overview.contains("45.5k in the last hour"), "the pushes of all 301 apps")
-                let failures = try DashboardClient.read(await client.get("/failures"), "/failures").text
-                #expect(failures.contains("The largest 25"))
+        try await shop.database.run(Self.apps)
+        try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
+            let assets = try await assetBytes(client)
+            for path in DashboardClient.pages + ["/failures?since=7d", "/find?q=nothing"] {
+                let page = await client.get(path)
+                #expect(page.status == "200")
+                let bytes = page.body.utf8.count + assets
+                #expect(bytes < 60_000, "\(path) has \(bytes) bytes with what it loads")
             }
+            let overview = try DashboardClient.read(await client.get("/"), "/").text
+            #expect(overview.contains("only the first 200 apps") && overview.contains("All apps"))
+            #expect(overview.contains("45.5k in the last hour"), "the pushes of all 301 apps")
+            let failures = try DashboardClient.read(await client.get("/failures"), "/failures").text
+            #expect(failures.contains("The largest 25"))
         }
     }
 
     @Test func `the list of apps goes on from page to page, as JSON too`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.apps)
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                struct List: Decodable {
-                    struct App: Decodable { let app: String }
-                    let apps: [App]
-                    let more: String?
-                }
-                var names: [String] = []
-                var next: String? = "/apps"
-                while let path = next {
-                    let page = await client.get(path)
-                    let json = await client.get(path, json: true).body
-                    let list = try JSONDecoder().decode(List.self, from: Data(json.utf8))
-                    #expect(list.apps.count <= 50)
-                    #expect(page.body.contains(">More</a>") == (list.more != nil))
-                    names += list.apps.map(\.app)
-                    next = list.more
-                }
-                #expect(names.count == 301 && names == names.sorted())
-                #expect(await client.get("/apps?after=zzz").body.contains("There are no more apps."))
+        try await shop.database.run(Self.apps)
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            struct List: Decodable {
+                struct App: Decodable { let app: String }
+                let apps: [App]
+                let more: String?
             }
+            var names: [String] = []
+            var next: String? = "/apps"
+            while let path = next {
+                let page = await client.get(path)
+                let json = await client.get(path, json: true).body
+                let list = try JSONDecoder().decode(List.self, from: Data(json.utf8))
+                #expect(list.apps.count <= 50)
+                #expect(page.body.contains(">More</a>") == (list.more != nil))
+                names += list.apps.map(\.app)
+                next = list.more
+            }
+            #expect(names.count == 301 && names == names.sorted())
+            #expect(await client.get("/apps?after=zzz").body.contains("There are no more apps."))
         }
     }
 
     @Test func `a search that did not read everything does not say that there is nothing`() async throws {
-        try await Shop.with { shop in
-            let token = String(repeating: "ef", count: 32)
-            try await shop.database.run(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload, reference) VALUES (1, '{\(token)}', '{}', 'deep');
-                INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)
-                """
-            )
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                for (wanted, member) in [("deep", "messages_precision"), (token, "token_precision")] {
-                    let page = await client.get("/find?q=\(wanted)").body
-                    #expect(
-                        page.contains("Nothing was found among the newest rows") && page.contains("shop has more"),
-                        "\(page)"
-                    )
-                    let json = await client.get("/find?q=\(wanted)", json: true).body
-                    #expect(
-                        json.contains("\"\(member)\":\"at least\"") && json.contains("\"unsearched\":[\"shop\"]"),
-                        "\(json)"
-                    )
-                }
-                try await shop.database.run("DELETE FROM carillon.messages WHERE reference IS DISTINCT FROM 'deep'")
-                let json = await client.get("/find?q=deep", json: true).body
+        let token = String(repeating: "ef", count: 32)
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload, reference) VALUES (1, '{\(token)}', '{}', 'deep');
+            INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)
+            """
+        )
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            for (wanted, member) in [("deep", "messages_precision"), (token, "token_precision")] {
+                let page = await client.get("/find?q=\(wanted)").body
                 #expect(
-                    json.contains("\"messages_precision\":\"exact\"") && json.contains("\"unsearched\":[]"),
+                    page.contains("Nothing was found among the newest rows") && page.contains("shop has more"),
+                    "\(page)"
+                )
+                let json = await client.get("/find?q=\(wanted)", json: true).body
+                #expect(
+                    json.contains("\"\(member)\":\"at least\"") && json.contains("\"unsearched\":[\"shop\"]"),
                     "\(json)"
                 )
-                #expect(await client.get("/find?q=nothing").body.contains("Nothing was found<"))
             }
+            try await shop.database.run("DELETE FROM carillon.messages WHERE reference IS DISTINCT FROM 'deep'")
+            let json = await client.get("/find?q=deep", json: true).body
+            #expect(
+                json.contains("\"messages_precision\":\"exact\"") && json.contains("\"unsearched\":[]"),
+                "\(json)"
+            )
+            #expect(await client.get("/find?q=nothing").body.contains("Nothing was found<"))
         }
     }
 
     @Test func `failures and reports that were not all read are no totals`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(
-                """
-                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
-                SELECT n, 1, 'aa', 400, 'BadTopic' FROM generate_series(1, 6000) n;
-                INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason)
-                SELECT 1, lpad(to_hex(n), 64, '0'), now(), 'Unregistered' FROM generate_series(1, 6000) n
-                """
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+            SELECT n, 1, 'aa', 400, 'BadTopic' FROM generate_series(1, 6000) n;
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason)
+            SELECT 1, lpad(to_hex(n), 64, '0'), now(), 'Unregistered' FROM generate_series(1, 6000) n
+            """
+        )
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let failures = await client.get("/failures?app=shop", json: true).body
+            #expect(
+                failures.contains("\"pushes\":5000,") && failures.contains("\"pushes_precision\":\"at least\""),
+                "\(failures)"
             )
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let failures = await client.get("/failures?app=shop", json: true).body
-                #expect(
-                    failures.contains("\"pushes\":5000,") && failures.contains("\"pushes_precision\":\"at least\""),
-                    "\(failures)"
-                )
-                #expect(await client.get("/failures?app=shop").body.contains("at least 5,000"))
-                let other = await client.get("/failures?app=shop&reason=BadPath", json: true).body
-                #expect(
-                    other.contains("\"groups_precision\":\"at least\"")
-                        && other.contains("\"failures_precision\":\"at least\""),
-                    "\(other)"
-                )
-                let page = await client.get("/failures?app=shop&reason=BadPath").body
-                #expect(page.contains("No failures to show among the newest 5,000"), "\(page)")
-                let tokens = await client.get("/tokens", json: true).body
-                #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_precision\":\"at least\""), "\(tokens)")
-                #expect(await client.get("/tokens").body.contains("at least 5,000"))
-            }
+            #expect(await client.get("/failures?app=shop").body.contains("at least 5,000"))
+            let other = await client.get("/failures?app=shop&reason=BadPath", json: true).body
+            #expect(
+                other.contains("\"groups_precision\":\"at least\"")
+                    && other.contains("\"failures_precision\":\"at least\""),
+                "\(other)"
+            )
+            let page = await client.get("/failures?app=shop&reason=BadPath").body
+            #expect(page.contains("No failures to show among the newest 5,000"), "\(page)")
+            let tokens = await client.get("/tokens", json: true).body
+            #expect(tokens.contains("\"reported_dead\":5000,\"reported_dead_precision\":\"at least\""), "\(tokens)")
+            #expect(await client.get("/tokens").body.contains("at least 5,000"))
         }
     }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The workers and maintenance, as programs read them.
-@Suite struct WorkersPageTests {
+@Suite(.shop) struct WorkersPageTests {
     private struct Fleet: Decodable {
         let workers: [[String: Value]]
         var maintenance_failing: [[String: Value]]?
@@ -42,42 +42,38 @@ import Testing
         """
 
     @Test func `each member of a worker and of maintenance has its name and its value`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.rows)
-            let shared: [String: Value] = [
-                "id": .number(7), "name": .text("patient"), "host": .text("h"), "pid": .number(12),
-                "version": .text("1.2"), "lease_seconds": .number(120), "state": .text("silent"),
-                "alive": .truth(false), "claims": .number(0),
-            ]
-            let ages = ["age_seconds", "silence_seconds"]
-            let status = try JSONDecoder().decode(
-                Fleet.self,
-                from: Data(try await shop.run("status", "--json").output.utf8)
+        try await shop.database.run(Self.rows)
+        let shared: [String: Value] = [
+            "id": .number(7), "name": .text("patient"), "host": .text("h"), "pid": .number(12),
+            "version": .text("1.2"), "lease_seconds": .number(120), "state": .text("silent"),
+            "alive": .truth(false), "claims": .number(0),
+        ]
+        let ages = ["age_seconds", "silence_seconds"]
+        let status = try JSONDecoder().decode(
+            Fleet.self,
+            from: Data(try await shop.run("status", "--json").output.utf8)
+        )
+        #expect(status.workers.first?.filter { !ages.contains($0.key) } == shared, "\(status.workers)")
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let page = await client.get("/workers", json: true).body
+            let fleet = try JSONDecoder().decode(Fleet.self, from: Data(page.utf8))
+            let own: [String: Value] = ["connections": .number(3), "sent_last_minute": .number(5)]
+            let first = try #require(fleet.workers.first)
+            #expect(
+                first.filter { !(ages + ["started_at"]).contains($0.key) }
+                    == shared.merging(own) { one, _ in one },
+                "\(page)"
             )
-            #expect(status.workers.first?.filter { !ages.contains($0.key) } == shared, "\(status.workers)")
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let page = await client.get("/workers", json: true).body
-                let fleet = try JSONDecoder().decode(Fleet.self, from: Data(page.utf8))
-                let own: [String: Value] = ["connections": .number(3), "sent_last_minute": .number(5)]
-                let first = try #require(fleet.workers.first)
-                #expect(
-                    first.filter { !(ages + ["started_at"]).contains($0.key) }
-                        == shared.merging(own) { one, _ in one },
-                    "\(page)"
-                )
-                for name in ages + ["started_at"] { #expect(first[name] != nil && first[name] != .nothing, "\(name)") }
-                let second = try #require(fleet.workers.last)
-                #expect(
-                    second["host"] == .nothing && second["connections"] == .nothing && second["alive"] == .truth(true)
-                )
-                #expect(fleet.maintenance_failing == [["step": .text("make results"), "error": .text("no space")]])
-                #expect(
-                    fleet.default_partition_rows == [
-                        ["table": .text("failures"), "rows": .number(1), "rows_precision": .text("exact")]
-                    ]
-                )
-                #expect(page.contains("\"oldest_transaction_seconds\":"))
-            }
+            for name in ages + ["started_at"] { #expect(first[name] != nil && first[name] != .nothing, "\(name)") }
+            let second = try #require(fleet.workers.last)
+            #expect(second["host"] == .nothing && second["connections"] == .nothing && second["alive"] == .truth(true))
+            #expect(fleet.maintenance_failing == [["step": .text("make results"), "error": .text("no space")]])
+            #expect(
+                fleet.default_partition_rows == [
+                    ["table": .text("failures"), "rows": .number(1), "rows_precision": .text("exact")]
+                ]
+            )
+            #expect(page.contains("\"oldest_transaction_seconds\":"))
         }
     }
 }

@@ -95,35 +95,33 @@ import Testing
     }
 
     /// It reads on after the barrier, and answers nothing.
-    @Test func `B6: a gateway that ignores a barrier gets no other, and its silence counts its pushes as sent`()
+    @Test(.scene) func `B6: a gateway that ignores a barrier gets no other, and its silence counts its pushes as sent`()
         async throws
     {
         let barriers = Atomic<Int>(0)
-        try await Scene.with { scene in
-            try await RawGateway.with(alpn: []) { line in
-                while let next = try await line.nextNotification() {
-                    if next.token.isEmpty {
-                        barriers.wrappingAdd(1, ordering: .relaxed)
-                    } else {
-                        scene.record.note(.received(ReceivedRequest(next, on: line.number)))
-                    }
+        try await RawGateway.with(alpn: []) { [scene] line in
+            while let next = try await line.nextNotification() {
+                if next.token.isEmpty {
+                    barriers.wrappingAdd(1, ordering: .relaxed)
+                } else {
+                    scene.record.note(.received(ReceivedRequest(next, on: line.number)))
                 }
-            } test: { gateway, port in
-                try await scene.client.run("UPDATE carillon.apps SET protocol = 'binary'")
-                try await scene.lead(to: "127.0.0.1:\(port)", trusting: gateway.rootPEM)
-                // More than the first window holds, so that it ends with a barrier.
-                try await scene.enqueue(2000)
-                let worker = try await scene.fleet.started(lease: Fleet.calm)
-                try await scene.drained(within: .seconds(120))
-                let asked = barriers.load(ordering: .relaxed)
-                #expect(asked >= 1)
-                try await scene.enqueue(Board.sized(3000, full: 20_000))
-                try await scene.drained(within: .seconds(120))
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                #expect(unknown == 0)
-                try await scene.finish()
-                #expect(barriers.load(ordering: .relaxed) == asked)
             }
+        } test: { gateway, port in
+            try await scene.client.run("UPDATE carillon.apps SET protocol = 'binary'")
+            try await scene.lead(to: "127.0.0.1:\(port)", trusting: gateway.rootPEM)
+            // More than the first window holds, so that it ends with a barrier.
+            try await scene.enqueue(2000)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.drained(within: .seconds(120))
+            let asked = barriers.load(ordering: .relaxed)
+            #expect(asked >= 1)
+            try await scene.enqueue(Board.sized(3000, full: 20_000))
+            try await scene.drained(within: .seconds(120))
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            try await scene.finish()
+            #expect(barriers.load(ordering: .relaxed) == asked)
         }
     }
 }

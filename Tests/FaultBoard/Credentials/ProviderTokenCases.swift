@@ -33,23 +33,21 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed"))
+    @Test(.scene, .enabled(if: FakeTime.isInstalled, "libfaketime is not installed"))
     func `A3: workers with wrong clocks make provider tokens by the database's clock`() async throws {
-        try await Scene.with { scene in
-            try await scene.sign(with: try SigningKey.generate())
-            for offset in ["+40m", "-40m"] {
-                try await scene.client.run("DELETE FROM carillon.provider_tokens")
-                let worker = try scene.fleet.start(lease: Fleet.calm, shell: FakeTime.shell(offset))
-                try await worker.started()
-                try await scene.enqueue(50)
-                try await scene.drained(within: .seconds(60))
-                #expect(try await worker.stop() == .status(0))
-            }
-            try await scene.finish()
-            let deliveries = scene.record.deliveries
-            #expect(deliveries.allSatisfy { $0.status == 200 })
-            #expect(Set(deliveries.map(\.authorization)).count == 2)
+        try await scene.sign(with: try SigningKey.generate())
+        for offset in ["+40m", "-40m"] {
+            try await scene.client.run("DELETE FROM carillon.provider_tokens")
+            let worker = try scene.fleet.start(lease: Fleet.calm, shell: FakeTime.shell(offset))
+            try await worker.started()
+            try await scene.enqueue(50)
+            try await scene.drained(within: .seconds(60))
+            #expect(try await worker.stop() == .status(0))
         }
+        try await scene.finish()
+        let deliveries = scene.record.deliveries
+        #expect(deliveries.allSatisfy { $0.status == 200 })
+        #expect(Set(deliveries.map(\.authorization)).count == 2)
     }
 
     @Test func `A3: a token that has expired is replaced once, on new connections`() async throws {
@@ -101,35 +99,33 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    @Test(.scene, .enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
     func `A3, D13: workers behind PgBouncer in transaction mode share one provider token`() async throws {
-        try await Scene.with { scene in
-            let key = try SigningKey.generate()
-            try await scene.sign(with: key)
-            // It has expired: all workers need the next one at the same time.
-            let old = try await scene.keep(key, mintedBefore: 3300)
-            try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
-                let url = pooler.url(database: scene.database)
-                for _ in 1...4 {
-                    let flags = Fleet.patient + ["--max-in-flight", "30"]
-                    _ = try scene.fleet.start(flags, lease: Fleet.calm, database: url)
-                }
-                for worker in scene.fleet.all { try await worker.started() }
-                try await scene.underLoad {
-                    try await scene.eventually("each worker has sent something") {
-                        Set(scene.record.deliveries.map(\.connection)).count >= 4
-                    }
-                }
-                try await scene.finish()
+        let key = try SigningKey.generate()
+        try await scene.sign(with: key)
+        // It has expired: all workers need the next one at the same time.
+        let old = try await scene.keep(key, mintedBefore: 3300)
+        try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
+            let url = pooler.url(database: scene.database)
+            for _ in 1...4 {
+                let flags = Fleet.patient + ["--max-in-flight", "30"]
+                _ = try scene.fleet.start(flags, lease: Fleet.calm, database: url)
             }
-            let deliveries = scene.record.deliveries
-            #expect(deliveries.allSatisfy { $0.status == 200 && $0.authorization != old })
-            #expect(Set(deliveries.map(\.authorization)).count == 1)
-            let minted = scene.fleet.all.flatMap { $0.lines(containing: "Minted the provider token") }
-            #expect(minted.count == 1)
-            let errors = scene.fleet.all.flatMap { $0.lines(containing: "A statement failed") }
-            #expect(errors.isEmpty)
+            for worker in scene.fleet.all { try await worker.started() }
+            try await scene.underLoad {
+                try await scene.eventually("each worker has sent something") {
+                    Set(scene.record.deliveries.map(\.connection)).count >= 4
+                }
+            }
+            try await scene.finish()
         }
+        let deliveries = scene.record.deliveries
+        #expect(deliveries.allSatisfy { $0.status == 200 && $0.authorization != old })
+        #expect(Set(deliveries.map(\.authorization)).count == 1)
+        let minted = scene.fleet.all.flatMap { $0.lines(containing: "Minted the provider token") }
+        #expect(minted.count == 1)
+        let errors = scene.fleet.all.flatMap { $0.lines(containing: "A statement failed") }
+        #expect(errors.isEmpty)
     }
 
     @Test func `A4: after TooManyProviderTokenUpdates the fleet keeps the old provider token, and the queue waits`()

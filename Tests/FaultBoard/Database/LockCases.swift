@@ -35,73 +35,67 @@ import Testing
         }
     }
 
-    @Test
-    func `D19: CREATE INDEX on results costs no worker its lease, and nothing is sent twice`()
-        async throws
-    {
-        try await Scene.with { scene in
-            try await scene.fleet.started(2, Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
-            try await scene.enqueue(200)
-            try await scene.drained()
-            try await scene.client.session { session in
-                // The lock of CREATE INDEX.
-                try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
-                try await scene.enqueue(Board.sized(5000, full: 38_000))
-                try await scene.requests(200 + 500)
-                let late = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
-                try await scene.transactionIsOpen(for: Self.hold)
-                // Each worker goes on with its heartbeats.
-                for worker in scene.fleet.all { try await scene.livesOn(worker) }
-                try await scene.eventually("the latecomer is ready", within: .seconds(5)) { await late.isReady() }
-                try await session.script("COMMIT")
-            }
-            try await scene.finish(within: .seconds(120))
-            Self.nobodyLostALease(in: scene)
+    @Test(.scene)
+    func `D19: CREATE INDEX on results costs no worker its lease, and nothing is sent twice`() async throws {
+        try await scene.fleet.started(2, Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+        try await scene.enqueue(200)
+        try await scene.drained()
+        try await scene.client.session { session in
+            // The lock of CREATE INDEX.
+            try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
+            try await scene.enqueue(Board.sized(5000, full: 38_000))
+            try await scene.requests(200 + 500)
+            let late = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+            try await scene.transactionIsOpen(for: Self.hold)
+            // Each worker goes on with its heartbeats.
+            for worker in scene.fleet.all { try await scene.livesOn(worker) }
+            try await scene.eventually("the latecomer is ready", within: .seconds(5)) { await late.isReady() }
+            try await session.script("COMMIT")
         }
+        try await scene.finish(within: .seconds(120))
+        Self.nobodyLostALease(in: scene)
     }
 
-    @Test func `D20: an open change of a dead app's certificate stops no other app, and is written down later`()
+    @Test(.scene) func `D20: an open change of a dead app's certificate stops no other app, and is written down later`()
         async throws
     {
-        try await Scene.with { scene in
-            try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
-            try await scene.client.run(
-                """
-                UPDATE carillon.apps SET gateway = 'localhost:1' WHERE name = '\(Scene.app)';
-                UPDATE carillon.certificates SET certificate = certificate || E'\\n' WHERE name = '\(Scene.app)'
-                """
+        try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
+        try await scene.client.run(
+            """
+            UPDATE carillon.apps SET gateway = 'localhost:1' WHERE name = '\(Scene.app)';
+            UPDATE carillon.certificates SET certificate = certificate || E'\\n' WHERE name = '\(Scene.app)'
+            """
+        )
+        try await scene.enqueue(20)
+        try await scene.client.session { session in
+            // No worker has read the credential since it was changed, so each has something to write into its row.
+            try await session.script(
+                "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
             )
-            try await scene.enqueue(20)
-            try await scene.client.session { session in
-                // No worker has read the credential since it was changed, so each has something to write into its row.
-                try await session.script(
-                    "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
-                )
-                try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
-                try await Self.othersGoOn(in: scene)
-                let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
-                #expect(try await scene.client.number(silent) == 1)
-                try await session.script("ROLLBACK")
-                // Its own gateway cannot be reached, which is recorded as well.
-                try await scene.eventually(
-                    "it is written what the credential is and how the app fares",
-                    within: .seconds(20)
-                ) {
-                    try await scene.client.number(
-                        """
-                        SELECT count(*) FROM carillon.certificates c JOIN carillon.apps a ON a.certificate_id = c.id
-                        JOIN carillon.holds h ON h.app_id = a.id
-                        WHERE a.name = '\(Scene.app)' AND c.not_after IS NOT NULL AND c.last_error IS NULL
-                        """
-                    ) == 1
-                }
+            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await Self.othersGoOn(in: scene)
+            let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
+            #expect(try await scene.client.number(silent) == 1)
+            try await session.script("ROLLBACK")
+            // Its own gateway cannot be reached, which is recorded as well.
+            try await scene.eventually(
+                "it is written what the credential is and how the app fares",
+                within: .seconds(20)
+            ) {
+                try await scene.client.number(
+                    """
+                    SELECT count(*) FROM carillon.certificates c JOIN carillon.apps a ON a.certificate_id = c.id
+                    JOIN carillon.holds h ON h.app_id = a.id
+                    WHERE a.name = '\(Scene.app)' AND c.not_after IS NOT NULL AND c.last_error IS NULL
+                    """
+                ) == 1
             }
-            try await scene.client.run(
-                "UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)' WHERE name = '\(Scene.app)'"
-            )
-            try await scene.finish()
-            Self.nobodyLostALease(in: scene)
         }
+        try await scene.client.run(
+            "UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)' WHERE name = '\(Scene.app)'"
+        )
+        try await scene.finish()
+        Self.nobodyLostALease(in: scene)
     }
 
     @Test func `D21: an uncommitted cancel of a message in flight holds up that message only`() async throws {

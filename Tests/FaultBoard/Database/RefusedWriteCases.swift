@@ -55,21 +55,19 @@ import Testing
         #expect(logged.count > 0 && logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
     }
 
-    @Test(arguments: [nil, "53100", "P0001"])
+    @Test(.scene, arguments: [nil, "53100", "P0001"])
     func `D34: claims that are refused are repeated at most 20 times a second, and soon succeed once they may`(
         state: String?
     ) async throws {
-        try await Scene.with { scene in
-            let login = try await scene.login()
-            let worker = try scene.fleet.start(database: login.url)
-            try await worker.started()
-            let refusal = state.map { Refusal.trigger($0) } ?? .rights(["inflight"])
-            try await Self.during(refusal, for: .seconds(4), worker, in: scene) {
-                try await scene.enqueue(500)
-            }
-            try await scene.requests(500, within: .seconds(15))
-            try await scene.finish()
+        let login = try await scene.login()
+        let worker = try scene.fleet.start(database: login.url)
+        try await worker.started()
+        let refusal = state.map { Refusal.trigger($0) } ?? .rights(["inflight"])
+        try await Self.during(refusal, for: .seconds(4), worker, in: scene) {
+            try await scene.enqueue(500)
         }
+        try await scene.requests(500, within: .seconds(15))
+        try await scene.finish()
     }
 
     @Test func `D35: without the right to record or to retry, pushes stay in flight and none ends for that`()

@@ -74,41 +74,39 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: User.isRoot, "mounting a small disk takes root"))
+    @Test(.scene, .enabled(if: User.isRoot, "mounting a small disk takes root"))
     func `D10: a full disk delays results, and makes none wrong`() async throws {
-        try await Scene.with { scene in
-            try await Self.withDisk(in: scene.folder) { disk in
-                try await scene.client.run("CREATE TABLESPACE \(scene.database) LOCATION '\(disk)'")
+        try await Self.withDisk(in: scene.folder) { disk in
+            try await scene.client.run("CREATE TABLESPACE \(scene.database) LOCATION '\(disk)'")
+            try await scene.client.run(
+                """
+                DO $$ DECLARE part regclass; BEGIN
+                    FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
+                        WHERE i.inhparent = 'carillon.results'::regclass
+                    LOOP EXECUTE format('ALTER TABLE %s SET TABLESPACE \(scene.database)', part); END LOOP;
+                END $$;
+                CREATE TABLE filler (x text) TABLESPACE \(scene.database)
+                """
+            )
+            let full = await #expect(throws: PostgresError.self) {
                 try await scene.client.run(
-                    """
-                    DO $$ DECLARE part regclass; BEGIN
-                        FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
-                            WHERE i.inhparent = 'carillon.results'::regclass
-                        LOOP EXECUTE format('ALTER TABLE %s SET TABLESPACE \(scene.database)', part); END LOOP;
-                    END $$;
-                    CREATE TABLE filler (x text) TABLESPACE \(scene.database)
-                    """
+                    "INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 100000)"
                 )
-                let full = await #expect(throws: PostgresError.self) {
-                    try await scene.client.run(
-                        "INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 100000)"
-                    )
-                }
-                #expect(full?.sqlState == "53100")
-                let worker = try await scene.fleet.started(["--max-in-flight", "300"])
-                try await scene.enqueue(2000)
-                try await worker.says("A statement failed and will be tried again")
-                try await scene.eventually("it has tried again and again") {
-                    try await worker.metric("carillon_database_errors_total") >= 3
-                }
-                // It claims no more than it can hold, and counts only recorded pushes as sent.
-                #expect(scene.record.requests <= 300)
-                #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)
-                try await scene.client.run("DROP TABLE filler")
-                try await scene.finish()
-                try await scene.client.run("DROP SCHEMA carillon CASCADE")
-                try await scene.client.run("DROP TABLESPACE \(scene.database)")
             }
+            #expect(full?.sqlState == "53100")
+            let worker = try await scene.fleet.started(["--max-in-flight", "300"])
+            try await scene.enqueue(2000)
+            try await worker.says("A statement failed and will be tried again")
+            try await scene.eventually("it has tried again and again") {
+                try await worker.metric("carillon_database_errors_total") >= 3
+            }
+            // It claims no more than it can hold, and counts only recorded pushes as sent.
+            #expect(scene.record.requests <= 300)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)
+            try await scene.client.run("DROP TABLE filler")
+            try await scene.finish()
+            try await scene.client.run("DROP SCHEMA carillon CASCADE")
+            try await scene.client.run("DROP TABLESPACE \(scene.database)")
         }
     }
 

@@ -7,81 +7,76 @@ import Testing
 
 /// Wrong or changing schemas, rights and credentials.
 @Suite struct SettingCases {
-    @Test func `D15: on a schema that is missing, newer or not permitted, a worker ends with 78 and says why`()
-        async throws
-    {
-        try await Scene.with { scene in
-            try await scene.enqueue(100)
-            let (name, url) = try await scene.login()
-            func refused(_ url: String, saying text: String) async throws {
-                let worker = try scene.fleet.start(database: url)
-                #expect(try await worker.end() == .status(78))
-                #expect(worker.said.contains(text), "\(worker.said)")
-            }
-            try await scene.client.run("REVOKE SELECT ON carillon.messages FROM carillon_worker")
-            try await refused(url, saying: "carillon_worker")
-            try await scene.client.run("GRANT SELECT ON carillon.messages TO carillon_worker")
-            try await scene.client.run("INSERT INTO carillon.schema_migrations (version, name) VALUES (9999, 'later')")
-            try await refused(url, saying: "this program knows versions")
-            try await scene.client.run("DELETE FROM carillon.schema_migrations WHERE version = 9999")
-            try await TestDatabase.unconnected(.nothing) { empty in
-                try await refused(empty, saying: "carillon migrate up")
-            }
-            #expect(scene.record.requests == 0)
-
-            // A right that is revoked at run time is an error in the log, until it is granted again.
+    @Test(.scene)
+    func `D15: on a schema that is missing, newer or not permitted, a worker ends with 78 and says why`() async throws {
+        try await scene.enqueue(100)
+        let (name, url) = try await scene.login()
+        func refused(_ url: String, saying text: String) async throws {
             let worker = try scene.fleet.start(database: url)
-            try await worker.started()
-            try await scene.requests(100)
-            try await scene.client.run("REVOKE DELETE ON carillon.messages FROM \(name), carillon_worker")
-            try await scene.enqueue(500)
-            try await worker.says("permission denied")
-            try await scene.client.run("GRANT DELETE ON carillon.messages TO carillon_worker")
-            try await scene.finish()
+            #expect(try await worker.end() == .status(78))
+            #expect(worker.said.contains(text), "\(worker.said)")
         }
+        try await scene.client.run("REVOKE SELECT ON carillon.messages FROM carillon_worker")
+        try await refused(url, saying: "carillon_worker")
+        try await scene.client.run("GRANT SELECT ON carillon.messages TO carillon_worker")
+        try await scene.client.run("INSERT INTO carillon.schema_migrations (version, name) VALUES (9999, 'later')")
+        try await refused(url, saying: "this program knows versions")
+        try await scene.client.run("DELETE FROM carillon.schema_migrations WHERE version = 9999")
+        try await TestDatabase.unconnected(.nothing) { empty in
+            try await refused(empty, saying: "carillon migrate up")
+        }
+        #expect(scene.record.requests == 0)
+
+        // A right that is revoked at run time is an error in the log, until it is granted again.
+        let worker = try scene.fleet.start(database: url)
+        try await worker.started()
+        try await scene.requests(100)
+        try await scene.client.run("REVOKE DELETE ON carillon.messages FROM \(name), carillon_worker")
+        try await scene.enqueue(500)
+        try await worker.says("permission denied")
+        try await scene.client.run("GRANT DELETE ON carillon.messages TO carillon_worker")
+        try await scene.finish()
     }
 
-    @Test func `D18: a changed credential is used within seconds; without one rows wait`() async throws {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started()
-            try await scene.underLoad {
-                try await scene.requests(300)
-                let connections = Set(scene.record.deliveries.map(\.connection))
-                try await scene.certify([Scene.topic])
-                try await scene.eventually(
-                    "a connection with the new credential",
-                    within: Board.sized(.seconds(60), full: .seconds(10))
-                ) {
-                    guard let last = scene.record.deliveries.last else { return false }
-                    return !connections.contains(last.connection)
-                }
+    @Test(.scene) func `D18: a changed credential is used within seconds; without one rows wait`() async throws {
+        let worker = try await scene.fleet.started()
+        try await scene.underLoad {
+            try await scene.requests(300)
+            let connections = Set(scene.record.deliveries.map(\.connection))
+            try await scene.certify([Scene.topic])
+            try await scene.eventually(
+                "a connection with the new credential",
+                within: Board.sized(.seconds(60), full: .seconds(10))
+            ) {
+                guard let last = scene.record.deliveries.last else { return false }
+                return !connections.contains(last.connection)
             }
-            try await scene.drained(within: .seconds(30))
-            try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL")
-            // The change takes effect after a while: rows are sent one by one until then.
-            var sent = scene.record.requests - 1
-            try await scene.eventually("a row waits for a credential", within: .seconds(15)) {
-                guard worker.lines(containing: "has no credential").isEmpty else { return true }
-                if scene.record.requests > sent {
-                    sent = scene.record.requests
-                    try await scene.enqueue(1)
-                }
-                return false
-            }
-            try await scene.eventually("the others were sent") {
-                try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0
-            }
-            sent = scene.record.requests
-            let waiting = try await scene.client.number("SELECT count(*) FROM carillon.pending")
-            try await scene.enqueue(200)
-            try await scene.livesOn(worker, for: .seconds(1))
-            #expect(scene.record.requests == sent)
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == waiting + 200)
-            try await scene.client.run(
-                "UPDATE carillon.apps SET certificate_id = (SELECT c.id FROM carillon.certificates c)"
-            )
-            try await scene.finish()
         }
+        try await scene.drained(within: .seconds(30))
+        try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL")
+        // The change takes effect after a while: rows are sent one by one until then.
+        var sent = scene.record.requests - 1
+        try await scene.eventually("a row waits for a credential", within: .seconds(15)) {
+            guard worker.lines(containing: "has no credential").isEmpty else { return true }
+            if scene.record.requests > sent {
+                sent = scene.record.requests
+                try await scene.enqueue(1)
+            }
+            return false
+        }
+        try await scene.eventually("the others were sent") {
+            try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0
+        }
+        sent = scene.record.requests
+        let waiting = try await scene.client.number("SELECT count(*) FROM carillon.pending")
+        try await scene.enqueue(200)
+        try await scene.livesOn(worker, for: .seconds(1))
+        #expect(scene.record.requests == sent)
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == waiting + 200)
+        try await scene.client.run(
+            "UPDATE carillon.apps SET certificate_id = (SELECT c.id FROM carillon.certificates c)"
+        )
+        try await scene.finish()
     }
 
     /// Settings of a role or a database for other programs. A new session has this long to set its own, on a busy machine
@@ -139,27 +134,26 @@ import Testing
         }
     }
 
-    @Test func `D25: an idle worker without its schema logs it once, retries at growing intervals, and recovers`()
+    @Test(.scene)
+    func `D25: an idle worker without its schema logs it once, retries at growing intervals, and recovers`()
         async throws
     {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started(lease: .seconds(5))
-            try await scene.enqueue(100)
-            try await scene.drained()
-            try await scene.client.run("ALTER SCHEMA carillon RENAME TO elsewhere")
-            let begin = MonotonicInstant.now
-            let before = try await worker.metric("carillon_database_errors_total")
-            try await worker.says("failed and will be tried again")
-            try await scene.eventually("the worker was not ready", within: .seconds(15)) { await !worker.isReady() }
-            try await scene.eventually("ten seconds have passed") { MonotonicInstant.now - begin >= .seconds(10) }
-            let lines = worker.lines(containing: "will be tried again")
-            let errors = try await worker.metric("carillon_database_errors_total") - before
-            let seconds = Double((MonotonicInstant.now - begin).nanoseconds) / 1e9
-            #expect(Double(lines.count) <= 1 + seconds / 30, "\(lines)")
-            #expect(errors / seconds < 8)
-            try await scene.client.run("ALTER SCHEMA elsewhere RENAME TO carillon")
-            try await scene.enqueue(100)
-            try await scene.finish()
-        }
+        let worker = try await scene.fleet.started(lease: .seconds(5))
+        try await scene.enqueue(100)
+        try await scene.drained()
+        try await scene.client.run("ALTER SCHEMA carillon RENAME TO elsewhere")
+        let begin = MonotonicInstant.now
+        let before = try await worker.metric("carillon_database_errors_total")
+        try await worker.says("failed and will be tried again")
+        try await scene.eventually("the worker was not ready", within: .seconds(15)) { await !worker.isReady() }
+        try await scene.eventually("ten seconds have passed") { MonotonicInstant.now - begin >= .seconds(10) }
+        let lines = worker.lines(containing: "will be tried again")
+        let errors = try await worker.metric("carillon_database_errors_total") - before
+        let seconds = Double((MonotonicInstant.now - begin).nanoseconds) / 1e9
+        #expect(Double(lines.count) <= 1 + seconds / 30, "\(lines)")
+        #expect(errors / seconds < 8)
+        try await scene.client.run("ALTER SCHEMA elsewhere RENAME TO carillon")
+        try await scene.enqueue(100)
+        try await scene.finish()
     }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Databases that answer nothing, although the kernel acknowledges what is sent to them: the proxy is frozen.
-@Suite struct SilenceCases {
+@Suite(.scene) struct SilenceCases {
     private static let silence = "has answered nothing"
 
     /// A proxy before the database, and a URL that names it first and the database itself second.
@@ -23,36 +23,32 @@ import Testing
     func `D36: a database that freezes with a living kernel is left within a lease and five seconds, and said so`()
         async throws
     {
-        try await Scene.with { scene in
-            try await Self.withTwoHosts(in: scene) { first, url in
-                let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
-                try await worker.started()
-                try await scene.underLoad {
-                    try await scene.goesOn(500)
-                    await first.freeze()
-                    try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
-                    try await scene.goesOn(within: .seconds(15))
-                }
-                try await scene.finish(duplicates: 500)
+        try await Self.withTwoHosts(in: scene) { first, url in
+            let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
+            try await worker.started()
+            try await scene.underLoad {
+                try await scene.goesOn(500)
+                await first.freeze()
+                try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
+                try await scene.goesOn(within: .seconds(15))
             }
+            try await scene.finish(duplicates: 500)
         }
     }
 
     @Test func `D37: a database that freezes alone is reached again once it has thawed`() async throws {
-        try await Scene.with { scene in
-            try await scene.withProxy { proxy, url in
-                let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
-                try await worker.started()
-                try await scene.underLoad {
-                    try await scene.goesOn(500)
-                    await proxy.freeze()
-                    try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
-                    try await scene.eventually("the worker was not ready") { await !worker.isReady() }
-                    await proxy.thaw()
-                    try await scene.goesOn(within: .seconds(30))
-                }
-                try await scene.finish(duplicates: 500)
+        try await scene.withProxy { proxy, url in
+            let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
+            try await worker.started()
+            try await scene.underLoad {
+                try await scene.goesOn(500)
+                await proxy.freeze()
+                try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
+                try await scene.eventually("the worker was not ready") { await !worker.isReady() }
+                await proxy.thaw()
+                try await scene.goesOn(within: .seconds(30))
             }
+            try await scene.finish(duplicates: 500)
         }
     }
 
@@ -61,32 +57,28 @@ import Testing
     func `D38: a worker whose first host freezes while it starts sends within ten seconds, over the second`(bytes: Int)
         async throws
     {
-        try await Scene.with { scene in
-            try await Self.withTwoHosts(in: scene) { first, url in
-                try await scene.enqueue(100)
-                if bytes == 0 { await first.freeze() } else { await first.freeze(afterBytes: bytes) }
-                _ = try scene.fleet.start(database: url)
-                try await scene.requests(1, within: .seconds(10))
-                try await scene.finish(duplicates: 100)
-            }
+        try await Self.withTwoHosts(in: scene) { first, url in
+            try await scene.enqueue(100)
+            if bytes == 0 { await first.freeze() } else { await first.freeze(afterBytes: bytes) }
+            _ = try scene.fleet.start(database: url)
+            try await scene.requests(1, within: .seconds(10))
+            try await scene.finish(duplicates: 100)
         }
     }
 
     @Test func `D39: a heartbeat that waits for a lock for longer than a lease makes a worker leave no database`()
         async throws
     {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started()
-            try await scene.client.session { session in
-                try await session.transaction {
-                    try await session.script("LOCK TABLE carillon.workers IN ACCESS EXCLUSIVE MODE")
-                    try await scene.waitsForLock("carillon.workers")
-                    try await scene.transactionIsOpen(for: .seconds(10))
-                }
+        let worker = try await scene.fleet.started()
+        try await scene.client.session { session in
+            try await session.transaction {
+                try await session.script("LOCK TABLE carillon.workers IN ACCESS EXCLUSIVE MODE")
+                try await scene.waitsForLock("carillon.workers")
+                try await scene.transactionIsOpen(for: .seconds(10))
             }
-            try await scene.enqueue(100)
-            try await scene.finish()
-            #expect(worker.lines(containing: Self.silence).isEmpty)
         }
+        try await scene.enqueue(100)
+        try await scene.finish()
+        #expect(worker.lines(containing: Self.silence).isEmpty)
     }
 }

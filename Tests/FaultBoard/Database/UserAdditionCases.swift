@@ -112,26 +112,23 @@ import Testing
         }
     }
 
-    @Test func `D31: users' constraints, columns and indexes on results do not prevent new partitions`()
-        async throws
-    {
-        try await Scene.with { scene in
-            try await scene.client.run(
-                """
-                ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (sent >= 0), ADD COLUMN region text DEFAULT 'eu';
-                CREATE INDEX ON carillon.results (region, finished_at);
-                DO $$ DECLARE t text; BEGIN
-                    FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^results_2'
-                    LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
-                END $$
-                """
-            )
-            try await scene.enqueue(500)
-            let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
-            try await worker.says("Maintenance has succeeded.")
-            #expect(worker.lines(containing: "A maintenance step failed").isEmpty)
-            #expect(try await scene.client.number(HistoryCases.days) == 4)
-            try await scene.finish()
-        }
+    @Test(.scene)
+    func `D31: users' constraints, columns and indexes on results do not prevent new partitions`() async throws {
+        try await scene.client.run(
+            """
+            ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (sent >= 0), ADD COLUMN region text DEFAULT 'eu';
+            CREATE INDEX ON carillon.results (region, finished_at);
+            DO $$ DECLARE t text; BEGIN
+                FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^results_2'
+                LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
+            END $$
+            """
+        )
+        try await scene.enqueue(500)
+        let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
+        try await worker.says("Maintenance has succeeded.")
+        #expect(worker.lines(containing: "A maintenance step failed").isEmpty)
+        #expect(try await scene.client.number(HistoryCases.days) == 4)
+        try await scene.finish()
     }
 }

@@ -91,38 +91,36 @@ import Testing
         }
     }
 
-    @Test func `F8: passes go on after the database's clock was set back by an hour, and delete no live token`()
+    @Test(.scene) func `F8: passes go on after the database's clock was set back by an hour, and delete no live token`()
         async throws
     {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started(["--feedback-interval", "1s"], lease: Fleet.calm)
-            let (live, dead, again) = (Scene.token("aa", 1), Scene.token("dd", 1), Scene.token("ee", 1))
-            try await scene.register([live, dead, again], ago: 60)
-            // All earlier rows are now an hour in the future.
-            try await scene.client.run(
-                """
-                BEGIN;
-                INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT 1, t, now()
-                FROM unnest(ARRAY['\(dead)', '\(again)']) t;
-                UPDATE carillon.tokens SET last_update = last_update + interval '1 hour';
-                UPDATE carillon.feedback SET unregistered_at = unregistered_at + interval '1 hour',
-                    seen_at = seen_at + interval '1 hour';
-                UPDATE carillon.fleet_tasks SET next_run = now() + interval '1 hour 1 s', every = '1 s';
-                COMMIT
-                """
-            )
-            // Registered after its death, although by the clock before it.
-            try await scene.registerAgain([again])
-            try await scene.feedbackIsHandled(2)
-            #expect(try await scene.registered().contains(again))
-            #expect(try await scene.registered().contains(live))
-            // The next push finds out again that a device token is dead, which is deleted once the time of its registration has passed.
-            try await scene.client.run("UPDATE carillon.tokens SET last_update = last_update - interval '1 hour'")
-            try await scene.bury([dead])
-            try await scene.feedbackIsHandled(3)
-            #expect(try await scene.registered() == [live, again])
-            #expect(worker.isRunning)
-            try await scene.finish()
-        }
+        let worker = try await scene.fleet.started(["--feedback-interval", "1s"], lease: Fleet.calm)
+        let (live, dead, again) = (Scene.token("aa", 1), Scene.token("dd", 1), Scene.token("ee", 1))
+        try await scene.register([live, dead, again], ago: 60)
+        // All earlier rows are now an hour in the future.
+        try await scene.client.run(
+            """
+            BEGIN;
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT 1, t, now()
+            FROM unnest(ARRAY['\(dead)', '\(again)']) t;
+            UPDATE carillon.tokens SET last_update = last_update + interval '1 hour';
+            UPDATE carillon.feedback SET unregistered_at = unregistered_at + interval '1 hour',
+                seen_at = seen_at + interval '1 hour';
+            UPDATE carillon.fleet_tasks SET next_run = now() + interval '1 hour 1 s', every = '1 s';
+            COMMIT
+            """
+        )
+        // Registered after its death, although by the clock before it.
+        try await scene.registerAgain([again])
+        try await scene.feedbackIsHandled(2)
+        #expect(try await scene.registered().contains(again))
+        #expect(try await scene.registered().contains(live))
+        // The next push finds out again that a device token is dead, which is deleted once the time of its registration has passed.
+        try await scene.client.run("UPDATE carillon.tokens SET last_update = last_update - interval '1 hour'")
+        try await scene.bury([dead])
+        try await scene.feedbackIsHandled(3)
+        #expect(try await scene.registered() == [live, again])
+        #expect(worker.isRunning)
+        try await scene.finish()
     }
 }

@@ -17,6 +17,8 @@ struct Scene: Sendable {
         case own(PrivateCluster.Settings)
     }
 
+    @TaskLocal fileprivate static var current: Scene?
+
     static let topic = "com.example.board"
     static let app = "board"
 
@@ -116,3 +118,13 @@ struct Scene: Sendable {
         }
     }
 }
+
+extension Trait where Self == TestScope<Scene> {
+    /// For ``scene``.
+    static var scene: Self {
+        Self(Scene.$current) { body in try await Scene.with { scene in try await body(scene) } }
+    }
+}
+
+/// The scene of a case that has the trait `.scene`.
+var scene: Scene { TestScope.value(of: Scene.$current) }

@@ -105,24 +105,23 @@ import Testing
         }
     }
 
-    @Test func `H24: a connection whose window stays closed is abandoned, and its pushes are sent on another, once`()
+    @Test(.scene)
+    func `H24: a connection whose window stays closed is abandoned, and its pushes are sent on another, once`()
         async throws
     {
-        try await Scene.with { scene in
-            // The first connection gets none of the windows that the gateway opens.
-            let judge: Relay.Judge = { frame in
-                frame.direction == .down && frame.frame.type == 8 && frame.connection == 1 ? [] : [.pass]
-            }
-            try await scene.withRelay(judge) { relay in
-                try await scene.enqueue(500, padding: Self.padding)
-                let worker = try scene.fleet.start(Fleet.patient + ["--connections", "1"], lease: Fleet.calm)
-                try await scene.drained(within: .seconds(120))
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                let ends = try await worker.ends(by: "window_closed")
-                #expect(unknown == 0 && ends == 1)
-                #expect(relay.connections == 2)
-                try await scene.finish()
-            }
+        // The first connection gets none of the windows that the gateway opens.
+        let judge: Relay.Judge = { frame in
+            frame.direction == .down && frame.frame.type == 8 && frame.connection == 1 ? [] : [.pass]
+        }
+        try await scene.withRelay(judge) { relay in
+            try await scene.enqueue(500, padding: Self.padding)
+            let worker = try scene.fleet.start(Fleet.patient + ["--connections", "1"], lease: Fleet.calm)
+            try await scene.drained(within: .seconds(120))
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let ends = try await worker.ends(by: "window_closed")
+            #expect(unknown == 0 && ends == 1)
+            #expect(relay.connections == 2)
+            try await scene.finish()
         }
     }
 }

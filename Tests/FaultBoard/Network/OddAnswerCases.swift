@@ -169,9 +169,8 @@ import Testing
         }
     }
 
-    @Test func `A10: answers after the deadline count as late, and their pushes are sent once more`()
-        async throws
-    {
+    @Test(.scene)
+    func `A10: answers after the deadline count as late, and their pushes are sent once more`() async throws {
         // Each tenth answer of the first connection comes after the worker has abandoned its push.
         let held = Guarded<[UInt32: [UInt8]]>([:])
         let late = Atomic<Int>(0)
@@ -188,23 +187,21 @@ import Testing
             held.withLock { $0[frame.frame.stream] = frame.frame.bytes }
             return []
         }
-        try await Scene.with { scene in
-            try await scene.withRelay(judge) { _ in
-                let flags = ["--request-timeout", "3s", "--connections", "1"]
-                let worker = try scene.fleet.start(flags, lease: Fleet.calm)
-                try await scene.enqueue(1_000)
-                try await scene.drained()
-                let missed = try await worker.metric("carillon_push_timeouts_total")
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                let (twice, left) = (late.load(ordering: .relaxed), held.withLock { $0.count })
-                // Several late ones in a row end a connection, and the other answers may be lost with it.
-                #expect(twice + left == 20 && twice >= 3, "\(twice), \(left)")
-                #expect(missed >= 20 && unknown == missed)
-                // The audit checks that each second send has the first one's apns-id.
-                let audit = try await scene.finish(duplicates: Int(missed))
-                #expect(audit.duplicates >= 20)
-                #expect(audit.outcomes.failures.isEmpty)
-            }
+        try await scene.withRelay(judge) { _ in
+            let flags = ["--request-timeout", "3s", "--connections", "1"]
+            let worker = try scene.fleet.start(flags, lease: Fleet.calm)
+            try await scene.enqueue(1_000)
+            try await scene.drained()
+            let missed = try await worker.metric("carillon_push_timeouts_total")
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let (twice, left) = (late.load(ordering: .relaxed), held.withLock { $0.count })
+            // Several late ones in a row end a connection, and the other answers may be lost with it.
+            #expect(twice + left == 20 && twice >= 3, "\(twice), \(left)")
+            #expect(missed >= 20 && unknown == missed)
+            // The audit checks that each second send has the first one's apns-id.
+            let audit = try await scene.finish(duplicates: Int(missed))
+            #expect(audit.duplicates >= 20)
+            #expect(audit.outcomes.failures.isEmpty)
         }
     }
 }

@@ -71,27 +71,24 @@ import Testing
         }
     }
 
-    @Test func `H5: GOAWAY with a certificate reason pauses the app, SQL says why, and a new row resumes it`()
-        async throws
-    {
+    @Test(.scene)
+    func `H5: GOAWAY with a certificate reason pauses the app, SQL says why, and a new row resumes it`() async throws {
         let isBlamed = Guarded(true)
-        try await Scene.with { scene in
-            let judge: Relay.Judge = { frame in
-                guard frame.isAnswer, frame.answers == 5, isBlamed.withLock({ $0 }) else { return [.pass] }
-                return [.pass, .say(FrameBytes.goAway(last: frame.frame.stream, 0, #"{"reason":"BadCertificate"}"#))]
-            }
-            try await scene.withRelay(judge) { _ in
-                try await scene.enqueue(500)
-                _ = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
-                try await scene.credential(is: "rejected")
-                let error = try await scene.credential("last_error")
-                #expect(error.contains("BadCertificate"))
-                isBlamed.withLock { $0 = false }
-                let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
-                try await scene.write(issued.certificate, issued.privateKey)
-                // The simulator handles streams above that number, since it has not sent the GOAWAY.
-                try await scene.finish(duplicates: 20 * Scene.inFlight)
-            }
+        let judge: Relay.Judge = { frame in
+            guard frame.isAnswer, frame.answers == 5, isBlamed.withLock({ $0 }) else { return [.pass] }
+            return [.pass, .say(FrameBytes.goAway(last: frame.frame.stream, 0, #"{"reason":"BadCertificate"}"#))]
+        }
+        try await scene.withRelay(judge) { _ in
+            try await scene.enqueue(500)
+            _ = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
+            try await scene.credential(is: "rejected")
+            let error = try await scene.credential("last_error")
+            #expect(error.contains("BadCertificate"))
+            isBlamed.withLock { $0 = false }
+            let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
+            try await scene.write(issued.certificate, issued.privateKey)
+            // The simulator handles streams above that number, since it has not sent the GOAWAY.
+            try await scene.finish(duplicates: 20 * Scene.inFlight)
         }
     }
 
@@ -226,24 +223,23 @@ import Testing
         }
     }
 
-    @Test func `H19: a gateway that never acknowledges SETTINGS is abandoned after ten seconds, and nothing is lost`()
+    @Test(.scene)
+    func `H19: a gateway that never acknowledges SETTINGS is abandoned after ten seconds, and nothing is lost`()
         async throws
     {
-        try await Scene.with { scene in
-            let judge: Relay.Judge = { frame in
-                let isAcknowledgement = frame.frame.type == 4 && frame.frame.flags & 1 != 0
-                return isAcknowledgement && frame.direction == .down && frame.connection == 1 ? [] : [.pass]
+        let judge: Relay.Judge = { frame in
+            let isAcknowledgement = frame.frame.type == 4 && frame.frame.flags & 1 != 0
+            return isAcknowledgement && frame.direction == .down && frame.connection == 1 ? [] : [.pass]
+        }
+        try await scene.withRelay(judge) { relay in
+            let worker = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
+            try await scene.underLoad(depth: 200) {
+                try await scene.eventually("another connection was made") { relay.connections > 1 }
             }
-            try await scene.withRelay(judge) { relay in
-                let worker = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
-                try await scene.underLoad(depth: 200) {
-                    try await scene.eventually("another connection was made") { relay.connections > 1 }
-                }
-                try await scene.drained(within: .seconds(60))
-                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-                #expect(unknown == 0)
-                try await scene.finish()
-            }
+            try await scene.drained(within: .seconds(60))
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            try await scene.finish()
         }
     }
 

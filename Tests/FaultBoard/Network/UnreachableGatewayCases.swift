@@ -26,17 +26,15 @@ import Testing
         }
     }
 
-    @Test func `N1: while a gateway is down no push fails, and afterwards all are sent`() async throws {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started(lease: Fleet.calm)
-            await scene.simulator.stop()
-            try await scene.enqueue(500)
-            try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
-            try await scene.livesOn(worker, for: Board.sized(.seconds(2), full: .seconds(30)))
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
-            try await scene.simulator.start()
-            try await scene.finish(within: .seconds(90))
-        }
+    @Test(.scene) func `N1: while a gateway is down no push fails, and afterwards all are sent`() async throws {
+        let worker = try await scene.fleet.started(lease: Fleet.calm)
+        await scene.simulator.stop()
+        try await scene.enqueue(500)
+        try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
+        try await scene.livesOn(worker, for: Board.sized(.seconds(2), full: .seconds(30)))
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
+        try await scene.simulator.start()
+        try await scene.finish(within: .seconds(90))
     }
 
     @Test func `N2: connecting to an address that drops all packets times out after five seconds`() async throws {
@@ -198,21 +196,18 @@ import Testing
         }
     }
 
-    @Test func `N16: a gateway that sends no SETTINGS after its handshake is abandoned after five seconds`()
-        async throws
-    {
-        try await Scene.with { scene in
-            let judge: Relay.Judge = { frame in
-                frame.direction == .down && frame.connection == 1 ? [.freeze] : [.pass]
-            }
-            try await scene.withRelay(judge) { relay in
-                try await scene.enqueue(500)
-                let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
-                try await scene.drained(within: .seconds(120))
-                #expect(relay.connections > 1)
-                #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
-                try await scene.finish()
-            }
+    @Test(.scene)
+    func `N16: a gateway that sends no SETTINGS after its handshake is abandoned after five seconds`() async throws {
+        let judge: Relay.Judge = { frame in
+            frame.direction == .down && frame.connection == 1 ? [.freeze] : [.pass]
+        }
+        try await scene.withRelay(judge) { relay in
+            try await scene.enqueue(500)
+            let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
+            try await scene.drained(within: .seconds(120))
+            #expect(relay.connections > 1)
+            #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
+            try await scene.finish()
         }
     }
 }

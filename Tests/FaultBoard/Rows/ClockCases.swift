@@ -7,61 +7,58 @@ import Testing
 @Suite struct ClockCases {
     private static let later = [(argument: "run_at", value: "now() + interval '1 day'")]
 
-    @Test func `P7: an expired message is not sent, whether it waited in the queue or was scheduled`() async throws {
-        try await Scene.with { scene in
-            let over = [(argument: "expires_at", value: "now() - interval '1 s'")]
-            let waiting = scene.message(tokens: 3)
-            try await scene.enqueue(waiting, over)
-            // It expires while no worker is running.
-            let brief = scene.message(tokens: 2)
-            try await scene.enqueue(
-                brief,
-                [("run_at", "now() + interval '100 ms'"), ("expires_at", "now() + interval '200 ms'")]
-            )
-            let last = try await scene.client.text("SELECT max(expires_at) FROM carillon.pending")
-            try await scene.eventually("it has expired") {
-                try await scene.client.text("SELECT clock_timestamp() > '\(last)'") == "true"
-            }
-            try await scene.enqueue(20)
-            try await scene.fleet.started()
-            let audit = try await scene.finish()
-            for message in [waiting, brief] {
-                #expect(audit.outcomes.results[message.reference]?.map(\.expired) == [message.tokens.count])
-            }
-            #expect(scene.record.requests == 20)
+    @Test(.scene)
+    func `P7: an expired message is not sent, whether it waited in the queue or was scheduled`() async throws {
+        let over = [(argument: "expires_at", value: "now() - interval '1 s'")]
+        let waiting = scene.message(tokens: 3)
+        try await scene.enqueue(waiting, over)
+        // It expires while no worker is running.
+        let brief = scene.message(tokens: 2)
+        try await scene.enqueue(
+            brief,
+            [("run_at", "now() + interval '100 ms'"), ("expires_at", "now() + interval '200 ms'")]
+        )
+        let last = try await scene.client.text("SELECT max(expires_at) FROM carillon.pending")
+        try await scene.eventually("it has expired") {
+            try await scene.client.text("SELECT clock_timestamp() > '\(last)'") == "true"
         }
+        try await scene.enqueue(20)
+        try await scene.fleet.started()
+        let audit = try await scene.finish()
+        for message in [waiting, brief] {
+            #expect(audit.outcomes.results[message.reference]?.map(\.expired) == [message.tokens.count])
+        }
+        #expect(scene.record.requests == 20)
     }
 
-    @Test func `P7: a scheduled message is sent at its time, and not before`() async throws {
-        try await Scene.with { scene in
-            try await scene.fleet.started()
-            let far = scene.message()
-            let id = try await scene.enqueue(far, Self.later)
-            var due: [(token: String, time: Int64)] = []
-            for milliseconds in [300, 700, 1500] {
-                let message = scene.message()
-                let job = try await scene.enqueue(
-                    message,
-                    [("run_at", "clock_timestamp() + interval '\(milliseconds) ms'")]
-                )
-                let time = try await scene.client.number(
-                    "SELECT floor(extract(epoch FROM s.run_at) * 1000) FROM carillon.scheduled s WHERE s.id = \(job)"
-                )
-                due.append((message.tokens[0], Int64(time)))
-            }
-            try await scene.enqueue(20)
-            try await scene.requests(23)
-            for (token, time) in due {
-                let delivery = try #require(scene.record.deliveries.first { $0.token == token })
-                #expect(delivery.time >= time, "sent \(time - delivery.time) ms too early")
-                #expect(delivery.time < time + Board.sized(15_000, full: 2000))
-            }
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.scheduled") == 1)
-            // So that the audit finds a result.
-            #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)
-            let audit = try await scene.finish()
-            #expect(audit.outcomes.results[far.reference]?.map(\.cancelled) == [1])
+    @Test(.scene) func `P7: a scheduled message is sent at its time, and not before`() async throws {
+        try await scene.fleet.started()
+        let far = scene.message()
+        let id = try await scene.enqueue(far, Self.later)
+        var due: [(token: String, time: Int64)] = []
+        for milliseconds in [300, 700, 1500] {
+            let message = scene.message()
+            let job = try await scene.enqueue(
+                message,
+                [("run_at", "clock_timestamp() + interval '\(milliseconds) ms'")]
+            )
+            let time = try await scene.client.number(
+                "SELECT floor(extract(epoch FROM s.run_at) * 1000) FROM carillon.scheduled s WHERE s.id = \(job)"
+            )
+            due.append((message.tokens[0], Int64(time)))
         }
+        try await scene.enqueue(20)
+        try await scene.requests(23)
+        for (token, time) in due {
+            let delivery = try #require(scene.record.deliveries.first { $0.token == token })
+            #expect(delivery.time >= time, "sent \(time - delivery.time) ms too early")
+            #expect(delivery.time < time + Board.sized(15_000, full: 2000))
+        }
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.scheduled") == 1)
+        // So that the audit finds a result.
+        #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)
+        let audit = try await scene.finish()
+        #expect(audit.outcomes.results[far.reference]?.map(\.cancelled) == [1])
     }
 
     @Test func `P7: a push is not retried after it has expired`() async throws {

@@ -48,30 +48,26 @@ import Testing
         OddRow("expires_at", "'1969-12-31 23:59:59Z'", .expired), OddRow("expires_at", "now()", .expired),
     ]
 
-    @Test func `P4: malformed header values are refused, and no byte of them is sent`() async throws {
-        try await Scene.with { scene in
-            try await scene.client.run("UPDATE carillon.apps SET topics = '{a/b}'")
-            let bad = Self.bad.map { OddRow($0.column, $0.value, .refused($0.reason)) }
-            try await scene.digest(bad + Self.rejected + Self.fine)
-            let known: Set<String?> = [Scene.topic, Scene.topic + ".voip", "a/b"]
-            for delivery in scene.record.deliveries {
-                #expect(known.contains(delivery.topic))
-                for value in [delivery.priority, delivery.expiration].compactMap(\.self) {
-                    #expect(value.allSatisfy { $0.isWholeNumber }, "\(value)")
-                }
-                #expect(delivery.authorization == nil)
+    @Test(.scene) func `P4: malformed header values are refused, and no byte of them is sent`() async throws {
+        try await scene.client.run("UPDATE carillon.apps SET topics = '{a/b}'")
+        let bad = Self.bad.map { OddRow($0.column, $0.value, .refused($0.reason)) }
+        try await scene.digest(bad + Self.rejected + Self.fine)
+        let known: Set<String?> = [Scene.topic, Scene.topic + ".voip", "a/b"]
+        for delivery in scene.record.deliveries {
+            #expect(known.contains(delivery.topic))
+            for value in [delivery.priority, delivery.expiration].compactMap(\.self) {
+                #expect(value.allSatisfy { $0.isWholeNumber }, "\(value)")
             }
+            #expect(delivery.authorization == nil)
         }
     }
 
-    @Test func `P4: a whole claim of rows that the gateway refuses holds up no other claim`() async throws {
-        try await Scene.with { scene in
-            for _ in 1...30 { try await scene.insert(Self.disallowed) }
-            try await scene.fleet.started()
-            try await scene.drained()
-            try await scene.enqueue(30)
-            try await scene.finish()
-        }
+    @Test(.scene) func `P4: a whole claim of rows that the gateway refuses holds up no other claim`() async throws {
+        for _ in 1...30 { try await scene.insert(Self.disallowed) }
+        try await scene.fleet.started()
+        try await scene.drained()
+        try await scene.enqueue(30)
+        try await scene.finish()
     }
 
     /// Values that an application can write and should not, each in a row of its own.
@@ -89,8 +85,8 @@ import Testing
         Self.numbers.map { OddRow($0.column, $0.value, .sent) }
     }
 
-    @Test func `P4: numbers and times at their limits are sent like any other`() async throws {
-        try await Scene.with { scene in try await scene.digest(Self.oddNumbers) }
+    @Test(.scene) func `P4: numbers and times at their limits are sent like any other`() async throws {
+        try await scene.digest(Self.oddNumbers)
     }
 
     @Test func `P4: numbers at their limits are retried like any other, until attempts are used up`() async throws {

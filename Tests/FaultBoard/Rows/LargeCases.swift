@@ -5,32 +5,29 @@ import Testing
 
 /// Messages to very many device tokens, malformed ones, and the messages behind them.
 @Suite struct LargeCases {
-    @Test func `P11: a payload that is too large for its many tokens is refused before the message is split`()
-        async throws
-    {
-        try await Scene.with { scene async throws in
-            let count = Board.sized(5000, full: 170_000)
-            let bytes = Board.sized(1 << 20, full: 5 << 20)
-            try await scene.fleet.started()
-            try await scene.enqueue(10)
-            let huge = try await scene.insert(
-                OddRow(
-                    [
-                        ("payload", #"('{"aps":{"alert":"' || repeat('x', \#(bytes)) || '"}}')::json"#),
-                        ("tokens", "ARRAY(SELECT 'd' || lpad(to_hex(t), 63, '0') FROM generate_series(1, \(count)) t)"),
-                    ],
-                    .refused("PayloadTooLarge"),
-                    tokens: (1...count).map { Scene.token("d", $0) }
-                )
+    @Test(.scene)
+    func `P11: a payload that is too large for its many tokens is refused before the message is split`() async throws {
+        let count = Board.sized(5000, full: 170_000)
+        let bytes = Board.sized(1 << 20, full: 5 << 20)
+        try await scene.fleet.started()
+        try await scene.enqueue(10)
+        let huge = try await scene.insert(
+            OddRow(
+                [
+                    ("payload", #"('{"aps":{"alert":"' || repeat('x', \#(bytes)) || '"}}')::json"#),
+                    ("tokens", "ARRAY(SELECT 'd' || lpad(to_hex(t), 63, '0') FROM generate_series(1, \(count)) t)"),
+                ],
+                .refused("PayloadTooLarge"),
+                tokens: (1...count).map { Scene.token("d", $0) }
             )
-            let whole = try await size(of: scene)
-            try await scene.enqueue(10)
-            let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
-            #expect(audit.outcomes.failures[huge.reference]?.count == count)
-            #expect(audit.outcomes.results[huge.reference]?.map(\.sent) == [0])
-            // In jobs of a thousand device tokens it would be written once for each job.
-            #expect(try await size(of: scene) < 2 * whole)
-        }
+        )
+        let whole = try await size(of: scene)
+        try await scene.enqueue(10)
+        let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
+        #expect(audit.outcomes.failures[huge.reference]?.count == count)
+        #expect(audit.outcomes.results[huge.reference]?.map(\.sent) == [0])
+        // In jobs of a thousand device tokens it would be written once for each job.
+        #expect(try await size(of: scene) < 2 * whole)
     }
 
     /// Of the queue, in bytes.

@@ -6,7 +6,7 @@ import Testing
 @testable import Carillon
 
 /// Text that looks like something else: SQL, a header, a line of a log, a sample of a metric, a terminal's control sequence.
-@Suite struct TextCases {
+@Suite(.scene) struct TextCases {
     private static let nasty = [
         "'; DROP TABLE carillon.messages; --", "\" OR \"\"=\"", "' OR ''='", "$$; SELECT pg_sleep(9); $$",
         "$1 %s %n {0}",
@@ -24,31 +24,29 @@ import Testing
     }
 
     @Test func `P10: text of any kind passes unchanged from a plain INSERT to results and failures`() async throws {
-        try await Scene.with { scene in
-            for (place, text) in (Self.nasty + [String(repeating: "ü'", count: 341)]).enumerated() {
-                // One token is sent and one fails, so that both tables get the text.
-                let good = Scene.token("cc", place)
-                let quoted = OddRow.quoted(text)
-                try await scene.client.run(
-                    """
-                    INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-                    SELECT a.id, ARRAY['\(good)', \(quoted)], json_build_object('aps', json_build_object('alert', \(quoted))),
-                        \(quoted) FROM carillon.apps a
-                    """
-                )
-                let payload = try await scene.client.text(
-                    "SELECT json_build_object('aps', json_build_object('alert', \(quoted)))"
-                )
-                scene.ledger.committed([
-                    Ledger.Message(reference: text, tokens: [good, text], payload: payload, mayRepeat: true)
-                ])
-            }
-            try await scene.fleet.started()
-            let audit = try await scene.finish(localReasons: ["MalformedToken"])
-            for text in Self.nasty {
-                #expect(audit.outcomes.results[text]?.map(\.sent) == [1], "\(text)")
-                #expect(audit.outcomes.failures[text]?.map(\.token) == [text], "\(text)")
-            }
+        for (place, text) in (Self.nasty + [String(repeating: "ü'", count: 341)]).enumerated() {
+            // One token is sent and one fails, so that both tables get the text.
+            let good = Scene.token("cc", place)
+            let quoted = OddRow.quoted(text)
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+                SELECT a.id, ARRAY['\(good)', \(quoted)], json_build_object('aps', json_build_object('alert', \(quoted))),
+                    \(quoted) FROM carillon.apps a
+                """
+            )
+            let payload = try await scene.client.text(
+                "SELECT json_build_object('aps', json_build_object('alert', \(quoted)))"
+            )
+            scene.ledger.committed([
+                Ledger.Message(reference: text, tokens: [good, text], payload: payload, mayRepeat: true)
+            ])
+        }
+        try await scene.fleet.started()
+        let audit = try await scene.finish(localReasons: ["MalformedToken"])
+        for text in Self.nasty {
+            #expect(audit.outcomes.results[text]?.map(\.sent) == [1], "\(text)")
+            #expect(audit.outcomes.failures[text]?.map(\.token) == [text], "\(text)")
         }
     }
 
@@ -67,121 +65,110 @@ import Testing
             }
             let aps: Aps
         }
-        try await Scene.with { scene in
-            for (place, text) in Self.nasty.enumerated() {
-                let quoted = OddRow.quoted(text)
-                let fits =
-                    !text.contains { $0.isNewline || $0.isWhitespace }
-                    && text.unicodeScalars.allSatisfy { $0.value >= 32 }
-                    && !text.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) || $0.value == 0x2028 }
-                let id = try await scene.client.number(
-                    """
-                    carillon.enqueue('board', '{\(Scene.token("cc", place))}', alert => \(quoted), sound => \(quoted),
-                        category => \(quoted), thread_id => \(quoted), extra => jsonb_build_object(\(quoted), \(quoted)),
-                        reference => \(quoted), dedupe_key => \(quoted), collapse_id => \(fits ? quoted : "NULL"))
-                    """
+        for (place, text) in Self.nasty.enumerated() {
+            let quoted = OddRow.quoted(text)
+            let fits =
+                !text.contains { $0.isNewline || $0.isWhitespace }
+                && text.unicodeScalars.allSatisfy { $0.value >= 32 }
+                && !text.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) || $0.value == 0x2028 }
+            let id = try await scene.client.number(
+                """
+                carillon.enqueue('board', '{\(Scene.token("cc", place))}', alert => \(quoted), sound => \(quoted),
+                    category => \(quoted), thread_id => \(quoted), extra => jsonb_build_object(\(quoted), \(quoted)),
+                    reference => \(quoted), dedupe_key => \(quoted), collapse_id => \(fits ? quoted : "NULL"))
+                """
+            )
+            // The same key again: it was stored unchanged.
+            #expect(
+                try await scene.client.text(
+                    "SELECT carillon.enqueue('board', '{ab}', 'x', dedupe_key => \(quoted))"
+                ) == ""
+            )
+            #expect(
+                try await scene.client.text(
+                    "SELECT m.payload ->> \(quoted) FROM carillon.messages m WHERE m.id = \(id)"
                 )
-                // The same key again: it was stored unchanged.
-                #expect(
-                    try await scene.client.text(
-                        "SELECT carillon.enqueue('board', '{ab}', 'x', dedupe_key => \(quoted))"
-                    ) == ""
-                )
-                #expect(
-                    try await scene.client.text(
-                        "SELECT m.payload ->> \(quoted) FROM carillon.messages m WHERE m.id = \(id)"
-                    )
-                        == text
-                )
-                let payload = try await scene.client.text(
-                    "SELECT m.payload FROM carillon.messages m WHERE m.id = \(id)"
-                )
-                scene.ledger.committed([
-                    Ledger.Message(
-                        reference: text,
-                        tokens: [Scene.token("cc", place)],
-                        payload: payload,
-                        mayRepeat: true
-                    )
-                ])
+                    == text
+            )
+            let payload = try await scene.client.text("SELECT m.payload FROM carillon.messages m WHERE m.id = \(id)")
+            scene.ledger.committed([
+                Ledger.Message(reference: text, tokens: [Scene.token("cc", place)], payload: payload, mayRepeat: true)
+            ])
+        }
+        try await scene.fleet.started()
+        let audit = try await scene.finish()
+        for (place, text) in Self.nasty.enumerated() {
+            let sent = try #require(audit.sightings[Scene.token("cc", place)]?.first)
+            let aps = try JSONDecoder().decode(Payload.self, from: Data(sent.payload)).aps
+            for value in [aps.alert, aps.sound, aps.category, aps.thread] {
+                #expect(value.unicodeScalars.elementsEqual(text.unicodeScalars), "\(text)")
             }
-            try await scene.fleet.started()
-            let audit = try await scene.finish()
-            for (place, text) in Self.nasty.enumerated() {
-                let sent = try #require(audit.sightings[Scene.token("cc", place)]?.first)
-                let aps = try JSONDecoder().decode(Payload.self, from: Data(sent.payload)).aps
-                for value in [aps.alert, aps.sound, aps.category, aps.thread] {
-                    #expect(value.unicodeScalars.elementsEqual(text.unicodeScalars), "\(text)")
-                }
-                if let id = sent.collapseID { #expect(id == text) }
-            }
+            if let id = sent.collapseID { #expect(id == text) }
         }
     }
 
     @Test func `P10: the program accepts any text, and escapes it for terminals and scrapers`() async throws {
-        try await Scene.with { scene in
-            let environment = ["DATABASE_URL": scene.client.url]
-            let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
-            let pem = try scene.folder.write("any.pem", issued.certificate + issued.privateKey)
-            let root = try scene.folder.write("root.pem", scene.simulator.rootPEM)
-            for name in Self.names {
-                let commands = [
-                    ["credential", "import", name, "--file", pem],
-                    [
-                        "app", "add", name, "--topic", Scene.topic, "--credential", name, "--gateway",
-                        "localhost:\(scene.simulator.port)", "--gateway-ca", root,
-                    ],
-                ]
-                for words in commands {
-                    let run = try await ProgramRun.run(words, environment: environment)
-                    #expect(run.status == 0, "\(run.errors)")
-                }
-                // An app that the worker logs.
-                let silent = "'silent ' || \(OddRow.quoted(name))"
-                try await scene.client.run(
-                    """
-                    INSERT INTO carillon.apps (name, topic) VALUES (\(silent), 'a.b');
-                    SELECT carillon.enqueue(\(silent), '{aa}', 'x')
-                    """
-                )
-            }
-            let worker = try await scene.fleet.started()
-            for (place, name) in Self.names.enumerated() {
-                let sent = try await ProgramRun.run(
-                    ["send", "--app", name, "--token", Scene.token("cc", place), "--alert", Self.all],
-                    environment: environment
-                )
-                #expect(sent.status == 0, "\(sent.errors)")
-            }
-            try await worker.says("has no credential", times: Self.names.count)
-            let metrics = try await worker.ask("/metrics").body
-            for line in metrics.split(separator: "\n", omittingEmptySubsequences: false) {
-                #expect(line.isEmpty || line.hasPrefix("# ") || Self.isSample(line), "\(line)")
-                #expect(!line.hasPrefix("carillon_up "))
-            }
-            for line in worker.said.utf8.split(separator: UInt8(ascii: "\n")) {
-                #expect(throws: Never.self) { try JSONDecoder().decode([String: Word].self, from: Data(line)) }
-            }
-            for words in [["app", "list"], ["status"], ["credential", "list"]] {
+        let environment = ["DATABASE_URL": scene.client.url]
+        let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
+        let pem = try scene.folder.write("any.pem", issued.certificate + issued.privateKey)
+        let root = try scene.folder.write("root.pem", scene.simulator.rootPEM)
+        for name in Self.names {
+            let commands = [
+                ["credential", "import", name, "--file", pem],
+                [
+                    "app", "add", name, "--topic", Scene.topic, "--credential", name, "--gateway",
+                    "localhost:\(scene.simulator.port)", "--gateway-ca", root,
+                ],
+            ]
+            for words in commands {
                 let run = try await ProgramRun.run(words, environment: environment)
-                let obeyed = run.output.unicodeScalars.filter { $0 != "\n" && Self.steers($0) }
-                #expect(run.status == 0 && obeyed.isEmpty, "\(words): \(Array(obeyed))")
-                let json = try await ProgramRun.run(words + ["--json"], environment: environment)
-                #expect(json.status == 0)
-                #expect(json.output.utf8.count { $0 == UInt8(ascii: "\n") } <= 1 || words == ["status"])
+                #expect(run.status == 0, "\(run.errors)")
             }
-            for name in Self.names {
-                #expect(
-                    try await scene.client.number(
-                        """
-                        SELECT sum(r.sent) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id
-                        WHERE a.name = \(OddRow.quoted(name))
-                        """
-                    ) == 1
-                )
-            }
-            #expect(try await scene.fleet.stop() == [])
+            // An app that the worker logs.
+            let silent = "'silent ' || \(OddRow.quoted(name))"
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.apps (name, topic) VALUES (\(silent), 'a.b');
+                SELECT carillon.enqueue(\(silent), '{aa}', 'x')
+                """
+            )
         }
+        let worker = try await scene.fleet.started()
+        for (place, name) in Self.names.enumerated() {
+            let sent = try await ProgramRun.run(
+                ["send", "--app", name, "--token", Scene.token("cc", place), "--alert", Self.all],
+                environment: environment
+            )
+            #expect(sent.status == 0, "\(sent.errors)")
+        }
+        try await worker.says("has no credential", times: Self.names.count)
+        let metrics = try await worker.ask("/metrics").body
+        for line in metrics.split(separator: "\n", omittingEmptySubsequences: false) {
+            #expect(line.isEmpty || line.hasPrefix("# ") || Self.isSample(line), "\(line)")
+            #expect(!line.hasPrefix("carillon_up "))
+        }
+        for line in worker.said.utf8.split(separator: UInt8(ascii: "\n")) {
+            #expect(throws: Never.self) { try JSONDecoder().decode([String: Word].self, from: Data(line)) }
+        }
+        for words in [["app", "list"], ["status"], ["credential", "list"]] {
+            let run = try await ProgramRun.run(words, environment: environment)
+            let obeyed = run.output.unicodeScalars.filter { $0 != "\n" && Self.steers($0) }
+            #expect(run.status == 0 && obeyed.isEmpty, "\(words): \(Array(obeyed))")
+            let json = try await ProgramRun.run(words + ["--json"], environment: environment)
+            #expect(json.status == 0)
+            #expect(json.output.utf8.count { $0 == UInt8(ascii: "\n") } <= 1 || words == ["status"])
+        }
+        for name in Self.names {
+            #expect(
+                try await scene.client.number(
+                    """
+                    SELECT sum(r.sent) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id
+                    WHERE a.name = \(OddRow.quoted(name))
+                    """
+                ) == 1
+            )
+        }
+        #expect(try await scene.fleet.stop() == [])
     }
 
     /// Any value of a line of the log.

@@ -2,7 +2,7 @@ import CarillonPostgres
 import Testing
 
 /// Tries what the roles may not do, statement by statement, on each column of each relation.
-@Suite struct RightsCases {
+@Suite(.scene) struct RightsCases {
     private struct Column: Sendable {
         let relation: String
         let name: String
@@ -117,51 +117,43 @@ import Testing
 
     @Test(arguments: ["carillon_reader", "carillon_operator", "carillon_app", "carillon_tenant", "carillon_worker"])
     func `S2: each role is refused what it is not meant to do`(_ role: String) async throws {
-        try await Scene.with { scene async throws in
-            // Without an isolated role, tenants may not use the schema at all, and every statement would be refused for that.
-            let tenant = "tenant_\(scene.database)"
-            try await scene.client.run(
-                "CREATE ROLE \(tenant); SELECT carillon.isolate_app('\(Scene.app)', '\(tenant)')"
-            )
-            let columns = try await scene.client.query(
-                """
-                SELECT c.relname::text, a.attname::text, c.relkind = 'v' FROM pg_class c
-                JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v')
-                ORDER BY 1, a.attnum
-                """
-            ) { rows in
-                try rows.indices.map { row in
-                    Column(
-                        relation: try rows.string(row, 0),
-                        name: try rows.string(row, 1),
-                        isView: try rows.bool(row, 2)
-                    )
-                }
+        // Without an isolated role, tenants may not use the schema at all, and every statement would be refused for that.
+        let tenant = "tenant_\(scene.database)"
+        try await scene.client.run("CREATE ROLE \(tenant); SELECT carillon.isolate_app('\(Scene.app)', '\(tenant)')")
+        let columns = try await scene.client.query(
+            """
+            SELECT c.relname::text, a.attname::text, c.relkind = 'v' FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+            ORDER BY 1, a.attnum
+            """
+        ) { rows in
+            try rows.indices.map { row in
+                Column(relation: try rows.string(row, 0), name: try rows.string(row, 1), isView: try rows.bool(row, 2))
             }
-            #expect(columns.count > 100)
-            let calls = try await scene.client.query(
-                """
-                SELECT p.proname::text, format('carillon.%I(%s)', p.proname, (
-                    SELECT string_agg('NULL::' || format_type(t.type, NULL), ', ' ORDER BY t.place)
-                    FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY t (type, place)))
-                FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
-                """
-            ) { rows in try rows.indices.map { (try rows.string($0, 0), try rows.string($0, 1)) } }
-            var forbidden = Self.statements(columns, for: role)
-            let allowed = Self.mayCall[role, default: []].union(["installation_fault"])
-            forbidden += calls.filter { !allowed.contains($0.0) }.map { "SELECT \($0.1)" }
-            try await scene.client.session { session async throws in
-                try await session.script("SET ROLE \(role)")
-                for statement in forbidden {
-                    let error = await #expect(throws: PostgresError.self, "\(role) may \(statement)") {
-                        try await session.script(statement)
-                    }
-                    #expect(
-                        error?.sqlState == "42501" && error?.message.contains("for schema carillon") == false,
-                        "\(role): \(statement): \(error?.message ?? "")"
-                    )
+        }
+        #expect(columns.count > 100)
+        let calls = try await scene.client.query(
+            """
+            SELECT p.proname::text, format('carillon.%I(%s)', p.proname, (
+                SELECT string_agg('NULL::' || format_type(t.type, NULL), ', ' ORDER BY t.place)
+                FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY t (type, place)))
+            FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+            """
+        ) { rows in try rows.indices.map { (try rows.string($0, 0), try rows.string($0, 1)) } }
+        var forbidden = Self.statements(columns, for: role)
+        let allowed = Self.mayCall[role, default: []].union(["installation_fault"])
+        forbidden += calls.filter { !allowed.contains($0.0) }.map { "SELECT \($0.1)" }
+        try await scene.client.session { session async throws in
+            try await session.script("SET ROLE \(role)")
+            for statement in forbidden {
+                let error = await #expect(throws: PostgresError.self, "\(role) may \(statement)") {
+                    try await session.script(statement)
                 }
+                #expect(
+                    error?.sqlState == "42501" && error?.message.contains("for schema carillon") == false,
+                    "\(role): \(statement): \(error?.message ?? "")"
+                )
             }
         }
     }
@@ -200,45 +192,43 @@ import Testing
     }
 
     @Test func `S3: temporary tables, and functions earlier in the search path, are never used`() async throws {
-        try await Scene.with { scene async throws in
-            let message = try await scene.client.number("carillon.enqueue('board', '{aa}', 'x')")
-            let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"
-            let broadcast = try await scene.client.number("carillon.enqueue('board', \(tokens), 'x')")
-            try await scene.client.session { session async throws in
-                try await session.script(Self.traps)
-                for (role, calls) in [
-                    (
-                        "carillon_app",
-                        [
-                            "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
-                            "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
-                        ]
-                    ),
-                    (
-                        "carillon_worker",
-                        ["maintain_step('make results')", "default_partition_rows()", "queue_depth(1)", "reap()"]
-                    ),
-                    ("carillon_reader", ["broadcast_progress(\(broadcast))", "queue_depth(1)"]),
-                ] {
-                    try await session.script("SET ROLE \(role)")
-                    for call in calls {
-                        try await session.script(
-                            "SET search_path = pg_temp, evil, pg_catalog; SELECT carillon.\(call); RESET search_path"
-                        )
-                    }
-                    try await session.script("RESET ROLE")
+        let message = try await scene.client.number("carillon.enqueue('board', '{aa}', 'x')")
+        let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"
+        let broadcast = try await scene.client.number("carillon.enqueue('board', \(tokens), 'x')")
+        try await scene.client.session { session async throws in
+            try await session.script(Self.traps)
+            for (role, calls) in [
+                (
+                    "carillon_app",
+                    [
+                        "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
+                        "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
+                    ]
+                ),
+                (
+                    "carillon_worker",
+                    ["maintain_step('make results')", "default_partition_rows()", "queue_depth(1)", "reap()"]
+                ),
+                ("carillon_reader", ["broadcast_progress(\(broadcast))", "queue_depth(1)"]),
+            ] {
+                try await session.script("SET ROLE \(role)")
+                for call in calls {
+                    try await session.script(
+                        "SET search_path = pg_temp, evil, pg_catalog; SELECT carillon.\(call); RESET search_path"
+                    )
                 }
+                try await session.script("RESET ROLE")
             }
-            #expect(try await scene.client.text("SELECT string_agg(DISTINCT s.trap, ', ') FROM evil.stolen s") == "")
-            // All went to the right objects.
-            #expect(
-                try await scene.client.text(
-                    "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"
-                ) == "(4,2501)"
-            )
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == 1)
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.tokens") == 1)
         }
+        #expect(try await scene.client.text("SELECT string_agg(DISTINCT s.trap, ', ') FROM evil.stolen s") == "")
+        // All went to the right objects.
+        #expect(
+            try await scene.client.text(
+                "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"
+            ) == "(4,2501)"
+        )
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == 1)
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.tokens") == 1)
     }
 
     /// Objects that a SECURITY DEFINER function could take for its own. Each records who has used it.

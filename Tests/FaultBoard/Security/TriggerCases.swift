@@ -2,7 +2,7 @@ import CarillonIO
 import Testing
 
 /// Code of an app that runs while tokens are reaped in a table of the app's own.
-@Suite struct TriggerCases {
+@Suite(.scene) struct TriggerCases {
     /// Each way to run code: at once, at the commit, and for the next user of the session.
     private static let attacks = [
         "PERFORM evil.steal()",
@@ -24,43 +24,41 @@ import Testing
     @Test func `S10: a trigger on a watched table cannot read a private key, and tokens are still reaped`()
         async throws
     {
-        try await Scene.with { scene async throws in
-            try await scene.client.run(Self.thief)
-            for (number, attack) in Self.attacks.enumerated() {
-                try await scene.client.run(Self.table("devices\(number)", attack))
-            }
-            try await scene.client.run(Self.table("honest", "NULL"))
-            let (_, url) = try await scene.login()
-            let worker = try scene.fleet.start(Scene.reaping, database: url)
-            // In order: a later pass may use the session of an earlier one.
-            for token in ["aa00", "bb00", "cc00"] {
-                try await scene.register([token])
-                try await scene.client.run(
-                    """
-                    DO $$ DECLARE name text; BEGIN
-                        FOR name IN SELECT w.relation::text FROM carillon.watched_tables w LOOP
-                            EXECUTE format('INSERT INTO %s VALUES (''\(token)'', now() - interval ''1 day'')', name);
-                        END LOOP;
-                    END $$
-                    """
-                )
-                try await scene.bury([token])
-                try await scene.eventually("\(token) is reaped") {
-                    try await scene.client.number(
-                        "SELECT (SELECT count(*) FROM evil.honest) + (SELECT count(*) FROM carillon.tokens)"
-                    ) == 0
-                }
-            }
-            try await scene.eventually("all faults are written down") {
-                try await scene.client.number(
-                    "SELECT count(*) FROM carillon.watched_tables w WHERE w.last_error IS NOT NULL"
-                ) == Self.isLeft
-            }
-            #expect(try await scene.client.number("SELECT count(*) FROM evil.devices0") == 0)
-            #expect(try await scene.client.text("SELECT string_agg(s.who, ', ') FROM evil.stolen s") == "")
-            #expect(try await scene.client.number("SELECT count(*) FROM evil.tries") > 0)
-            #expect(try await worker.stop() == .status(0))
+        try await scene.client.run(Self.thief)
+        for (number, attack) in Self.attacks.enumerated() {
+            try await scene.client.run(Self.table("devices\(number)", attack))
         }
+        try await scene.client.run(Self.table("honest", "NULL"))
+        let (_, url) = try await scene.login()
+        let worker = try scene.fleet.start(Scene.reaping, database: url)
+        // In order: a later pass may use the session of an earlier one.
+        for token in ["aa00", "bb00", "cc00"] {
+            try await scene.register([token])
+            try await scene.client.run(
+                """
+                DO $$ DECLARE name text; BEGIN
+                    FOR name IN SELECT w.relation::text FROM carillon.watched_tables w LOOP
+                        EXECUTE format('INSERT INTO %s VALUES (''\(token)'', now() - interval ''1 day'')', name);
+                    END LOOP;
+                END $$
+                """
+            )
+            try await scene.bury([token])
+            try await scene.eventually("\(token) is reaped") {
+                try await scene.client.number(
+                    "SELECT (SELECT count(*) FROM evil.honest) + (SELECT count(*) FROM carillon.tokens)"
+                ) == 0
+            }
+        }
+        try await scene.eventually("all faults are written down") {
+            try await scene.client.number(
+                "SELECT count(*) FROM carillon.watched_tables w WHERE w.last_error IS NOT NULL"
+            ) == Self.isLeft
+        }
+        #expect(try await scene.client.number("SELECT count(*) FROM evil.devices0") == 0)
+        #expect(try await scene.client.text("SELECT string_agg(s.who, ', ') FROM evil.stolen s") == "")
+        #expect(try await scene.client.number("SELECT count(*) FROM evil.tries") > 0)
+        #expect(try await worker.stop() == .status(0))
     }
 
     /// Reads private keys with the rights of its caller, and ignores a refusal. So do all functions that a session may call

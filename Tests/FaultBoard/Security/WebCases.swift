@@ -8,34 +8,33 @@ import Testing
 
 /// A dashboard, and metrics, that are attacked while workers send.
 @Suite struct WebCases {
-    @Test func `S6: a dashboard under attack lets nobody in, shows text as text, and slows nobody down`() async throws {
-        try await Scene.with { scene in
-            try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
-            let texts = HostileText.all.filter { !$0.contains("\0") && $0.utf8.count <= 255 }
-            for text in texts {
-                try await scene.client.run(
-                    """
-                    INSERT INTO carillon.apps (name, topic, paused, paused_reason)
-                    VALUES (\(OddRow.quoted(text)), 'com.example.hostile', true, \(OddRow.quoted(text)))
-                    """
-                )
-            }
-            let words = [
-                "--password-file", try scene.folder.write("readers", "correct horse"), "--operator-password-file",
-                try scene.folder.write("operators", "battery staple"),
-            ]
-            try await scene.underLoad {
-                try await DashboardClient.with(scene.client.url, in: scene.folder, words) { client, _ in
-                    try await attack(client)
-                }
-                try await scene.goesOn()
-            }
-            #expect(
-                try await scene.client.text("SELECT a.paused FROM carillon.apps a WHERE a.name = '\(Scene.app)'")
-                    == "false"
+    @Test(.scene)
+    func `S6: a dashboard under attack lets nobody in, shows text as text, and slows nobody down`() async throws {
+        try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+        let texts = HostileText.all.filter { !$0.contains("\0") && $0.utf8.count <= 255 }
+        for text in texts {
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.apps (name, topic, paused, paused_reason)
+                VALUES (\(OddRow.quoted(text)), 'com.example.hostile', true, \(OddRow.quoted(text)))
+                """
             )
-            try await scene.finish()
         }
+        let words = [
+            "--password-file", try scene.folder.write("readers", "correct horse"), "--operator-password-file",
+            try scene.folder.write("operators", "battery staple"),
+        ]
+        try await scene.underLoad {
+            try await DashboardClient.with(scene.client.url, in: scene.folder, words) { client, _ in
+                try await attack(client)
+            }
+            try await scene.goesOn()
+        }
+        #expect(
+            try await scene.client.text("SELECT a.paused FROM carillon.apps a WHERE a.name = '\(Scene.app)'")
+                == "false"
+        )
+        try await scene.finish()
     }
 
     private func attack(_ client: DashboardClient) async throws {

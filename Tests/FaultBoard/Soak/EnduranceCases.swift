@@ -36,32 +36,29 @@ import Testing
         }
     }
 
-    @Test func `L3: hundreds of apps that rarely send have no more connections than those that sent just now`()
-        async throws
-    {
-        try await Scene.with { scene in
-            let apps = Board.sized(90, full: 1000)
-            let atOnce = 30
-            let names = (1...apps).map { "rare\($0)" }
-            for name in names { try await scene.addApp(name, topic: Scene.topic, to: scene.simulator) }
-            let worker = try await scene.fleet.started(["--idle-timeout", "1s"], lease: Fleet.calm)
-            let before = try #require(Usage(of: worker.processID)).descriptors
-            var most = 0
-            for begin in stride(from: 0, to: apps, by: atOnce) {
-                let some = names[begin..<min(begin + atOnce, apps)]
-                for name in some { try await scene.enqueue(1, app: name) }
-                try await scene.requests(begin + some.count)
-                most = max(most, try #require(Usage(of: worker.processID)).descriptors - before)
-                try await scene.eventually("the idle connections were closed", within: .seconds(20)) {
-                    await scene.simulator.statistics().openConnections == 0
-                }
+    @Test(.scene)
+    func `L3: hundreds of apps that rarely send have no more connections than those that sent just now`() async throws {
+        let apps = Board.sized(90, full: 1000)
+        let atOnce = 30
+        let names = (1...apps).map { "rare\($0)" }
+        for name in names { try await scene.addApp(name, topic: Scene.topic, to: scene.simulator) }
+        let worker = try await scene.fleet.started(["--idle-timeout", "1s"], lease: Fleet.calm)
+        let before = try #require(Usage(of: worker.processID)).descriptors
+        var most = 0
+        for begin in stride(from: 0, to: apps, by: atOnce) {
+            let some = names[begin..<min(begin + atOnce, apps)]
+            for name in some { try await scene.enqueue(1, app: name) }
+            try await scene.requests(begin + some.count)
+            most = max(most, try #require(Usage(of: worker.processID)).descriptors - before)
+            try await scene.eventually("the idle connections were closed", within: .seconds(20)) {
+                await scene.simulator.statistics().openConnections == 0
             }
-            #expect(await scene.simulator.statistics().connections >= apps)
-            #expect(most <= 2 * atOnce, "\(most) descriptors more than without connections")
-            #expect(try #require(Usage(of: worker.processID)).descriptors <= before + 2)
-            #expect((worker.mostMemory ?? 0) < 200 << 20)
-            try await scene.finish()
         }
+        #expect(await scene.simulator.statistics().connections >= apps)
+        #expect(most <= 2 * atOnce, "\(most) descriptors more than without connections")
+        #expect(try #require(Usage(of: worker.processID)).descriptors <= before + 2)
+        #expect((worker.mostMemory ?? 0) < 200 << 20)
+        try await scene.finish()
     }
 
     @Test func `L4: a certificate that is replaced every few seconds under load costs no push`() async throws {
@@ -90,25 +87,24 @@ import Testing
         }
     }
 
-    @Test func `L5: after a long idle time in which its connections died unnoticed, a burst is sent once and soon`()
+    @Test(.scene)
+    func `L5: after a long idle time in which its connections died unnoticed, a burst is sent once and soon`()
         async throws
     {
         let idle: Duration = Board.sized(.seconds(2), full: .seconds(60))
-        try await Scene.with { scene in
-            try await scene.withProxyToGateway { proxy in
-                let worker = try await scene.fleet.started(["--idle-timeout", "2h"], lease: .seconds(6))
-                try await scene.enqueue(200)
-                try await scene.drained()
-                let before = await proxy.connections
-                #expect(await scene.simulator.statistics().openConnections > 0)
-                try await proxy.forgetConnections()
-                try await scene.livesOn(worker, for: idle)
-                try await scene.enqueue(500)
-                // Longer than a ping takes to fail, and a new connection to be made.
-                try await scene.finish(within: .seconds(30))
-                #expect(await proxy.connections > before)
-                #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
-            }
+        try await scene.withProxyToGateway { proxy in
+            let worker = try await scene.fleet.started(["--idle-timeout", "2h"], lease: .seconds(6))
+            try await scene.enqueue(200)
+            try await scene.drained()
+            let before = await proxy.connections
+            #expect(await scene.simulator.statistics().openConnections > 0)
+            try await proxy.forgetConnections()
+            try await scene.livesOn(worker, for: idle)
+            try await scene.enqueue(500)
+            // Longer than a ping takes to fail, and a new connection to be made.
+            try await scene.finish(within: .seconds(30))
+            #expect(await proxy.connections > before)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
         }
     }
 

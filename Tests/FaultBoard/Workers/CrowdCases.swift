@@ -41,44 +41,40 @@ import Testing
     }
 
     /// There is one version so far: only the processes are replaced.
-    @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
-        try await Scene.with { scene in
-            try await scene.fleet.started(3, Fleet.patient, lease: Fleet.calm)
-            try await scene.underLoad {
-                for _ in 0..<Board.sized(1, full: 5) {
-                    for old in scene.fleet.running {
-                        try await scene.goesOn(200)
-                        try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
-                        #expect(try await old.stop() == .status(0))
-                    }
+    @Test(.scene) func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
+        try await scene.fleet.started(3, Fleet.patient, lease: Fleet.calm)
+        try await scene.underLoad {
+            for _ in 0..<Board.sized(1, full: 5) {
+                for old in scene.fleet.running {
+                    try await scene.goesOn(200)
+                    try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+                    #expect(try await old.stop() == .status(0))
                 }
             }
-            try await scene.finish()
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
         }
+        try await scene.finish()
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
     }
 
-    @Test func `W13: of two workers that race for a task of the fleet exactly one does it`() async throws {
-        try await Scene.with { scene in
-            let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count } }
-            try await scene.fleet.started(2, ["--log-level", "debug"])
-            try await scene.eventually("the first maintenance was done") { done() == 1 }
-            let races = Board.sized(2, full: 10)
-            for race in 1...races {
-                try await scene.client.session { session in
-                    // Both see that it is due while the table is locked, and compete for it when the lock is released.
-                    try await session.script(
-                        "UPDATE carillon.fleet_tasks SET next_run = now() + interval '5 s' WHERE name = 'maintain'"
-                    )
-                    try await session.script("BEGIN; LOCK TABLE carillon.fleet_tasks IN EXCLUSIVE MODE")
-                    try await scene.waitsForLock("UPDATE carillon.fleet_tasks", count: 2)
-                    try await session.script("COMMIT")
-                }
-                try await scene.eventually("maintenance was done") { done() > race }
+    @Test(.scene) func `W13: of two workers that race for a task of the fleet exactly one does it`() async throws {
+        let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count } }
+        try await scene.fleet.started(2, ["--log-level", "debug"])
+        try await scene.eventually("the first maintenance was done") { done() == 1 }
+        let races = Board.sized(2, full: 10)
+        for race in 1...races {
+            try await scene.client.session { session in
+                // Both see that it is due while the table is locked, and compete for it when the lock is released.
+                try await session.script(
+                    "UPDATE carillon.fleet_tasks SET next_run = now() + interval '5 s' WHERE name = 'maintain'"
+                )
+                try await session.script("BEGIN; LOCK TABLE carillon.fleet_tasks IN EXCLUSIVE MODE")
+                try await scene.waitsForLock("UPDATE carillon.fleet_tasks", count: 2)
+                try await session.script("COMMIT")
             }
-            try await scene.enqueue(100)
-            try await scene.finish()
-            #expect(done() == 1 + races)
+            try await scene.eventually("maintenance was done") { done() > race }
         }
+        try await scene.enqueue(100)
+        try await scene.finish()
+        #expect(done() == 1 + races)
     }
 }

@@ -23,25 +23,23 @@ import Testing
         }
     }
 
-    @Test
+    @Test(.scene)
     func `W14: after the database's clock goes forward by an hour no worker counts as dead, nothing is sent twice`()
         async throws
     {
-        try await Scene.with { scene in
-            try await scene.fleet.started(2, Fleet.patient, lease: .seconds(5))
-            try await scene.underLoad {
-                for _ in 1...Board.sized(5, full: 50) {
-                    try await scene.goesOn(300)
-                    // Also a heartbeat that was written just now looks an hour old.
-                    try await Self.setClock(by: "1 hour", in: scene)
-                }
-                // A worker that starts meanwhile sees rows that look dead.
-                try await scene.fleet.started(Fleet.patient, lease: .seconds(5))
+        try await scene.fleet.started(2, Fleet.patient, lease: .seconds(5))
+        try await scene.underLoad {
+            for _ in 1...Board.sized(5, full: 50) {
                 try await scene.goesOn(300)
+                // Also a heartbeat that was written just now looks an hour old.
+                try await Self.setClock(by: "1 hour", in: scene)
             }
-            try await scene.finish()
-            Self.nobodyWasTakenForDead(in: scene)
+            // A worker that starts meanwhile sees rows that look dead.
+            try await scene.fleet.started(Fleet.patient, lease: .seconds(5))
+            try await scene.goesOn(300)
         }
+        try await scene.finish()
+        Self.nobodyWasTakenForDead(in: scene)
     }
 
     @Test func `W15: after the database's clock goes back by an hour a dead worker's claims are taken over on time`()
@@ -64,58 +62,52 @@ import Testing
         }
     }
 
-    @Test func `W16: thousands of small claims of a dead worker are taken over by one statement`()
-        async throws
-    {
-        try await Scene.with { scene in
-            let lease = Board.sized(Duration.seconds(5), full: .seconds(15))
-            let victim = try await scene.fleet.started(Fleet.patient, lease: lease)
-            let heir = try await scene.fleet.started(Fleet.patient, lease: lease)
-            try await scene.livesOn(heir, for: .seconds(1))
-            victim.freeze()
-            // As if it had claimed them one by one.
-            try await scene.enqueueHeld(5000, by: victim)
-            try await scene.livesOn(heir)
-            victim.kill()
-            let death = MonotonicInstant.now
-            try await scene.eventually("nothing is left of what it held", within: .seconds(60)) {
-                try await scene.client.number(
-                    "SELECT count(*) FROM carillon.inflight f WHERE f.claimed_at < now() - interval '1 year'"
-                ) == 0
-            }
-            #expect(MonotonicInstant.now - death < lease + .seconds(3))
-            try await heir.says("Took over the jobs")
-            #expect(heir.lines(containing: "Took over the jobs").count == 1)
-            try await scene.finish()
+    @Test(.scene)
+    func `W16: thousands of small claims of a dead worker are taken over by one statement`() async throws {
+        let lease = Board.sized(Duration.seconds(5), full: .seconds(15))
+        let victim = try await scene.fleet.started(Fleet.patient, lease: lease)
+        let heir = try await scene.fleet.started(Fleet.patient, lease: lease)
+        try await scene.livesOn(heir, for: .seconds(1))
+        victim.freeze()
+        // As if it had claimed them one by one.
+        try await scene.enqueueHeld(5000, by: victim)
+        try await scene.livesOn(heir)
+        victim.kill()
+        let death = MonotonicInstant.now
+        try await scene.eventually("nothing is left of what it held", within: .seconds(60)) {
+            try await scene.client.number(
+                "SELECT count(*) FROM carillon.inflight f WHERE f.claimed_at < now() - interval '1 year'"
+            ) == 0
         }
+        #expect(MonotonicInstant.now - death < lease + .seconds(3))
+        try await heir.says("Took over the jobs")
+        #expect(heir.lines(containing: "Took over the jobs").count == 1)
+        try await scene.finish()
     }
 
-    @Test func `W17: a database that is silent for longer than a lease costs no worker its lease`()
-        async throws
-    {
-        try await Scene.with { scene in
-            try await scene.withProxy { proxy, url in
-                let lease = Duration.seconds(3)
-                for _ in 1...2 {
-                    let worker = try scene.fleet.start(
-                        Fleet.patient + ["--max-in-flight", "300"],
-                        lease: lease,
-                        database: url
-                    )
-                    try await worker.started()
-                }
-                try await scene.underLoad {
-                    for _ in 1...Board.sized(2, full: 10) {
-                        try await scene.goesOn(500)
-                        try await proxy.openBlackHole()
-                        try await scene.leasesRanOut(ago: lease)
-                        await proxy.closeBlackHole()
-                        try await scene.goesOn(500)
-                    }
-                }
-                try await scene.finish()
-                Self.nobodyWasTakenForDead(in: scene)
+    @Test(.scene)
+    func `W17: a database that is silent for longer than a lease costs no worker its lease`() async throws {
+        try await scene.withProxy { proxy, url in
+            let lease = Duration.seconds(3)
+            for _ in 1...2 {
+                let worker = try scene.fleet.start(
+                    Fleet.patient + ["--max-in-flight", "300"],
+                    lease: lease,
+                    database: url
+                )
+                try await worker.started()
             }
+            try await scene.underLoad {
+                for _ in 1...Board.sized(2, full: 10) {
+                    try await scene.goesOn(500)
+                    try await proxy.openBlackHole()
+                    try await scene.leasesRanOut(ago: lease)
+                    await proxy.closeBlackHole()
+                    try await scene.goesOn(500)
+                }
+            }
+            try await scene.finish()
+            Self.nobodyWasTakenForDead(in: scene)
         }
     }
 }

@@ -1,10 +1,13 @@
 package import ApplePushSimulator
+package import Testing
 
 /// A database with an app in it that sends to a simulator, and the program to run on both.
-package struct Shop {
+package struct Shop: Sendable {
     package let gateway: APNsSimulator
     package let database: TestDatabase
     package let folder: TemporaryFolder
+
+    @TaskLocal fileprivate static var current: Shop?
 
     package static let topic = "com.example.shop"
 
@@ -60,3 +63,13 @@ package struct Shop {
         )
     }
 }
+
+extension Trait where Self == TestScope<Shop> {
+    /// For ``shop``.
+    package static var shop: Self {
+        Self(Shop.$current) { body in try await Shop.with { shop in try await body(shop) } }
+    }
+}
+
+/// The shop of a test that has the trait `.shop`.
+package var shop: Shop { TestScope.value(of: Shop.$current) }

@@ -9,130 +9,115 @@ import Testing
 
 /// `carillon check`, as a user runs it.
 @Suite struct CheckCommandTests {
-    @Test func `a good installation has a line for everything, and ends with 0`() async throws {
-        try await Shop.with { shop in
-            let check = try await shop.run("check")
-            #expect(check.status == 0, "\(check.output)")
-            for line in [
-                "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
-                "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
-                "ok       workers       No worker is running.",
-                "ok       history",
-                "ok       gateway       localhost:",
-            ] {
-                #expect(check.output.contains(line), "\(line)\n\(check.output)")
-            }
-            // The tests' server is set up to be fast.
-            #expect(check.output.contains("warning  durability"))
-            #expect(check.output.contains("No session has held a lock on Carillon's tables for long."))
-            #expect(check.output.contains("shop: "))
-            let json = try await shop.run("check", "--json")
-            #expect(
-                json.output.hasPrefix(#"{"findings":[{"subject":"database","condition":"ok","sentence":"PostgreSQL "#)
-            )
+    @Test(.shop) func `a good installation has a line for everything, and ends with 0`() async throws {
+        let check = try await shop.run("check")
+        #expect(check.status == 0, "\(check.output)")
+        for line in [
+            "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
+            "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
+            "ok       workers       No worker is running.",
+            "ok       history",
+            "ok       gateway       localhost:",
+        ] {
+            #expect(check.output.contains(line), "\(line)\n\(check.output)")
         }
+        // The tests' server is set up to be fast.
+        #expect(check.output.contains("warning  durability"))
+        #expect(check.output.contains("No session has held a lock on Carillon's tables for long."))
+        #expect(check.output.contains("shop: "))
+        let json = try await shop.run("check", "--json")
+        #expect(json.output.hasPrefix(#"{"findings":[{"subject":"database","condition":"ok","sentence":"PostgreSQL "#))
     }
 
-    @Test func `what is wrong is named, with a way to mend it`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
-                """
-                DROP INDEX carillon.scheduled_by_time;
-                ALTER TABLE carillon.messages RESET (autovacuum_vacuum_scale_factor);
-                UPDATE carillon.certificates SET certificate = 'nothing'
-                """
-            )
-            let check = try await shop.run("check")
-            #expect(check.status == 78)
-            #expect(check.output.contains("failed   plans"))
-            #expect(check.output.contains("carillon migrate sql"))
-            #expect(check.output.contains("warning  autovacuum"))
-            #expect(check.output.contains("failed   credential"))
-            #expect(check.output.contains("carillon credential import"))
-        }
+    @Test(.shop) func `what is wrong is named, with a way to mend it`() async throws {
+        try await shop.database.connection.script(
+            """
+            DROP INDEX carillon.scheduled_by_time;
+            ALTER TABLE carillon.messages RESET (autovacuum_vacuum_scale_factor);
+            UPDATE carillon.certificates SET certificate = 'nothing'
+            """
+        )
+        let check = try await shop.run("check")
+        #expect(check.status == 78)
+        #expect(check.output.contains("failed   plans"))
+        #expect(check.output.contains("carillon migrate sql"))
+        #expect(check.output.contains("warning  autovacuum"))
+        #expect(check.output.contains("failed   credential"))
+        #expect(check.output.contains("carillon credential import"))
     }
 
-    @Test func `apps that send nothing are named: paused ones, and ones with a certificate for another topic`()
-        async throws
-    {
-        try await Shop.with { shop in
-            try await shop.enqueue(3)
-            try await shop.database.connection.script(
-                """
-                INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
-                SELECT 'other', 'com.elsewhere', certificate_id, gateway, gateway_ca FROM carillon.apps;
-                UPDATE carillon.apps SET paused = true, paused_reason = 'a sale' WHERE name = 'shop';
-                REVOKE EXECUTE ON FUNCTION carillon.cancel FROM carillon_app
-                """
-            )
-            let check = try await shop.run("check")
-            #expect(check.status == 0, "\(check.output)")
-            #expect(check.output.contains("shop is paused, and 3 jobs wait: a sale."))
-            try await shop.database.connection.script(
-                """
-                WITH gone AS (DELETE FROM carillon.messages RETURNING *)
-                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
-                SELECT id, app_id, tokens, payload, now() + interval '1 day' FROM gone
-                """
-            )
-            let later = try await shop.run("check").output
-            #expect(later.contains("shop is paused, and 0 jobs wait (3 more scheduled for later): a sale."), "\(later)")
-            #expect(check.output.contains("other: The certificate shop is for com.example.shop, not for com.elsewhere"))
-            #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text) for carillon_app."))
-        }
+    @Test(.shop)
+    func `apps that send nothing are named: paused ones, and ones with a certificate for another topic`() async throws {
+        try await shop.enqueue(3)
+        try await shop.database.connection.script(
+            """
+            INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
+            SELECT 'other', 'com.elsewhere', certificate_id, gateway, gateway_ca FROM carillon.apps;
+            UPDATE carillon.apps SET paused = true, paused_reason = 'a sale' WHERE name = 'shop';
+            REVOKE EXECUTE ON FUNCTION carillon.cancel FROM carillon_app
+            """
+        )
+        let check = try await shop.run("check")
+        #expect(check.status == 0, "\(check.output)")
+        #expect(check.output.contains("shop is paused, and 3 jobs wait: a sale."))
+        try await shop.database.connection.script(
+            """
+            WITH gone AS (DELETE FROM carillon.messages RETURNING *)
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+            SELECT id, app_id, tokens, payload, now() + interval '1 day' FROM gone
+            """
+        )
+        let later = try await shop.run("check").output
+        #expect(later.contains("shop is paused, and 0 jobs wait (3 more scheduled for later): a sale."), "\(later)")
+        #expect(check.output.contains("other: The certificate shop is for com.example.shop, not for com.elsewhere"))
+        #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text) for carillon_app."))
     }
 
-    @Test func `it writes nothing, ever`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
-                """
-                UPDATE carillon.certificates SET status = NULL, last_error = 'as it was';
-                DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
-                END $$
-                """
-            )
-            let before = try await shop.database.number(
-                "SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates"
-            )
-            let check = try await shop.run("check")
-            #expect(check.status == 0, "\(check.output)")
-            #expect(check.output.contains("accepts no writes from this user"))
-            for line in ["ok       credential", "ok       plans", "ok       gateway"] {
-                #expect(check.output.contains(line), "\(line)\n\(check.output)")
-            }
-            #expect(
-                try await shop.database.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
-                    == before
-            )
+    @Test(.shop) func `it writes nothing, ever`() async throws {
+        try await shop.database.connection.script(
+            """
+            UPDATE carillon.certificates SET status = NULL, last_error = 'as it was';
+            DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+            END $$
+            """
+        )
+        let before = try await shop.database.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
+        let check = try await shop.run("check")
+        #expect(check.status == 0, "\(check.output)")
+        #expect(check.output.contains("accepts no writes from this user"))
+        for line in ["ok       credential", "ok       plans", "ok       gateway"] {
+            #expect(check.output.contains(line), "\(line)\n\(check.output)")
         }
+        #expect(
+            try await shop.database.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
+                == before
+        )
     }
 
-    @Test func `maintenance that fails or is not done, and rows without a partition, are told`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
-                "UPDATE carillon.maintenance SET last_success = now() - interval '4 hours'"
-            )
-            let late = try await shop.run("check")
-            #expect(late.output.contains("warning  history       Maintenance last ran 4h"), "\(late.output)")
-            try await shop.database.connection.script("CALL carillon.maintain()")
-            #expect(try await shop.run("check").output.contains("ok       history"))
-            try await shop.database.connection.script(
-                "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
-            )
-            let rest = try await shop.run("check")
-            #expect(rest.output.contains("1 row of carillon.results lies in its default partition"), "\(rest.output)")
-            try await shop.database.connection.script(
-                """
-                UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'
-                """
-            )
-            let failing = try await shop.run("check")
-            #expect(failing.status == 0 && failing.output.contains("warning  history"))
-            #expect(
-                failing.output.contains("The maintenance step 'make results' fails: the disk sings."),
-                "\(failing.output)"
-            )
-        }
+    @Test(.shop) func `maintenance that fails or is not done, and rows without a partition, are told`() async throws {
+        try await shop.database.connection.script(
+            "UPDATE carillon.maintenance SET last_success = now() - interval '4 hours'"
+        )
+        let late = try await shop.run("check")
+        #expect(late.output.contains("warning  history       Maintenance last ran 4h"), "\(late.output)")
+        try await shop.database.connection.script("CALL carillon.maintain()")
+        #expect(try await shop.run("check").output.contains("ok       history"))
+        try await shop.database.connection.script(
+            "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
+        )
+        let rest = try await shop.run("check")
+        #expect(rest.output.contains("1 row of carillon.results lies in its default partition"), "\(rest.output)")
+        try await shop.database.connection.script(
+            """
+            UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'
+            """
+        )
+        let failing = try await shop.run("check")
+        #expect(failing.status == 0 && failing.output.contains("warning  history"))
+        #expect(
+            failing.output.contains("The maintenance step 'make results' fails: the disk sings."),
+            "\(failing.output)"
+        )
     }
 
     @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
@@ -175,104 +160,94 @@ import Testing
         }
     }
 
-    @Test func `a role that was isolated and is gone is named, with the command that ends it`() async throws {
-        try await Shop.with { shop in
-            let role = "gone_\(shop.database.connection.backendProcessID)"
-            try await shop.database.connection.script(
-                "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
-            )
-            #expect(try await shop.run("check").output.contains("ok       isolation"))
-            // As after restoring a dump before its roles existed.
-            try await shop.database.connection.script("REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant")
-            let lacking = try await shop.run("check").output
-            #expect(lacking.contains("USAGE on schema carillon for carillon_tenant"), "\(lacking)")
-            try await shop.database.connection.script("SELECT carillon.enforce_isolation(true)")
-            #expect(try await shop.run("check").output.contains("ok       grants"))
-            // As unisolate_app in another database of the cluster does.
-            try await shop.database.connection.script("REVOKE carillon_tenant FROM \(role)")
-            let revoked = try await shop.run("check").output
-            #expect(revoked.contains("\(role), limited to the app shop, lost carillon_tenant"), "\(revoked)")
-            let mending = try #require(revoked.firstMatch(of: /SELECT carillon\.isolate_app\([^)]*\)/)?.output)
-            try await shop.database.connection.script(String(mending))
-            #expect(try await shop.run("check").output.contains("ok       isolation"))
-            try await shop.database.connection.script("DROP ROLE \(role)")
-            let check = try await shop.run("check")
-            #expect(check.status == 0 && check.output.contains("warning  isolation"), "\(check.output)")
-            let command = try #require(check.output.firstMatch(of: /SELECT carillon\.unisolate_app\([^)]*\)/)?.output)
-            try await shop.database.connection.script(String(command))
-            #expect(try await shop.run("check").output.contains("ok       isolation"))
-        }
+    @Test(.shop) func `a role that was isolated and is gone is named, with the command that ends it`() async throws {
+        let role = "gone_\(shop.database.connection.backendProcessID)"
+        try await shop.database.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+        #expect(try await shop.run("check").output.contains("ok       isolation"))
+        // As after restoring a dump before its roles existed.
+        try await shop.database.connection.script("REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant")
+        let lacking = try await shop.run("check").output
+        #expect(lacking.contains("USAGE on schema carillon for carillon_tenant"), "\(lacking)")
+        try await shop.database.connection.script("SELECT carillon.enforce_isolation(true)")
+        #expect(try await shop.run("check").output.contains("ok       grants"))
+        // As unisolate_app in another database of the cluster does.
+        try await shop.database.connection.script("REVOKE carillon_tenant FROM \(role)")
+        let revoked = try await shop.run("check").output
+        #expect(revoked.contains("\(role), limited to the app shop, lost carillon_tenant"), "\(revoked)")
+        let mending = try #require(revoked.firstMatch(of: /SELECT carillon\.isolate_app\([^)]*\)/)?.output)
+        try await shop.database.connection.script(String(mending))
+        #expect(try await shop.run("check").output.contains("ok       isolation"))
+        try await shop.database.connection.script("DROP ROLE \(role)")
+        let check = try await shop.run("check")
+        #expect(check.status == 0 && check.output.contains("warning  isolation"), "\(check.output)")
+        let command = try #require(check.output.firstMatch(of: /SELECT carillon\.unisolate_app\([^)]*\)/)?.output)
+        try await shop.database.connection.script(String(command))
+        #expect(try await shop.run("check").output.contains("ok       isolation"))
     }
 
-    @Test func `isolation that is off while a role is held to an app is named, with the command for it`()
-        async throws
-    {
-        try await Shop.with { shop in
-            let role = "held_\(shop.database.connection.backendProcessID)"
-            try await shop.database.connection.script(
-                "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
-            )
-            try await attempt {
+    @Test(.shop)
+    func `isolation that is off while a role is held to an app is named, with the command for it`() async throws {
+        let role = "held_\(shop.database.connection.backendProcessID)"
+        try await shop.database.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+        try await attempt {
+            #expect(try await shop.run("check").output.contains("ok       isolation"))
+            for hole in [
+                "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
+                "ALTER TABLE carillon.channels DISABLE ROW LEVEL SECURITY",
+                "DROP POLICY own_apps ON carillon.failures; ALTER TABLE carillon.failures DISABLE ROW LEVEL SECURITY",
+                "UPDATE carillon.apps SET is_guarded = false",
+            ] {
+                try await shop.database.connection.script(hole)
+                let check = try await shop.run("check")
+                #expect(check.status == 78 && check.output.contains("failed   isolation"), "\(check.output)")
+                #expect(check.output.contains(role), "\(check.output)")
+                let command = check.output.firstMatch(of: /SELECT carillon\.enforce_isolation\([^)]*\)/)?.output
+                try await shop.database.connection.script(String(try #require(command, "\(check.output)")))
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
-                for hole in [
-                    "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
-                    "ALTER TABLE carillon.channels DISABLE ROW LEVEL SECURITY",
-                    "DROP POLICY own_apps ON carillon.failures; ALTER TABLE carillon.failures DISABLE ROW LEVEL SECURITY",
-                    "UPDATE carillon.apps SET is_guarded = false",
-                ] {
-                    try await shop.database.connection.script(hole)
-                    let check = try await shop.run("check")
-                    #expect(check.status == 78 && check.output.contains("failed   isolation"), "\(check.output)")
-                    #expect(check.output.contains(role), "\(check.output)")
-                    let command = check.output.firstMatch(of: /SELECT carillon\.enforce_isolation\([^)]*\)/)?.output
-                    try await shop.database.connection.script(String(try #require(command, "\(check.output)")))
-                    #expect(try await shop.run("check").output.contains("ok       isolation"))
-                }
-            } finally: {
-                try await shop.database.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
             }
+        } finally: {
+            try await shop.database.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
         }
     }
 
-    @Test func `a function that would give triggers more rights than they should have is named, and stops no worker`()
+    @Test(.shop)
+    func `a function that would give triggers more rights than they should have is named, and stops no worker`()
         async throws
     {
-        try await Shop.with { shop in
-            #expect(try await shop.run("check").output.contains("ok       reaper"))
-            try await shop.database.connection.script(
-                """
-                CREATE TABLE devices (token text, updated timestamptz);
-                INSERT INTO devices VALUES ('aa', '2020-01-01Z');
-                GRANT SELECT, DELETE ON devices TO carillon_reaper;
-                SELECT carillon.watch_tokens('shop', 'devices', 'token', 'updated');
-                INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', '2020-01-02Z');
-                ALTER FUNCTION carillon.as_reaper OWNER TO CURRENT_USER
-                """
+        #expect(try await shop.run("check").output.contains("ok       reaper"))
+        try await shop.database.connection.script(
+            """
+            CREATE TABLE devices (token text, updated timestamptz);
+            INSERT INTO devices VALUES ('aa', '2020-01-01Z');
+            GRANT SELECT, DELETE ON devices TO carillon_reaper;
+            SELECT carillon.watch_tokens('shop', 'devices', 'token', 'updated');
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', '2020-01-02Z');
+            ALTER FUNCTION carillon.as_reaper OWNER TO CURRENT_USER
+            """
+        )
+        let check = try await shop.run("check")
+        #expect(check.status == 78 && check.output.contains("failed   reaper"), "\(check.output)")
+        #expect(check.output.contains("carillon.as_reaper belongs to postgres, not to carillon_reaper."))
+        // The worker says so too, deletes nothing there, and sends all the same.
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--feedback-interval", "1s")
+            let warning = try await worker.line(
+                containing: "Dead tokens could not be deleted from a watched table",
+                on: loop
             )
-            let check = try await shop.run("check")
-            #expect(check.status == 78 && check.output.contains("failed   reaper"), "\(check.output)")
-            #expect(check.output.contains("carillon.as_reaper belongs to postgres, not to carillon_reaper."))
-            // The worker says so too, deletes nothing there, and sends all the same.
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker", "--feedback-interval", "1s")
-                let warning = try await worker.line(
-                    containing: "Dead tokens could not be deleted from a watched table",
-                    on: loop
-                )
-                #expect(warning.contains("Have a superuser, or "), "\(warning)")
-                try await shop.enqueue(1)
-                try await loop.eventually("the push is sent") {
-                    try await shop.database.number("SELECT count(*) FROM carillon.results WHERE sent = 1") == 1
-                }
-                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            #expect(warning.contains("Have a superuser, or "), "\(warning)")
+            try await shop.enqueue(1)
+            try await loop.eventually("the push is sent") {
+                try await shop.database.number("SELECT count(*) FROM carillon.results WHERE sent = 1") == 1
             }
-            #expect(try await shop.database.number("SELECT count(*) FROM devices") == 1)
-            let line = try #require(check.output.firstMatch(of: /Have a superuser.* run: (.*)\./)?.output.1)
-            try await shop.database.connection.script(String(line))
-            #expect(try await shop.run("check").output.contains("ok       reaper"))
-            #expect(try await shop.run("feedback", "--once").status == 0)
-            #expect(try await shop.database.number("SELECT count(*) FROM devices") == 0)
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
+        #expect(try await shop.database.number("SELECT count(*) FROM devices") == 1)
+        let line = try #require(check.output.firstMatch(of: /Have a superuser.* run: (.*)\./)?.output.1)
+        try await shop.database.connection.script(String(line))
+        #expect(try await shop.run("check").output.contains("ok       reaper"))
+        #expect(try await shop.run("feedback", "--once").status == 0)
+        #expect(try await shop.database.number("SELECT count(*) FROM devices") == 0)
     }
 
     private static let nobody = "check_nobody"

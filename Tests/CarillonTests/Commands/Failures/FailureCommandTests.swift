@@ -56,30 +56,26 @@ import Testing
         }
     }
 
-    @Test func `an app that does not exist is no good news`() async throws {
-        try await Shop.with { shop in
-            for command in ["list", "requeue"] {
-                let run = try await shop.run("failures", command, "--app", "shpo")
-                #expect(run.status == 1 && run.errors.contains("no app named shpo"))
-            }
+    @Test(.shop) func `an app that does not exist is no good news`() async throws {
+        for command in ["list", "requeue"] {
+            let run = try await shop.run("failures", command, "--app", "shpo")
+            #expect(run.status == 1 && run.errors.contains("no app named shpo"))
         }
     }
 
-    @Test func `a name that nobody has ends every command in the same way`() async throws {
-        try await Shop.with { shop in
-            for words in [
-                ["app", "pause", "none"], ["app", "remove", "none"], ["app", "show", "none"],
-                ["credential", "check", "none"], ["credential", "remove", "none"],
-                ["failures", "list", "--app", "none"],
-                ["failures", "requeue", "--message", "77"], ["failures", "list", "--message", "77"],
-                ["message", "show", "77"], ["message", "cancel", "77"], ["feedback", "--once", "--app", "none"],
-                ["send", "--app", "none", "--token", "aa", "--alert", "hi"],
-                ["broadcast", "--app", "none", "--alert", "hi"],
-            ] {
-                let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": shop.database.url])
-                #expect(run.status == 1, "\(words): \(run.status) \(run.errors)")
-                #expect(run.output == "" && run.errors.contains(words.contains("77") ? "77" : "none"))
-            }
+    @Test(.shop) func `a name that nobody has ends every command in the same way`() async throws {
+        for words in [
+            ["app", "pause", "none"], ["app", "remove", "none"], ["app", "show", "none"],
+            ["credential", "check", "none"], ["credential", "remove", "none"],
+            ["failures", "list", "--app", "none"],
+            ["failures", "requeue", "--message", "77"], ["failures", "list", "--message", "77"],
+            ["message", "show", "77"], ["message", "cancel", "77"], ["feedback", "--once", "--app", "none"],
+            ["send", "--app", "none", "--token", "aa", "--alert", "hi"],
+            ["broadcast", "--app", "none", "--alert", "hi"],
+        ] {
+            let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": shop.database.url])
+            #expect(run.status == 1, "\(words): \(run.status) \(run.errors)")
+            #expect(run.output == "" && run.errors.contains(words.contains("77") ? "77" : "none"))
         }
     }
 
@@ -100,85 +96,75 @@ import Testing
         }
     }
 
-    @Test func `pushes that may have been delivered are requeued only by the flag that says so`() async throws {
-        try await Shop.with { shop in
-            for words in [["--reason", "OutcomeUnknown"], ["--reason", "OutcomeUnknown", "--dry-run"]] {
-                let run = try await shop.run(["failures", "requeue"] + words)
-                #expect(run.status == 2 && run.errors.contains("--include-unknown"), "\(run.errors)")
-            }
-            let run = try await shop.run("failures", "requeue", "--reason", "OutcomeUnknown", "--include-unknown")
-            #expect(run.output == "Requeued 0 pushes.\n", "\(run.errors)")
-            #expect(try await shop.run("failures", "list", "--reason", "OutcomeUnknown").status == 0)
+    @Test(.shop) func `pushes that may have been delivered are requeued only by the flag that says so`() async throws {
+        for words in [["--reason", "OutcomeUnknown"], ["--reason", "OutcomeUnknown", "--dry-run"]] {
+            let run = try await shop.run(["failures", "requeue"] + words)
+            #expect(run.status == 2 && run.errors.contains("--include-unknown"), "\(run.errors)")
+        }
+        let run = try await shop.run("failures", "requeue", "--reason", "OutcomeUnknown", "--include-unknown")
+        #expect(run.output == "Requeued 0 pushes.\n", "\(run.errors)")
+        #expect(try await shop.run("failures", "list", "--reason", "OutcomeUnknown").status == 0)
+    }
+
+    @Test(.shop) func `a broadcast is followed until it has ended`() async throws {
+        try await shop.database.connection.script(
+            """
+            INSERT INTO carillon.tokens (app_id, token)
+            SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, 1500) n
+            """
+        )
+        let early = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms")
+        #expect(early.status == 75 && early.errors.contains("carillon message cancel "))
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker")
+            _ = try await worker.line(containing: "has started", on: loop)
+            let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--expires-in", "1h")
+            #expect(run.status == 0 && run.output.contains("1,500 of 1,500 sent."))
+            let json = try await shop.run("broadcast", "--app", "shop", "--payload", "{\"aps\":{}}", "--json")
+            #expect(json.status == 0 && json.output.contains("\"tokens\":1500,\"sent\":1500,\"failed\":0"))
+            _ = try await worker.end(by: 15, on: loop)
         }
     }
 
-    @Test func `a broadcast is followed until it has ended`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
+    @Test(.shop) func `a broadcast to an app without tokens says so and is no failure`() async throws {
+        let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi")
+        #expect(run.status == 0 && run.output == "App 'shop' has no registered tokens: nothing was enqueued.\n")
+        let json = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--json")
+        #expect(json.status == 0 && json.output == "{\"id\":null,\"tokens\":0}\n")
+    }
+
+    @Test(.shop) func `an alert on the command line has a title and a body, or is JSON`() async throws {
+        for arguments in [
+            ["--title", "T", "--subtitle", "S", "--body", "B"],
+            ["--alert", #"{"title":"T","subtitle":"S","body":"B"}"#],
+            ["--payload", #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}"#],
+        ] {
+            let send = ["send", "--app", "shop", "--token", Shop.token("a0"), "--wait", "0s"]
+            let run = try await ProgramRun.run(send + arguments, environment: ["DATABASE_URL": shop.database.url])
+            #expect(run.status == 0, "\(run.errors)")
+        }
+        #expect(
+            try await shop.database.number(
                 """
-                INSERT INTO carillon.tokens (app_id, token)
-                SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, 1500) n
+                SELECT count(*) FROM carillon.messages
+                WHERE payload::text = '{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}'
                 """
-            )
-            let early = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms")
-            #expect(early.status == 75 && early.errors.contains("carillon message cancel "))
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker")
-                _ = try await worker.line(containing: "has started", on: loop)
-                let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--expires-in", "1h")
-                #expect(run.status == 0 && run.output.contains("1,500 of 1,500 sent."))
-                let json = try await shop.run("broadcast", "--app", "shop", "--payload", "{\"aps\":{}}", "--json")
-                #expect(json.status == 0 && json.output.contains("\"tokens\":1500,\"sent\":1500,\"failed\":0"))
-                _ = try await worker.end(by: 15, on: loop)
-            }
-        }
+            ) == 3
+        )
+        let refused = try await shop.run([
+            "send", "--app", "shop", "--token", Shop.token("a0"), "--payload", "{", "--wait", "0s",
+        ])
+        #expect(refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, got {"))
     }
 
-    @Test func `a broadcast to an app without tokens says so and is no failure`() async throws {
-        try await Shop.with { shop in
-            let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi")
-            #expect(run.status == 0 && run.output == "App 'shop' has no registered tokens: nothing was enqueued.\n")
-            let json = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--json")
-            #expect(json.status == 0 && json.output == "{\"id\":null,\"tokens\":0}\n")
-        }
-    }
-
-    @Test func `an alert on the command line has a title and a body, or is JSON`() async throws {
-        try await Shop.with { shop in
-            for arguments in [
-                ["--title", "T", "--subtitle", "S", "--body", "B"],
-                ["--alert", #"{"title":"T","subtitle":"S","body":"B"}"#],
-                ["--payload", #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}"#],
-            ] {
-                let send = ["send", "--app", "shop", "--token", Shop.token("a0"), "--wait", "0s"]
-                let run = try await ProgramRun.run(send + arguments, environment: ["DATABASE_URL": shop.database.url])
-                #expect(run.status == 0, "\(run.errors)")
-            }
-            #expect(
-                try await shop.database.number(
-                    """
-                    SELECT count(*) FROM carillon.messages
-                    WHERE payload::text = '{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}'
-                    """
-                ) == 3
-            )
-            let refused = try await shop.run([
-                "send", "--app", "shop", "--token", Shop.token("a0"), "--payload", "{", "--wait", "0s",
-            ])
-            #expect(refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, got {"))
-        }
-    }
-
-    @Test func `a cancelled push is an outcome too`() async throws {
-        try await Shop.with { shop in
-            async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")
-            while try await shop.database.number(
-                "SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages"
-            )
-                == 0
-            {}
-            let run = try await sent
-            #expect(run.status == 1 && run.output.contains("\"cancelled\":1,\"waiting\":0"))
-        }
+    @Test(.shop) func `a cancelled push is an outcome too`() async throws {
+        async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")
+        while try await shop.database.number(
+            "SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages"
+        )
+            == 0
+        {}
+        let run = try await sent
+        #expect(run.status == 1 && run.output.contains("\"cancelled\":1,\"waiting\":0"))
     }
 }

@@ -11,16 +11,14 @@ import Testing
         SELECT carillon.enqueue('shop', ARRAY(SELECT lpad(to_hex(n), 64, '0') FROM generate_series(1, 2500) n), 'hi')
         """
 
-    @Test func `the id of any of its jobs cancels the whole message, and nothing is said to be in flight`() async throws
-    {
-        try await Shop.with { shop in
-            let id = try await shop.database.number(Self.enqueue)
-            let run = try await shop.run("message", "cancel", "\(id + 1)")
-            #expect(run.status == 0 && run.errors == "", "\(run.errors)")
-            #expect(run.output == "Cancelled 3 jobs of message \(id).\n")
-            let again = try await shop.run("message", "cancel", "\(id + 2)")
-            #expect(again.status == 1 && again.errors.contains("Message \(id) has ended"), "\(again.errors)")
-        }
+    @Test(.shop)
+    func `the id of any of its jobs cancels the whole message, and nothing is said to be in flight`() async throws {
+        let id = try await shop.database.number(Self.enqueue)
+        let run = try await shop.run("message", "cancel", "\(id + 1)")
+        #expect(run.status == 0 && run.errors == "", "\(run.errors)")
+        #expect(run.output == "Cancelled 3 jobs of message \(id).\n")
+        let again = try await shop.run("message", "cancel", "\(id + 2)")
+        #expect(again.status == 1 && again.errors.contains("Message \(id) has ended"), "\(again.errors)")
     }
 
     @Test func `the id of a retry cancels the message that it belongs to`() async throws {
@@ -38,26 +36,23 @@ import Testing
         }
     }
 
-    @Test func `a message of which some was sent is partly sent, and tokens that are not listed are counted`()
-        async throws
-    {
-        try await Shop.with { shop in
-            let id = try await shop.database.number(Self.enqueue)
-            let waiting = try await shop.run("message", "show", "\(id)").output
-            #expect(waiting.contains("and 1,500 more"), "\(waiting.suffix(200))")
-            try await shop.database.connection.script(
-                """
-                DELETE FROM carillon.messages WHERE id = \(id);
-                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent)
-                SELECT \(id), a.id, \(id), 1000 FROM carillon.apps a;
-                SELECT carillon.cancel(\(id))
-                """
-            )
-            let show = try await shop.run("message", "show", "\(id)").output
-            #expect(show.contains("Message \(id) of shop: partly sent.") && show.contains("1,000 sent"), "\(show)")
-            #expect(!show.contains("more"))
-            let json = try await shop.run("message", "show", "\(id)", "--json").output
-            #expect(json.contains("\"state\":\"partly sent\""), "\(json)")
-        }
+    @Test(.shop)
+    func `a message of which some was sent is partly sent, and tokens that are not listed are counted`() async throws {
+        let id = try await shop.database.number(Self.enqueue)
+        let waiting = try await shop.run("message", "show", "\(id)").output
+        #expect(waiting.contains("and 1,500 more"), "\(waiting.suffix(200))")
+        try await shop.database.connection.script(
+            """
+            DELETE FROM carillon.messages WHERE id = \(id);
+            INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent)
+            SELECT \(id), a.id, \(id), 1000 FROM carillon.apps a;
+            SELECT carillon.cancel(\(id))
+            """
+        )
+        let show = try await shop.run("message", "show", "\(id)").output
+        #expect(show.contains("Message \(id) of shop: partly sent.") && show.contains("1,000 sent"), "\(show)")
+        #expect(!show.contains("more"))
+        let json = try await shop.run("message", "show", "\(id)", "--json").output
+        #expect(json.contains("\"state\":\"partly sent\""), "\(json)")
     }
 }

@@ -9,29 +9,24 @@ import Testing
 
 /// `carillon migrate`, where others are in the way and where rights are missing.
 @Suite struct MigrateCommandTests {
-    @Test func `a way down that meets a lock says what it has done, whose lock it is, and goes on the next time`()
+    @Test(.shop)
+    func `a way down that meets a lock says what it has done, whose lock it is, and goes on the next time`()
         async throws
     {
-        try await Shop.with { shop in
-            let other = try await PostgresConnection.connect(
-                shop.database.url,
-                on: TestLoop.shared,
-                application: "nightly"
-            )
-            try await attempt {
-                try await other.script("BEGIN; SELECT token FROM carillon.feedback")
-                let stopped = try await shop.run("migrate", "down", "--to", "5", "--yes")
-                #expect(stopped.status == 1)
-                #expect(stopped.output == "Undid 0008_isolation.\nUndid 0007_arguments.\n", "\(stopped.output)")
-                let holder = "process \(other.backendProcessID) (nightly, user postgres, idle in transaction)"
-                #expect(stopped.errors.contains("Waiting for a lock, which \(holder) holds."), "\(stopped.errors)")
-                #expect(stopped.errors.contains("run the command again"), "\(stopped.errors)")
-                try await other.script("COMMIT")
-                let done = try await shop.run("migrate", "down", "--to", "5", "--yes")
-                #expect(done.status == 0 && done.output == "Undid 0006_tokens.\n", "\(done.output)\(done.errors)")
-            } finally: {
-                await other.close()
-            }
+        let other = try await PostgresConnection.connect(shop.database.url, on: TestLoop.shared, application: "nightly")
+        try await attempt {
+            try await other.script("BEGIN; SELECT token FROM carillon.feedback")
+            let stopped = try await shop.run("migrate", "down", "--to", "5", "--yes")
+            #expect(stopped.status == 1)
+            #expect(stopped.output == "Undid 0008_isolation.\nUndid 0007_arguments.\n", "\(stopped.output)")
+            let holder = "process \(other.backendProcessID) (nightly, user postgres, idle in transaction)"
+            #expect(stopped.errors.contains("Waiting for a lock, which \(holder) holds."), "\(stopped.errors)")
+            #expect(stopped.errors.contains("run the command again"), "\(stopped.errors)")
+            try await other.script("COMMIT")
+            let done = try await shop.run("migrate", "down", "--to", "5", "--yes")
+            #expect(done.status == 0 && done.output == "Undid 0006_tokens.\n", "\(done.output)\(done.errors)")
+        } finally: {
+            await other.close()
         }
     }
 

@@ -8,49 +8,45 @@ import Testing
 @testable import Carillon
 
 /// `status`, as people and programs read it.
-@Suite struct StatusCommandTests {
+@Suite(.shop) struct StatusCommandTests {
     @Test func `a worker with a long lease may be silent for long, and its lease stands beside that`()
         async throws
     {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
-                """
-                INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
-                VALUES ('patient', now() - interval '23 seconds', now() + interval '97 seconds')
-                """
-            )
-            let text = try await shop.run("status").output
-            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("patient") })
-            let words = line.split(separator: " ")
-            #expect(text.contains("HEARTBEAT  LEASE") && words.contains("ago") && words.contains("2m"), "\(text)")
-            #expect(try await shop.run("status", "--json").output.contains("\"lease_seconds\":120"))
-        }
+        try await shop.database.connection.script(
+            """
+            INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
+            VALUES ('patient', now() - interval '23 seconds', now() + interval '97 seconds')
+            """
+        )
+        let text = try await shop.run("status").output
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("patient") })
+        let words = line.split(separator: " ")
+        #expect(text.contains("HEARTBEAT  LEASE") && words.contains("ago") && words.contains("2m"), "\(text)")
+        #expect(try await shop.run("status", "--json").output.contains("\"lease_seconds\":120"))
     }
 
     @Test func `a worker stands there with the number that its log names, and since when it has run`() async throws {
-        try await Shop.with { shop in
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker")
-                let first = try await worker.line(containing: "has started", on: loop)
-                let number = try #require(first.split(separator: "\"worker\":").last).prefix { $0.isNumber }
-                let name = try await shop.database.connection.query(
-                    Statement("name", "SELECT name FROM carillon.workers")
-                ) {
-                    try $0.string(0, 0)
-                }
-                let words = try await line(of: name, shop)
-                #expect(words.prefix(3) == [name, String(number), Program.version], "\(words)")
-                #expect(try await shop.run("status", "--json").output.contains("\"id\":\(number),"))
-                let began = "SELECT (extract(epoch FROM min(started_at)) * 1000000)::int8 FROM carillon.workers"
-                try await shop.database.connection.script("UPDATE carillon.workers SET started_at = now()")
-                let before = try await shop.database.number(began)
-                try await shop.database.connection.script("DELETE FROM carillon.workers")
-                let second = try await worker.line(containing: "with another id", on: loop)
-                #expect(second.contains("\"worker\":"))
-                // It is the worker that knows how long it has run: the row of its first number is gone.
-                #expect(try await shop.database.number(began) < before)
-                _ = try await worker.end(by: SIGTERM, on: loop)
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker")
+            let first = try await worker.line(containing: "has started", on: loop)
+            let number = try #require(first.split(separator: "\"worker\":").last).prefix { $0.isNumber }
+            let name = try await shop.database.connection.query(
+                Statement("name", "SELECT name FROM carillon.workers")
+            ) {
+                try $0.string(0, 0)
             }
+            let words = try await line(of: name, shop)
+            #expect(words.prefix(3) == [name, String(number), Program.version], "\(words)")
+            #expect(try await shop.run("status", "--json").output.contains("\"id\":\(number),"))
+            let began = "SELECT (extract(epoch FROM min(started_at)) * 1000000)::int8 FROM carillon.workers"
+            try await shop.database.connection.script("UPDATE carillon.workers SET started_at = now()")
+            let before = try await shop.database.number(began)
+            try await shop.database.connection.script("DELETE FROM carillon.workers")
+            let second = try await worker.line(containing: "with another id", on: loop)
+            #expect(second.contains("\"worker\":"))
+            // It is the worker that knows how long it has run: the row of its first number is gone.
+            #expect(try await shop.database.number(began) < before)
+            _ = try await worker.end(by: SIGTERM, on: loop)
         }
     }
 
@@ -73,54 +69,48 @@ import Testing
     @Test func `a worker is silent after two missed heartbeats, and stuck if it settles nothing, wherever one looks`()
         async throws
     {
-        try await Shop.with { shop in
-            try await shop.database.run(Self.rows)
-            let json = try await shop.run("status", "--json").output
-            let check = try await shop.run("check").output
-            let view = try await shop.database.rows("SELECT name, state FROM carillon.worker_status")
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                let page = await client.get("/workers", json: true).body
-                for (worker, state) in Self.states {
-                    #expect(view.contains("(\(worker),\(state))"), "\(view)")
-                    #expect(try await line(of: worker, shop).contains(state))
-                    for text in [json, page] {
-                        let row = try #require(
-                            text.split(separator: "{").first { $0.contains("\"name\":\"\(worker)\"") }
-                        )
-                        #expect(row.contains("\"state\":\"\(state)\",\"alive\":\(state == "alive")"), "\(row)")
-                    }
+        try await shop.database.run(Self.rows)
+        let json = try await shop.run("status", "--json").output
+        let check = try await shop.run("check").output
+        let view = try await shop.database.rows("SELECT name, state FROM carillon.worker_status")
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let page = await client.get("/workers", json: true).body
+            for (worker, state) in Self.states {
+                #expect(view.contains("(\(worker),\(state))"), "\(view)")
+                #expect(try await line(of: worker, shop).contains(state))
+                for text in [json, page] {
+                    let row = try #require(text.split(separator: "{").first { $0.contains("\"name\":\"\(worker)\"") })
+                    #expect(row.contains("\"state\":\"\(state)\",\"alive\":\(state == "alive")"), "\(row)")
                 }
-                let html = await client.get("/workers").body
-                for mark in ["bad\">stuck", "bad\">silent", "good\">alive"] { #expect(html.contains(mark), "\(mark)") }
-                let overview = await client.get("/").body
-                #expect(overview.contains("Worker blocked is stuck") && overview.contains("2 silent and 2 stuck"))
             }
-            #expect(check.contains("warning  workers       Workers blocked and careless hold claims"), "\(check)")
-            var metrics = MetricsText()
-            let workers = try await WorkerRecord.all(from: shop.database.connection)
-            metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: [], workers: workers).measurements)
-            for state in ["alive", "silent", "stuck"] {
-                #expect(metrics.text.contains("carillon_workers{state=\"\(state)\"} 2\n"), "\(metrics.text)")
-            }
+            let html = await client.get("/workers").body
+            for mark in ["bad\">stuck", "bad\">silent", "good\">alive"] { #expect(html.contains(mark), "\(mark)") }
+            let overview = await client.get("/").body
+            #expect(overview.contains("Worker blocked is stuck") && overview.contains("2 silent and 2 stuck"))
+        }
+        #expect(check.contains("warning  workers       Workers blocked and careless hold claims"), "\(check)")
+        var metrics = MetricsText()
+        let workers = try await WorkerRecord.all(from: shop.database.connection)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: [], workers: workers).measurements)
+        for state in ["alive", "silent", "stuck"] {
+            #expect(metrics.text.contains("carillon_workers{state=\"\(state)\"} 2\n"), "\(metrics.text)")
         }
     }
 
     @Test func `an app is held or not wherever one looks, and no longer once it has changed`() async throws {
-        try await Shop.with { shop in
-            let gauges = AppGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
-            try await shop.database.run(
-                "INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'Nobody answers.')"
-            )
-            let before = try await holds(of: shop, gauges)
-            #expect(before.values.allSatisfy { $0 }, "\(before)")
-            try await shop.database.run("UPDATE carillon.apps SET gateway = 'localhost:9'")
-            try await TestLoop.shared.eventually("the metrics are read again") {
-                await !isHeld(gauges)
-            }
-            let after = try await holds(of: shop, gauges)
-            #expect(!after.values.contains(true), "\(after)")
-            await gauges.close()
+        let gauges = AppGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
+        try await shop.database.run(
+            "INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'Nobody answers.')"
+        )
+        let before = try await holds(of: shop, gauges)
+        #expect(before.values.allSatisfy { $0 }, "\(before)")
+        try await shop.database.run("UPDATE carillon.apps SET gateway = 'localhost:9'")
+        try await TestLoop.shared.eventually("the metrics are read again") {
+            await !isHeld(gauges)
         }
+        let after = try await holds(of: shop, gauges)
+        #expect(!after.values.contains(true), "\(after)")
+        await gauges.close()
     }
 
     /// Whether the app of the shop is held, as each place says.
@@ -151,17 +141,15 @@ import Testing
     }
 
     @Test func `a number that was not counted to its end says so, wherever it stands`() async throws {
-        try await Shop.with { shop in
-            let rows =
-                "INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)"
-            try await shop.database.run("ALTER TABLE carillon.messages SET (autovacuum_enabled = off); " + rows)
-            try await shop.database.run("UPDATE carillon.apps SET paused = true")
-            try await expectReady("at least 1,001", of: shop)
-            try await shop.database.run("ANALYZE carillon.messages")
-            try await expectReady("about 2,000", of: shop)
-            try await shop.database.run("DELETE FROM carillon.messages WHERE id > 10")
-            try await expectReady("10", of: shop)
-        }
+        let rows =
+            "INSERT INTO carillon.messages (app_id, tokens, payload) SELECT 1, '{aa}', '{}' FROM generate_series(1, 2000)"
+        try await shop.database.run("ALTER TABLE carillon.messages SET (autovacuum_enabled = off); " + rows)
+        try await shop.database.run("UPDATE carillon.apps SET paused = true")
+        try await expectReady("at least 1,001", of: shop)
+        try await shop.database.run("ANALYZE carillon.messages")
+        try await expectReady("about 2,000", of: shop)
+        try await shop.database.run("DELETE FROM carillon.messages WHERE id > 10")
+        try await expectReady("10", of: shop)
     }
 
     private func expectReady(_ text: String, of shop: Shop) async throws {

@@ -68,14 +68,12 @@ import Testing
         }
     }
 
-    @Test func `an unknown token of a program is logged, and the token is not`() async throws {
-        try await Shop.with { shop in
-            let lines = try await lines(of: shop.database.url, in: shop.folder) { client in
-                let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
-                for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "401") }
-            }
-            expect("Messages are refused", "an unknown token", "\"address\":\"127.0.0.1\"", onceIn: lines)
-            #expect(!lines.contains { $0.contains("carillon_secret") })
+    @Test(.shop) func `an unknown token of a program is logged, and the token is not`() async throws {
+        let lines = try await lines(of: shop.database.url, in: shop.folder) { client in
+            let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
+            for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "401") }
         }
+        expect("Messages are refused", "an unknown token", "\"address\":\"127.0.0.1\"", onceIn: lines)
+        #expect(!lines.contains { $0.contains("carillon_secret") })
     }
 }

@@ -11,85 +11,80 @@ import Testing
 
 /// One worker that serves several databases.
 @Suite struct SeveralDatabasesTests {
-    @Test func `a worker serves several databases, and tells them apart`() async throws {
-        try await Shop.with { first in
-            try await Shop.with { second in
-                try await first.enqueue(300)
-                try await second.enqueue(200)
-                let done = try await ProgramRun.run(
-                    [
-                        "worker", "--once", "--max-in-flight", "100", "--database", first.database.url, "--database",
-                        second.database.url,
-                    ],
-                    environment: [:]
-                )
-                #expect(done.status == 0, "\(done.errors)")
-                for shop in [first, second] {
-                    #expect(
-                        done.errors.contains(#""database":"\#(DatabaseLabel.of(shop.database.url))""#),
-                        "\(done.errors)"
-                    )
-                }
-                #expect(try await first.database.number("SELECT sum(sent) FROM carillon.results") == 300)
-                #expect(try await second.database.number("SELECT sum(sent) FROM carillon.results") == 200)
-            }
-        }
-    }
-
-    @Test func `one that is down stops no other, and is served when it is back`() async throws {
-        try await Shop.with { shop in
-            try await TestDatabase.connected(.nothing) { connection, late in
-                try await shop.enqueue(100)
-                try await TestLoop.with { loop in
-                    // By the environment, where white space parts them.
-                    let worker = try BackgroundProgram(
-                        ["worker", "--http", "127.0.0.1:0"],
-                        environment: ["DATABASE_URL": "\(shop.database.url) \(late)"],
-                        in: shop.folder
-                    )
-                    _ = try await worker.line(containing: "carillon migrate up", on: loop)
-                    _ = try await worker.line(containing: "The worker has started", on: loop)
-                    while try await shop.database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results")
-                        < 100
-                    {}
-                    let port = try await worker.line(containing: "metrics are served", on: loop)
-                        .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
-                    let probe = HealthProbe(
-                        address: try #require(Address("127.0.0.1:\(port ?? "")")),
-                        timeout: .seconds(10)
-                    )
-                    let label = DatabaseLabel.of(late)
-                    let ready = try await probe.ask(on: loop)
-                    #expect(ready.status == 503 && ready.body.contains("\(label): the database is not connected"))
-                    let metrics = try await probe.ask("/metrics", on: loop).body
-                    #expect(metrics.contains(#"carillon_database_up{database="\#(label)"} 0"#), "\(metrics)")
-                    #expect(
-                        metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.database.url))"} 1"#)
-                    )
-                    #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
-
-                    _ = try await Migrator(connection).up()
-                    while try await probe.ask(on: loop).status != 200 {}
-                    #expect(try await worker.end(by: 15, on: loop) == .status(0))
-                }
-            }
-        }
-    }
-
-    @Test func `with --once a database that is down is the worker's end`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(10)
+    @Test(.shop) func `a worker serves several databases, and tells them apart`() async throws {
+        let first = shop
+        try await Shop.with { second in
+            try await first.enqueue(300)
+            try await second.enqueue(200)
             let done = try await ProgramRun.run(
                 [
-                    "worker", "--once", "--database", shop.database.url, "--database",
-                    "host=/nonexistent dbname=d password=s3cret",
+                    "worker", "--once", "--max-in-flight", "100", "--database", first.database.url, "--database",
+                    second.database.url,
                 ],
                 environment: [:]
             )
-            #expect(done.status == 69)
-            #expect(try await shop.database.number("SELECT sum(sent) FROM carillon.results") == 10)
-            #expect(!done.errors.contains("s3cret"))
+            #expect(done.status == 0, "\(done.errors)")
+            for shop in [first, second] {
+                #expect(
+                    done.errors.contains(#""database":"\#(DatabaseLabel.of(shop.database.url))""#),
+                    "\(done.errors)"
+                )
+            }
+            #expect(try await first.database.number("SELECT sum(sent) FROM carillon.results") == 300)
+            #expect(try await second.database.number("SELECT sum(sent) FROM carillon.results") == 200)
         }
+    }
+
+    @Test(.shop) func `one that is down stops no other, and is served when it is back`() async throws {
+        try await TestDatabase.connected(.nothing) { connection, late in
+            try await shop.enqueue(100)
+            try await TestLoop.with { loop in
+                // By the environment, where white space parts them.
+                let worker = try BackgroundProgram(
+                    ["worker", "--http", "127.0.0.1:0"],
+                    environment: ["DATABASE_URL": "\(shop.database.url) \(late)"],
+                    in: shop.folder
+                )
+                _ = try await worker.line(containing: "carillon migrate up", on: loop)
+                _ = try await worker.line(containing: "The worker has started", on: loop)
+                while try await shop.database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results")
+                    < 100
+                {}
+                let port = try await worker.line(containing: "metrics are served", on: loop)
+                    .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
+                let probe = HealthProbe(
+                    address: try #require(Address("127.0.0.1:\(port ?? "")")),
+                    timeout: .seconds(10)
+                )
+                let label = DatabaseLabel.of(late)
+                let ready = try await probe.ask(on: loop)
+                #expect(ready.status == 503 && ready.body.contains("\(label): the database is not connected"))
+                let metrics = try await probe.ask("/metrics", on: loop).body
+                #expect(metrics.contains(#"carillon_database_up{database="\#(label)"} 0"#), "\(metrics)")
+                #expect(
+                    metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.database.url))"} 1"#)
+                )
+                #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
+
+                _ = try await Migrator(connection).up()
+                while try await probe.ask(on: loop).status != 200 {}
+                #expect(try await worker.end(by: 15, on: loop) == .status(0))
+            }
+        }
+    }
+
+    @Test(.shop) func `with --once a database that is down is the worker's end`() async throws {
+        try await shop.enqueue(10)
+        let done = try await ProgramRun.run(
+            [
+                "worker", "--once", "--database", shop.database.url, "--database",
+                "host=/nonexistent dbname=d password=s3cret",
+            ],
+            environment: [:]
+        )
+        #expect(done.status == 69)
+        #expect(try await shop.database.number("SELECT sum(sent) FROM carillon.results") == 10)
+        #expect(!done.errors.contains("s3cret"))
     }
 
     @Test func `labels name host and database, and nothing that is secret`() {

@@ -19,15 +19,13 @@ import Testing
         }
     }
 
-    @Test func `with a schema from a newer program it does not start`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script(
-                "INSERT INTO carillon.schema_migrations (version, name) VALUES (999, 'future')"
-            )
-            let run = try await shop.run("worker")
-            #expect(run.status == 78)
-            #expect(run.errors.contains("999"))
-        }
+    @Test(.shop) func `with a schema from a newer program it does not start`() async throws {
+        try await shop.database.connection.script(
+            "INSERT INTO carillon.schema_migrations (version, name) VALUES (999, 'future')"
+        )
+        let run = try await shop.run("worker")
+        #expect(run.status == 78)
+        #expect(run.errors.contains("999"))
     }
 
     @Test func `without a database it does not start`() async throws {
@@ -36,16 +34,14 @@ import Testing
         #expect(run.errors.contains("\"level\":\"error\"") && !run.errors.contains("canary"))
     }
 
-    @Test func `once sends what is due, and ends with 0`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(300)
-            let run = try await shop.run("worker", "--once")
-            #expect(run.status == 0 && run.output == "")
-            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
-            let tokens = await shop.gateway.receivedRequests().map(\.token)
-            #expect(tokens.count == 300 && Set(tokens).count == 300)
-            for line in run.errors.split(separator: "\n") { #expect(line.hasPrefix("{\"time\":")) }
-        }
+    @Test(.shop) func `once sends what is due, and ends with 0`() async throws {
+        try await shop.enqueue(300)
+        let run = try await shop.run("worker", "--once")
+        #expect(run.status == 0 && run.output == "")
+        #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
+        let tokens = await shop.gateway.receivedRequests().map(\.token)
+        #expect(tokens.count == 300 && Set(tokens).count == 300)
+        for line in run.errors.split(separator: "\n") { #expect(line.hasPrefix("{\"time\":")) }
     }
 
     @Test func `send waits for the outcome that a worker brings`() async throws {
@@ -68,60 +64,54 @@ import Testing
         }
     }
 
-    @Test func `what a worker has sent is counted soon, however long its lease, so that it may be killed`() async throws
-    {
-        try await Shop.with { shop in
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker", "--lease", "10m")
-                _ = try await worker.line(containing: "has started", on: loop)
-                try await shop.enqueue(30)
-                try await loop.eventually("the pushes are counted") {
-                    try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30
-                }
-                #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
-                #expect(try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30)
-            }
-        }
-    }
-
-    @Test func `over HTTP it says that it lives, that it is ready, and what it counts`() async throws {
-        try await Shop.with { shop in
+    @Test(.shop)
+    func `what a worker has sent is counted soon, however long its lease, so that it may be killed`() async throws {
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--lease", "10m")
+            _ = try await worker.line(containing: "has started", on: loop)
             try await shop.enqueue(30)
-            try await TestLoop.with { loop in
-                let worker = try shop.start("worker", "--http", "127.0.0.1:0")
-                let line = try await worker.line(containing: "metrics are served", on: loop)
-                let digits = line.split(separator: "\"port\":")[1].prefix { $0.isNumber }
-                _ = try await worker.line(containing: "has started", on: loop)
-                // On a busy machine it may be a while until the database has answered within the last seconds.
-                try await loop.eventually("it is ready") {
-                    let health = try await shop.run("healthcheck", "--http", "127.0.0.1:\(digits)")
-                    return health.status == 0 && health.output == "ready\n"
-                }
-                let address = try #require(Address("127.0.0.1:\(digits)"))
-                let probe = HealthProbe(address: address, timeout: .seconds(30))
-                #expect(try await probe.ask("/livez", on: loop).body == "alive")
-                let metrics = try await probe.ask("/metrics", on: loop).body
-                #expect(metrics.contains("carillon_database_up 1\n"))
-                #expect(metrics.contains("carillon_ready_jobs{app=\"shop\"} "))
-                #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
-                #expect(metrics.contains("carillon_send_to_answer_seconds_sum "))
-                #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
-                for path in ["/metrics", "/readyz", "/livez"] {
-                    let foreign = "GET \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
-                    let answer = await RawHTTP.exchange(address.port, foreign)
-                    #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("shop"), "\(answer)")
-                }
-                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            try await loop.eventually("the pushes are counted") {
+                try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30
             }
+            #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
+            #expect(try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30)
         }
     }
 
-    @Test func `a port in use is unavailable, and named`() async throws {
-        try await Shop.with { shop in
-            let run = try await shop.run("worker", "--http", "127.0.0.1:\(shop.gateway.port)")
-            #expect(run.status == 69)
-            #expect(run.errors.contains("\(shop.gateway.port)"))
+    @Test(.shop) func `over HTTP it says that it lives, that it is ready, and what it counts`() async throws {
+        try await shop.enqueue(30)
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--http", "127.0.0.1:0")
+            let line = try await worker.line(containing: "metrics are served", on: loop)
+            let digits = line.split(separator: "\"port\":")[1].prefix { $0.isNumber }
+            _ = try await worker.line(containing: "has started", on: loop)
+            // On a busy machine it may be a while until the database has answered within the last seconds.
+            try await loop.eventually("it is ready") {
+                let health = try await shop.run("healthcheck", "--http", "127.0.0.1:\(digits)")
+                return health.status == 0 && health.output == "ready\n"
+            }
+            let address = try #require(Address("127.0.0.1:\(digits)"))
+            let probe = HealthProbe(address: address, timeout: .seconds(30))
+            #expect(try await probe.ask("/livez", on: loop).body == "alive")
+            let metrics = try await probe.ask("/metrics", on: loop).body
+            #expect(metrics.contains("carillon_database_up 1\n"))
+            #expect(metrics.contains("carillon_ready_jobs{app=\"shop\"} "))
+            #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
+            #expect(metrics.contains("carillon_send_to_answer_seconds_sum "))
+            #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
+            for path in ["/metrics", "/readyz", "/livez"] {
+                let foreign = "GET \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+                let answer = await RawHTTP.exchange(address.port, foreign)
+                #expect(answer.hasPrefix("HTTP/1.1 403") && !answer.contains("shop"), "\(answer)")
+            }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
+    }
+
+    @Test(.shop) func `a port in use is unavailable, and named`() async throws {
+        let run = try await shop.run("worker", "--http", "127.0.0.1:\(shop.gateway.port)")
+        #expect(run.status == 69)
+        #expect(run.errors.contains("\(shop.gateway.port)"))
     }
 
     @Test func `a gateway that is not there is named, and nothing is lost`() async throws {
@@ -156,18 +146,17 @@ import Testing
         }
     }
 
-    @Test func `a credential that was spoilt in the table holds its app, and its secrets stay secret`() async throws {
-        try await Shop.with { shop in
-            try await shop.database.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
-            try await shop.enqueue(5)
-            let run = try await shop.run("worker", "--once")
-            #expect(run.status == 78)
-            #expect(run.errors.contains("shop") && !run.errors.contains("canary"))
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
-            let unreadable = "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE '%canary%'"
-            #expect(try await shop.database.number(unreadable) == 0)
-            #expect(try await shop.run("credential", "check").status == 78)
-        }
+    @Test(.shop)
+    func `a credential that was spoilt in the table holds its app, and its secrets stay secret`() async throws {
+        try await shop.database.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
+        try await shop.enqueue(5)
+        let run = try await shop.run("worker", "--once")
+        #expect(run.status == 78)
+        #expect(run.errors.contains("shop") && !run.errors.contains("canary"))
+        #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
+        let unreadable = "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE '%canary%'"
+        #expect(try await shop.database.number(unreadable) == 0)
+        #expect(try await shop.run("credential", "check").status == 78)
     }
 
     @Test func `SIGTERM lets what is in flight end`() async throws {
@@ -207,36 +196,32 @@ import Testing
         }
     }
 
-    @Test func `a log that nobody reads does not stop it`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(100)
-            let (ours, theirs) = try SocketPair().release()
-            defer { close(ours) }
-            let full = [UInt8](repeating: 0, count: 4_096)
-            while write(theirs, full, full.count) > 0 {}
-            var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
-            command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
-            command.output = .descriptor(theirs)
-            command.error = .descriptor(theirs)
-            let child = try ChildProcess(command)
-            close(theirs)
-            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
-            #expect(exit == .status(0))
-            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
-        }
+    @Test(.shop) func `a log that nobody reads does not stop it`() async throws {
+        try await shop.enqueue(100)
+        let (ours, theirs) = try SocketPair().release()
+        defer { close(ours) }
+        let full = [UInt8](repeating: 0, count: 4_096)
+        while write(theirs, full, full.count) > 0 {}
+        var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
+        command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
+        command.output = .descriptor(theirs)
+        command.error = .descriptor(theirs)
+        let child = try ChildProcess(command)
+        close(theirs)
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+        #expect(exit == .status(0))
+        #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
     }
 
-    @Test func `closed standard streams do not stop it`() async throws {
-        try await Shop.with { shop in
-            try await shop.enqueue(100)
-            let line = "exec \"$0\" worker --once <&- >&- 2>&-"
-            var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
-            command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
-            let child = try ChildProcess(command)
-            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
-            #expect(exit == .status(0))
-            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
-        }
+    @Test(.shop) func `closed standard streams do not stop it`() async throws {
+        try await shop.enqueue(100)
+        let line = "exec \"$0\" worker --once <&- >&- 2>&-"
+        var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
+        command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
+        let child = try ChildProcess(command)
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+        #expect(exit == .status(0))
+        #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
     }
 
     @Test func `an embedded database keeps what it has`() async throws {
