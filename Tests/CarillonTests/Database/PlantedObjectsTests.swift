@@ -301,7 +301,7 @@ import Testing
         _ watcher: TestDatabase,
         expectUnused: () async throws -> Void
     ) async throws {
-        let key = try #require(try await watcher.value("carillon.make_api_token('shop', 'test')"))
+        let key = try #require(try await watcher.value("carillon.create_api_token('shop', 'test')"))
         let id = try await watcher.number(
             "SELECT carillon.enqueue('shop', ARRAY['aa'], 'x', run_at => now() + interval '1 hour')"
         )
