@@ -26,9 +26,14 @@ import Testing
             CREATE TRIGGER bound BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.bound()
             """
         )
-        let kept = String(repeating: "a", count: 480) + "…"
-        let staged = kept + (try await scene.client.text("SELECT md5(s.tokens[1]) FROM public.stage s"))
-        let large = kept + (try await scene.client.text("md5(repeat('a', 5000000))"))
+        let kept = String(repeating: "a", count: 444) + "…"
+        let staged =
+            kept
+            + (try await scene.client.text(
+                "SELECT encode(sha256(convert_to(s.tokens[1], 'UTF8')), 'hex') FROM public.stage s"
+            ))
+        let large =
+            kept + (try await scene.client.text("encode(sha256(convert_to(repeat('a', 5000000), 'UTF8')), 'hex')"))
         var rows = (0..<6).map { _ in
             OddRow("tokens", "(SELECT s.tokens FROM public.stage s)", .refused("MalformedToken"), tokens: [staged])
         }
