@@ -34,6 +34,7 @@ import Testing
         mutating func tell(_ event: Flight.Event) -> String {
             let step = flight.next(after: event, in: &state, at: now)
             reports += flight.takeReports()
+            if case .wait(let wait) = step { now = now + wait }
             return switch step {
             case .claim: "claim"
             case .ask(.order, _, let updates): "order \(updates.count)"
