@@ -17,7 +17,7 @@ package enum ClaimStatement {
     /// Tokens with so few bytes are not measured: even uncompressed they are small.
     private static let fewBytes = 256
     /// Larger arrays of tokens that are too long are shortened by splitting their row, so that no claim reads many of them.
-    private static let mostShortenedBytes = 8192
+    private static let maxShortenedBytes = 8192
     /// Compressed tokens with more bytes are not uncompressed to be measured.
     private static let maxCompressedBytes = 65536
     /// A longer payload is replaced by one that is refused as too large.
@@ -38,7 +38,7 @@ package enum ClaimStatement {
     private static let pushes = """
         CASE WHEN s.payloads IS NOT NULL AND \(isTooLarge("s.payloads", each: payloadBytes)) THEN \(unfit)
             WHEN pg_column_size(s.tokens) <= \(fewBytes) THEN cardinality(s.tokens)
-            WHEN pg_column_size(s.tokens) <= \(mostShortenedBytes) AND pg_column_compression(s.tokens) IS NULL
+            WHEN pg_column_size(s.tokens) <= \(maxShortenedBytes) AND pg_column_compression(s.tokens) IS NULL
             THEN cardinality(s.tokens)
             WHEN pg_column_size(s.tokens) > $7 THEN \(unfit)
             WHEN pg_column_size(s.tokens) > \(maxCompressedBytes) AND pg_column_compression(s.tokens) IS NOT NULL THEN \(unfit)
@@ -47,7 +47,7 @@ package enum ClaimStatement {
         """
 
     private static let tokens = """
-        CASE WHEN pg_column_size(m.tokens) <= \(fewBytes) OR pg_column_size(m.tokens) > \(mostShortenedBytes)
+        CASE WHEN pg_column_size(m.tokens) <= \(fewBytes) OR pg_column_size(m.tokens) > \(maxShortenedBytes)
                 OR pg_column_compression(m.tokens) IS NOT NULL
                 OR pg_column_size(m.tokens) <= \(tokenBytes) * cardinality(m.tokens) + \(arrayBytes) THEN m.tokens
             ELSE ARRAY(SELECT carillon.shortened_token(t.token)
