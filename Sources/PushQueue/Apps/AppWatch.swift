@@ -146,7 +146,8 @@ final class AppWatch {
                 if error.code == .server {
                     context.event { state in
                         let now = MonotonicInstant.now
-                        state.refusals.refused(.token, isTry: state.refusals.limits(.token, at: now), at: now)
+                        let isTry = error.isTimeout || state.refusals.limits(.token, at: now)
+                        state.refusals.refused(.token, isTry: isTry, at: now)
                     }
                 }
                 throw error

@@ -30,14 +30,19 @@ final class ChannelKeeper {
                 try await manage(task, at: sites[task.appID], on: connection)
             } catch {
                 // The requests of others go on; this one is taken again in a minute.
-                guard mayTryNext(after: error) else { throw error }
+                guard await mayTryNext(after: error) else { throw error }
                 log(error.description, about: task, isFinal: false)
             }
         }
     }
 
-    private func mayTryNext(after error: PostgresError) -> Bool {
-        error.isRefusal && context.event { $0.mayTryNext(after: error, at: .now) }
+    /// The others would wait for a minute if this round ended, so it waits for its turn among what is refused.
+    private func mayTryNext(after error: PostgresError) async -> Bool {
+        guard error.isRefusal else { return false }
+        while let wait = context.event({ $0.refusals.takeOrWait(at: .now) }) {
+            guard await context.sleep(for: wait) else { return false }
+        }
+        return true
     }
 
     private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
@@ -127,7 +132,7 @@ final class ChannelKeeper {
                 guard let failure = try await compare(site, on: connection) else { continue }
                 context.log(.channelsNotCompared(app: app, error: failure))
             } catch {
-                guard mayTryNext(after: error) else { throw error }
+                guard await mayTryNext(after: error) else { throw error }
                 context.log(.channelsNotCompared(app: app, error: error.description))
             }
         }

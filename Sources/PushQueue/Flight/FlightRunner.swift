@@ -177,7 +177,7 @@ final class FlightRunner {
 
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var jobs: Int64?
-        await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
+        let fault = await database.withOwnConnection(for: .split) { connection throws(PostgresError) in
             let size = context.state.schedule.jobSize(at: context.state.apps.maxRate(of: lane.app))
             let parameters = FlightStatements.parameters(splitting: message, of: lane, size: size)
             do throws(PostgresError) {
@@ -191,6 +191,7 @@ final class FlightRunner {
                 database.logError(error)
             }
         }
+        if let fault, fault.code == .server, !fault.isTimeout { context.event { $0.refusals.spend(at: .now) } }
         return .wasSplit(jobs: jobs.map { Int($0) })
     }
 }

@@ -25,10 +25,11 @@ struct RefusalPace: Sendable {
     private var due: MonotonicInstant?
 
     /// - Parameters:
-    ///   - isContent: The refusal concerns the content of the statement, and so no other one.
+    ///   - isContent: The refusal concerns the content of the statement, and so no other one. A first refusal takes no try from others:
+    ///     all flights of an app may have one.
     ///   - isTry: The statement counted as a try.
     mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool = true, at now: MonotonicInstant) {
-        if !isTry { spend(at: now) }
+        if !isTry, !isContent { spend(at: now) }
         refusals[kind, default: 0] += 1
         if !isContent { missed[kind] = (count: countMissed(kind, at: now) + 1, latest: now) }
     }
@@ -61,11 +62,16 @@ struct RefusalPace: Sendable {
         return end
     }
 
+    /// Takes a try; if there is none now, the wait until there is.
+    mutating func takeOrWait(at now: MonotonicInstant) -> Duration? {
+        if let end = waitEnd(at: now) { return end - now }
+        spend(at: now)
+        return nil
+    }
+
     /// Takes a try, if there is one now.
     mutating func take(at now: MonotonicInstant) -> Bool {
-        guard waitEnd(at: now) == nil else { return false }
-        spend(at: now)
-        return true
+        takeOrWait(at: now) == nil
     }
 
     /// A try was made, or a statement that did not count as one was refused.

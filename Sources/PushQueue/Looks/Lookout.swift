@@ -36,7 +36,10 @@ final class Lookout {
         async let promotion = Self.promotion(from: start, on: connection)
         let found = await lanes(on: connection)
         let promoted = await promotion
-        if case .failure(let error) = found, case .failure = promoted { database.failed(error, on: connection) }
+        if case .failure(let error) = found, case .failure = promoted {
+            // The other one counts for the pace.
+            database.failed(error, on: connection, isPaced: true)
+        }
         if let rows = try promoted.get() { context.event { $0.promoted(rows, in: &look, at: .now) } }
         let (lanes, cost) = try found.get()
         look.cost = cost

@@ -26,7 +26,7 @@ struct WorkerState: Sendable {
     private(set) var phase = Phase.working
     var lease: LeaseState
     var schedule: Schedule
-    /// Of claims, of the statements of flights, and of those about provider tokens.
+    /// Of all that PostgreSQL refuses.
     var refusals = RefusalPace()
     var apps: AppDirectory
     var holds = AppHolds()
@@ -115,9 +115,10 @@ struct WorkerState: Sendable {
     /// In random order, since the first may be refused each time.
     mutating func straysToRelease() -> [ClaimKey] { lease.agedStrays.shuffled(using: &random) }
 
-    /// One statement that is refused or meets a lock does not stop others like it, but for many of them.
+    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for one
+    /// after the other, which is a pace too.
     mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
-        (error.isRefusal || error.isTimeout) && refusals.take(at: now)
+        error.isTimeout || error.isRefusal && refusals.take(at: now)
     }
 
     // MARK: Maintenance

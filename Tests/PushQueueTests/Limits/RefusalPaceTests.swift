@@ -53,6 +53,31 @@ import Testing
         #expect(!taken && takenLater)
     }
 
+    @Test func `new flights that are refused for their content leave tries to those that repeat`() {
+        var state = WorkerState(WorkerOptions(), seed: 1)
+        state.reconnection.connected(at: start)
+        let refused = PostgresError(.server, "violates a constraint", sqlState: "23514")
+        var flights: [(retries: StatementRetries, due: MonotonicInstant)] = []
+        var (repeated, isRepeated) = (0, false)
+        for tick in 0..<500 {
+            let now = start + .milliseconds(tick * 10)
+            if tick % 5 == 0 { flights.append((StatementRetries(), now)) }
+            for index in flights.indices where flights[index].due <= now && flights[index].retries.mayRepeat {
+                isRepeated = flights[index].due > start + .milliseconds(index * 50)
+                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                    flights[index].due = now + wait
+                } else {
+                    repeated += isRepeated ? 1 : 0
+                    flights[index].retries.failed(.settlement, with: refused, &state, at: now)
+                    flights[index].due = now + (flights[index].retries.wait(&state) ?? .zero)
+                    // One of another app.
+                    state.refusals.succeeded(.settlement)
+                }
+            }
+        }
+        #expect((45...60).contains(repeated), "\(repeated)")
+    }
+
     @Test func `flights that are refused are paced while others of their kind succeed`() {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.reconnection.connected(at: start)
