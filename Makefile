@@ -51,7 +51,7 @@ release: needed ## build the program: .build/release/carillon, Swift's runtime l
 	$(RELEASE) --product carillon
 	@echo "built .build/release/carillon"
 
-dev: needed ## the demonstration with its dashboard, built and started again when a file changes; ADDRESS=127.0.0.1:9465
+dev: needed ## run the demo with its dashboard, and rebuild and restart it when a file changes; ADDRESS=127.0.0.1:9465
 	@SWIFT='$(SWIFT)' ADDRESS='$(ADDRESS)' bash .ci/dev
 
 demo: release ## a private PostgreSQL, a simulator of APNs, two workers: watch pushes travel
@@ -80,7 +80,7 @@ freeze: needed ## write the schema of this version into Tests/Upgrades, for the 
 	$(SWIFT) build --build-tests
 	FREEZE=1 $(SWIFT) test --skip-build --disable-xctest --filter 'FrozenSchemaTests' $(TEST_FLAGS)
 
-fuzz: needed ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
+fuzz: needed ## run each fuzz test for FUZZ=60 seconds; FUZZ_SEED=N repeats a failure
 	$(SWIFT) build --build-tests
 	FUZZ=$(FUZZ) $(SWIFT) test --skip-build --disable-xctest --filter 'FuzzTests' $(TEST_FLAGS)
 
@@ -88,7 +88,7 @@ faults: needed ## the whole fault board, long cases too: a table of every fault,
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
 
-versions: needed ## migrations, demo and the short fault board on each PostgreSQL version that can be had (needs python3 and pip)
+versions: needed ## run migrations, demo and the short fault board on each available PostgreSQL version (needs python3 and pip)
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/versions
@@ -97,7 +97,7 @@ soak: needed ## SOAK=600 seconds of random faults: nothing is lost, and a worker
 	$(SWIFT) build --build-tests
 	SOAK=$(SOAK) $(SWIFT) test --skip-build --disable-xctest --filter 'SoakCases' $(TEST_FLAGS)
 
-interop: needed ## programs of others, from PyPI and Debian: drivers that enqueue, clients and gateways of both protocols
+interop: needed ## test third-party programs from PyPI and Debian: drivers that enqueue, clients and gateways of both protocols
 	$(SWIFT) build --product carillon
 	@bash .ci/packages interop
 	@bash .ci/interop

@@ -161,7 +161,7 @@ COMMENT ON TABLE carillon.push_counts IS
 COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which the pushes ended';
 COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent the pushes';
-COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that count as sent, as in results';
 COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another attempt';
@@ -183,7 +183,7 @@ COMMENT ON TABLE carillon.push_count_sums IS
     'Sums of push_counts by app and 20 minutes, for charts. Maintenance computes them, so those of the last hours may be missing.';
 COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
 COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that count as sent, as in results';
 COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another attempt';

@@ -987,7 +987,7 @@ COMMENT ON TABLE carillon.push_counts IS
 COMMENT ON COLUMN carillon.push_counts.minute IS 'the minute in which the pushes ended';
 COMMENT ON COLUMN carillon.push_counts.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.push_counts.worker_id IS 'the worker that sent the pushes';
-COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_counts.sent IS 'pushes that count as sent, as in results';
 COMMENT ON COLUMN carillon.push_counts.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_counts.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.push_counts.retried IS 'attempts that were followed by another attempt';
@@ -1009,7 +1009,7 @@ COMMENT ON TABLE carillon.push_count_sums IS
     'Sums of push_counts by app and 20 minutes, for charts. Maintenance computes them, so those of the last hours may be missing.';
 COMMENT ON COLUMN carillon.push_count_sums.start IS 'when the 20 minutes began';
 COMMENT ON COLUMN carillon.push_count_sums.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.push_count_sums.sent IS 'pushes that count as sent, as in results';
 COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for good';
 COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another attempt';
@@ -9610,7 +9610,7 @@ COMMIT;
 UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '91773b2d5bf33a1d75c66046c69f6a425be44ac9dadf7093abf7a82d0b220d98' WHERE version = '3';
-UPDATE carillon.schema_migrations SET checksum = '6bc62f423d56e1aec1edf2a7735cf947b7d2813c560bdfeede8fd7d9878c2c82' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = '5e0304e5cec1a51c7e4acd4c105df8f986de90bd8109de62eb600a7ad8cdd176' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = '764699bd34994b98cf4cfe0fae43626cb282c51fa9d6a0524c273d3cdce43b05' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = '438144b56a94681ad86b4c632d9e3836c552b5b635c397df8a1773b32d25ac99' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';

@@ -84,12 +84,12 @@ struct WorkerMetrics {
         for app in apps { metrics.add(app.ready.value, ["app": app.name]) }
         metrics.begin(
             "carillon_ready_jobs_exact",
-            "1 if carillon_ready_jobs is exact for the app, 0 if it is an estimate."
+            "1 if carillon_ready_jobs is exact for the app, 0 if it is a lower bound or an estimate."
         )
         for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
         for app in apps { metrics.add(app.later.value, ["app": app.name]) }
-        metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest due job has waited.")
+        metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest ready job has waited, by app.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
         metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")
         for app in apps {

@@ -52,7 +52,8 @@ struct FailureActionView: PageView {
         switch selection.operation {
         case .requeue:
             "Fix the cause first: if most fail again as BadDeviceToken, the app is paused. Each is enqueued again "
-                + "once, as a new message. Dead tokens, expired and cancelled messages and dismissed failures are left out"
+                + "once, as a new message. Pushes answered with 410, expired and cancelled messages, and "
+                + "dismissed failures are left out"
                 + (selection.includesUnknown
                     ? ". A device that has already received such a push receives it again."
                     : ", and so are pushes that may have been delivered.")

@@ -3,7 +3,7 @@ import CarillonText
 extension WorkerEvent {
     static func held(app: String, _ hold: Hold, for wait: Duration) -> Self {
         Self(.held, .error, hold.message)
-            .with(["app": app, "kind": hold.kind.rawValue, "next_try_in": DurationText.write(wait)])
+            .with(["app": app, "kind": hold.kind.rawValue, "next_attempt_in": DurationText.write(wait)])
     }
 
     static func holdEnded(app: String) -> Self {

@@ -48,7 +48,7 @@ import Testing
         // The handshake fails, so nothing is sent; the attempts follow at growing intervals.
         #expect(scene.record.requests == 0)
         let tries = await scene.simulator.statistics().failedHandshakes
-        let rests = worker.lines(containing: "next_try_in").count
+        let rests = worker.lines(containing: "next_attempt_in").count
         #expect((1...rests + 1).contains(tries), "\(tries), \(rests) rests")
         let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
         try await scene.write(issued.certificate, issued.privateKey)

@@ -80,7 +80,7 @@ import Testing
             let old = try await scene.keep(key, mintedBefore: 3700, age: 1300)
             let worker = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(1, prefix: "ee")
-            try await worker.says("next_try_in")
+            try await worker.says("next_attempt_in")
             try await scene.eventually("the row says why") {
                 try await scene.credential("last_error").contains("ExpiredProviderToken")
             }

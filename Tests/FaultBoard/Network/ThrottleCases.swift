@@ -31,7 +31,7 @@ import Testing
             try await scene.drained()
             let held = try await worker.metric("carillon_app_held")
             #expect(held == 0)
-            #expect(worker.lines(containing: "next_try_in").isEmpty)
+            #expect(worker.lines(containing: "next_attempt_in").isEmpty)
             #expect(try await scene.finish().outcomes.failures.isEmpty)
             // Pushes that were not throttled were sent once, without waiting for those that were.
             #expect(scene.record.requests == 352 + 2 + 1)
@@ -55,7 +55,7 @@ import Testing
             try await scene.enqueue(pushes)
             #expect(try await scene.finish().outcomes.failures.isEmpty)
             #expect(scene.record.requests == pushes * (times + 1))
-            #expect(worker.lines(containing: "next_try_in").isEmpty, "it is no fault of the app's")
+            #expect(worker.lines(containing: "next_attempt_in").isEmpty, "it is no fault of the app's")
         }
     }
 

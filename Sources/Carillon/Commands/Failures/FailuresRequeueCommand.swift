@@ -8,8 +8,8 @@ extension Command {
         roles: ["carillon_app"],
         summary: "Enqueue failed pushes again, as new messages.",
         discussion:
-            "Without a filter, requeues all failures, and asks first. Dead tokens and expired pushes are never "
-            + "requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are "
+            "Without a filter, requeues all failures, and asks first. Pushes that APNs answered with 410, and expired "
+            + "pushes, are never requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are "
             + "requeued only with --include-delivered or --include-unknown. Failures are kept for the workers' "
             + "--retention.",
         options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],

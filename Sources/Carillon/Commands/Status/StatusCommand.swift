@@ -10,7 +10,8 @@ extension Command {
         discussion:
             "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
             + "database restarts. With --json, prints an object with two arrays: apps, whose members are named "
-            + "like the columns of app_status, with scheduled for the jobs that are due later, and workers.",
+            + "like the columns of app_status, with scheduled for the jobs that are due later, and workers, as in "
+            + "worker_status. Durations are in seconds, such as oldest_age_seconds.",
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.ready > 1000)'"],
         run: { invocation in

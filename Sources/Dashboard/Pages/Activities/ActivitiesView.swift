@@ -55,7 +55,7 @@ struct ActivitiesView: PageView {
             "."
         }
         if activities.isEmpty {
-            HTML(.p) { "There is none." }
+            HTML(.p) { "There are none." }
         } else {
             DataTable(
                 precision == .exact ? "Under way" : "The \(activities.count) that end last",

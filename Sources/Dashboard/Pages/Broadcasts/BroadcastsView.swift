@@ -15,7 +15,7 @@ struct BroadcastsView: PageView {
             "The newest messages that were split into jobs: broadcasts, and those of more than 1,000 tokens."
         }
         if broadcasts.isEmpty {
-            HTML(.p) { "There is none." }
+            HTML(.p) { "There are none." }
         } else {
             DataTable(
                 precision == .exact ? "Broadcasts" : "The newest \(broadcasts.count)",

@@ -20,8 +20,9 @@ struct ChangesView: PageView {
 
     @HTMLBuilder var content: HTML {
         HTML(.p, .class("note")) {
-            "Changes of apps and credentials, wherever made, and what people did to channels, cancelled, requeued, "
-            "dismissed or tested. PostgreSQL has verified the login; on whose behalf it acted, and from where, is only what it stated."
+            "Changes of apps, credentials, API tokens, isolated roles and watched tables, wherever they were made; and what "
+            "people cancelled, requeued, dismissed, tested or did to channels. PostgreSQL has verified the login; the person "
+            "and the source are only what the login stated."
         }
         if changes.isEmpty {
             HTML(.p) { "Nothing has been changed yet." }

@@ -131,7 +131,7 @@ import Testing
         "level":"info","message":"Took over the jobs of workers that died; they held none.","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","workers":1,"claims":2,"jobs":30}
         "level":"info","message":"A job had more tokens than one job may have, and was split.","app_id":1,"message":9,"jobs":3}
-        "level":"error","message":"Too many.","app":"shop","kind":"token_updates","next_try_in":"1m1s500ms"}
+        "level":"error","message":"Too many.","app":"shop","kind":"token_updates","next_attempt_in":"1m1s500ms"}
         "level":"info","message":"The app can send again.","app":"shop"}
         "level":"warning","message":"Pushes will be retried.","app":"shop","status":429,"reason":"TooManyRequests","pushes":4}
         "level":"warning","message":"Pushes will be retried.","app":"shop","status":null,"reason":"OutcomeUnknown","pushes":1}
@@ -165,7 +165,7 @@ import Testing
 
     private static let text = #"""
         warning A statement timed out on a lock that another session holds, and will be tried again. error=timeout more_since_last=1 locked_by=["process 7 (psql) has locked carillon.apps for 4s, and 2 sessions wait for it"]
-        error   Too many. app=shop kind=token_updates next_try_in=1m1s500ms
+        error   Too many. app=shop kind=token_updates next_attempt_in=1m1s500ms
         warning Pushes fail for good because of their topic. app=shop topic=null status=400 reason=TopicMismatch pushes=5 sent=2 remedy=null
         error   Dead tokens could not be deleted from a watched table. error="no table"
         info    Reaped dead tokens. reaped=3 by_app={"shop":3} feedback=9 seconds=1.234
