@@ -69,7 +69,7 @@ import Testing
                 #expect(said.contains("as_reaper belongs to admin") == (owner == "admin"), "\(said)")
                 let named = url(other, "shop") + "&options=-ccarillon.installation%3Dproduction"
                 let check = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": named]).output
-                for line in ["place", "roles", "grants", "reaper", "isolation"] {
+                for line in ["installation", "roles", "grants", "reaper", "isolation"] {
                     #expect(check.contains("ok       \(line)"), "\(check)")
                 }
                 let connection = try await PostgresConnection.connect(named, on: TestLoop.shared, application: "test")

@@ -14,7 +14,7 @@ struct DatabaseChecks {
         var findings = await Finding.of("database") { [try await server()] }
         findings += await Finding.of("migrations") { [try await schema()] }
         guard findings.last?.condition == .ok else { return findings }
-        findings += await Finding.of("place") { [try await place()] }
+        findings += await Finding.of("installation") { [try await installation()] }
         findings += await Finding.of("roles") { [try await roles()] }
         findings += await Finding.of("grants") { [try await grants()] }
         findings += await Finding.of("reaper") { [try await reaper()] }
@@ -57,9 +57,9 @@ struct DatabaseChecks {
         return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
     }
 
-    private func place() async throws -> Finding {
+    private func installation() async throws -> Finding {
         try await InstallationCheck.run(on: connection)
-        return .ok("place", "Pushes are sent from this database.")
+        return .ok("installation", "Pushes are sent from this database.")
     }
 
     private func roles() async throws -> Finding {
@@ -214,11 +214,11 @@ struct DatabaseChecks {
     }
 
     private func autovacuum() async throws -> Finding {
-        let troubles: [String] = try await connection.values(of: CheckStatements.autovacuum)
-        guard !troubles.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
+        let problems: [String] = try await connection.values(of: CheckStatements.autovacuum)
+        guard !problems.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
         return .warning(
             "autovacuum",
-            troubles.joined(separator: "; ").asSentence,
+            problems.joined(separator: "; ").asSentence,
             remedy:
                 "Rows of the queue are deleted soon after they are inserted, so it needs autovacuum: turn it on, and set the "
                 + "tables' storage parameters as the migrations do."
