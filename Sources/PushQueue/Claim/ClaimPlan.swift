@@ -1,5 +1,8 @@
 /// A claim to make: rows of one lane, as many as fit.
 package struct ClaimPlan: Hashable, Sendable {
+    /// No claim takes more rows or pushes. A row with more pushes is split.
+    static let largest = 1000
+
     package let lane: Lane
     /// Which of the slots for claims it takes.
     let depth: Lane.Depth

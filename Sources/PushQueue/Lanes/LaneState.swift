@@ -8,7 +8,6 @@ struct LaneState: Sendable {
     static let caution = 16
     /// How long an idle lane is remembered, with its floor.
     private static let memory = Duration.seconds(10)
-    private static let maxRows = 1000
     private static let beginning = ScanFloor(at: Int64.min, leastRows: 4096)
 
     private(set) var depth = Lane.Depth.shallow
@@ -22,7 +21,7 @@ struct LaneState: Sendable {
     private var pushesPerRow = 0.0
     private var nextRowPushes = 1
     /// How many rows the server has memory for, as far as claims have shown.
-    private var maxRows = LaneState.maxRows
+    private var maxRows = ClaimPlan.largest
     private var usedAt: MonotonicInstant
 
     init(at now: MonotonicInstant) { usedAt = now }
@@ -65,7 +64,7 @@ struct LaneState: Sendable {
         asked -= 1
         usedAt = now
         credit += Int(plan.pushes) - pushes
-        maxRows = min(Self.maxRows, maxRows * 2)
+        maxRows = min(ClaimPlan.largest, maxRows * 2)
         nextRowPushes = max(1, next ?? 1)
         if rows > 0 {
             let ratio = Double(pushes) / Double(rows)

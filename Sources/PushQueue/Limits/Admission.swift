@@ -10,8 +10,6 @@ struct Admission: Sendable {
     private static let bytesPerPush = 3072
     /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
-    /// A row with more pushes is split.
-    private static let largest = 1000
 
     let limit: Int
     private(set) var inFlight = 0
@@ -64,7 +62,7 @@ struct Admission: Sendable {
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
     /// - Parameter rate: The app's `max_rate`.
     func maxPushes(at rate: Int32?) -> Int {
-        let most = min(maxOfOneApp, Self.largest)
+        let most = min(maxOfOneApp, ClaimPlan.largest)
         return rate.map { min(most, RateLimits.maxPushes(of: $0)) } ?? most
     }
 

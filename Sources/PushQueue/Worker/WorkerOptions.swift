@@ -30,10 +30,10 @@ package struct WorkerOptions: Sendable {
     package init() {}
 
     /// Pushes of one claim. Several claims overlap, so that one is sent while another is settled.
-    var claimSize: Int { min(1000, max(1, maxInFlight / 6)) }
+    var claimSize: Int { min(ClaimPlan.largest, max(1, maxInFlight / 6)) }
 
     /// A row with larger tokens has too many of them to be claimed. Shortened tokens have up to 512 bytes.
     var maxBytes: Int32 {
-        Int32(clamping: min(maxInFlight, 1000) * ClaimStatement.tokenBytes + ClaimStatement.arrayBytes)
+        Int32(clamping: min(maxInFlight, ClaimPlan.largest) * ClaimStatement.tokenBytes + ClaimStatement.arrayBytes)
     }
 }

@@ -1,3 +1,7 @@
+import ApplePush
+import CarillonPostgres
+import CarillonPushQueue
+import TestSupport
 import Testing
 
 @testable import Carillon
@@ -13,6 +17,14 @@ import Testing
     @Test(arguments: Option.all.filter { $0.fallback != nil })
     func `every default is a value the option takes`(option: Option) throws {
         #expect(option.kind.read(try #require(option.fallback)) != nil)
+    }
+
+    /// The simulation and the tests of the queue have these, and operators the others.
+    @Test func `the defaults of the worker's options are those of what they set`() throws {
+        let settings = try SettingsReader(command: .worker, environment: [:]).read([])
+        let options = WorkerOptions(settings, database: DatabaseSource(""))
+        #expect(unequalProperties(options, WorkerOptions()) == ["name", "host", "processID", "version"])
+        #expect(unequalProperties(HTTP2Configuration(settings), HTTP2Configuration()).isEmpty)
     }
 
     /// The words of a command line are sorted before the command is known.

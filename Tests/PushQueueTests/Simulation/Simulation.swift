@@ -222,7 +222,7 @@ final class Simulation {
         }
         after(10...500) {
             self.databaseIsUp = true
-            // Troubles seldom come alone.
+            // Faults seldom come alone.
             if self.random.chance(1, outOf: 2) { self.after(100...1200) { self.cutAll() } }
         }
     }

@@ -107,7 +107,8 @@ import Testing
         try await database.run("SELECT carillon.promote(1000, '-infinity', 0)")
         try await expect(ready, after: "a promotion")
 
-        // With 'fail', a takeover ends the pushes, whose outcome is unknown; and the fourth death halves the job.
+        // With 'fail', a takeover ends the pushes, whose outcome is unknown; and the third death
+        // would make a job of each token.
         try await database.run("UPDATE carillon.messages SET on_unknown = 'retry', lost_claims = 0")
         _ = try await database.claim(by: worker)
         try await database.bury(worker)
