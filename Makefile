@@ -19,8 +19,8 @@ SOAK ?= 600
 # How many seeds `make simulation` runs, and the one that it runs instead.
 SEEDS ?= 20000
 SEED ?=
-# How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
-TEST_WIDTH ?= 8
+# How many tests run at once, two for each processor: each has a server, a database or a gateway of its own, and time limits are real.
+TEST_WIDTH ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
 # ThreadSanitizer and AddressSanitizer builds share nothing with ordinary ones, so each has a folder of its own.
 THREAD_BUILD := .build/thread
@@ -30,14 +30,17 @@ RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 # The file that benchmarks keep their figures in: docs/benchmarks.json is what docs/benchmarks.md shows.
 RECORD ?=
+# What `make peers` sends of its usual number of pushes, such as 0.1, and the programs that it compares, such as 'Carillon Go'.
+SCALE ?=
+ONLY ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages needed build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long plots format lint docs clean
+.PHONY: help packages needed build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long peers plots format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-packages: ## install the missing system packages, with sudo; FOR=test: those of the tests too (or bench, interop)
+packages: ## install the missing system packages, with sudo; FOR=test: those of the tests too (or bench, interop, peers)
 	@bash .ci/packages $(FOR) install
 	$(if $(filter test,$(FOR)),@bash .ci/optional install)
 
@@ -127,7 +130,12 @@ bench-long: needed ## the rest of the published numbers: latency, fairness, long
 	$(RELEASE) --product carillon-bench
 	$(COMMIT) .build/release/carillon-bench $(RECORD:%=--record %) long
 
-plots: needed ## the tables and plots of docs/benchmarks.md, from docs/benchmarks.json
+peers: needed ## measure Carillon beside other queues and clients, half an hour; RECORD=docs/peers.json keeps the figures (needs python3 and pip)
+	@bash .ci/packages peers
+	$(RELEASE) --product carillon
+	@$(COMMIT) SCALE='$(SCALE)' ONLY='$(ONLY)' bash .ci/peers $(RECORD)
+
+plots: needed ## the tables and plots of docs/benchmarks.md, from docs/benchmarks.json and docs/peers.json
 	$(SWIFT) build --build-tests
 	PAGES=write $(SWIFT) test --skip-build --disable-xctest --filter 'BenchmarkPageTests' $(TEST_FLAGS)
 

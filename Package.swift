@@ -36,6 +36,10 @@ func wrapper(_ folder: String, of dependencies: Target.Dependency...) -> Target 
     )
 }
 
+func tests(_ folder: String, of dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: folder, dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+}
+
 let package = Package(
     name: "carillon",
     products: [
@@ -131,97 +135,66 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
-        .testTarget(name: "TextTests", dependencies: ["CarillonIO", "CarillonText"], swiftSettings: settings),
-        .testTarget(name: "IOTests", dependencies: ["CarillonIO", "TestSupport"], swiftSettings: settings),
-        .testTarget(
-            name: "TLSTests",
-            dependencies: ["CarillonIO", "CarillonTLS", "TestSupport"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HTTP2Tests",
-            dependencies: ["CarillonHTTP2", "CarillonIO", "TestSupport"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "PostgresTests",
-            dependencies: ["CarillonIO", "CarillonPostgres", "CarillonText", "TestSupport"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "WebTests",
-            dependencies: ["CarillonIO", "CarillonText", "CarillonWeb", "TestSupport"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "ApplePushTests",
-            dependencies: [
+        tests("TextTests", of: ["CarillonIO", "CarillonText"]),
+        tests("IOTests", of: ["CarillonIO"]),
+        tests("TLSTests", of: ["CarillonIO", "CarillonTLS"]),
+        tests("HTTP2Tests", of: ["CarillonHTTP2", "CarillonIO"]),
+        tests("PostgresTests", of: ["CarillonIO", "CarillonPostgres", "CarillonText"]),
+        tests("WebTests", of: ["CarillonIO", "CarillonText", "CarillonWeb"]),
+        tests(
+            "ApplePushTests",
+            of: [
                 "ApplePush", "CarillonHTTP2", "CarillonIO", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "TestSupport",
-            ],
-            swiftSettings: settings
+            ]
         ),
-        .testTarget(
-            name: "SchemaTests",
-            dependencies: [
+        tests(
+            "SchemaTests",
+            of: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules",
-                "CarillonSchema", "CarillonTLS", "TestSupport",
-            ],
-            swiftSettings: settings
+                "CarillonSchema", "CarillonTLS",
+            ]
         ),
-        .testTarget(
-            name: "PushQueueTests",
-            dependencies: [
+        tests(
+            "PushQueueTests",
+            of: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema", "CarillonText",
-                "CarillonTLS", "TestSupport",
-            ],
-            swiftSettings: settings
+                "CarillonTLS",
+            ]
         ),
-        .testTarget(
-            name: "SimulatorTests",
-            dependencies: [
+        tests(
+            "SimulatorTests",
+            of: [
                 "CarillonHTTP2", "CarillonIO", "CarillonPushRules", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "TestSupport",
-            ],
-            swiftSettings: settings
+            ]
         ),
-        .testTarget(
-            name: "DashboardTests",
-            dependencies: [
+        tests(
+            "DashboardTests",
+            of: [
                 "ApplePush", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
-                "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS", "CarillonWeb", "TestSupport",
-            ],
-            swiftSettings: settings
+                "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS", "CarillonWeb",
+            ]
         ),
-        .testTarget(
-            name: "CarillonTests",
-            dependencies: [
-                "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres",
-                "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
-                "CarillonTLS", "CarillonWeb", "TestSupport",
-            ],
-            swiftSettings: settings
+        tests(
+            "CarillonTests",
+            of: [
+                "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
+                "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
+                "CarillonWeb",
+            ]
         ),
-        .testTarget(
-            name: "BenchmarksTests",
-            dependencies: ["CarillonBenchmarks", "TestSupport"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "FaultBoard",
-            dependencies: [
+        tests("BenchmarksTests", of: ["CarillonBenchmarks"]),
+        tests(
+            "FaultBoard",
+            of: [
                 "ApplePush", "Carillon", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator",
-                "CarillonText", "CarillonTLS", "CarillonWeb", "TestSupport",
-            ],
-            swiftSettings: settings
+                "CarillonText", "CarillonTLS", "CarillonWeb",
+            ]
         ),
-        .testTarget(
-            name: "EndToEndTests",
-            dependencies: [
+        tests(
+            "EndToEndTests",
+            of: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "ApplePushSimulator", "CarillonTLS",
-                "TestSupport",
-            ],
-            swiftSettings: settings
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -2,6 +2,7 @@ DROP VIEW carillon.cancelling;
 DROP TABLE carillon.app_locks, carillon.activity_stamps, carillon.activity_updates, carillon.dedupe,
     carillon.unknown_outcomes, carillon.cancelled, carillon.split_messages, carillon.unfinished, carillon.inflight,
     carillon.workers, carillon.scheduled, carillon.messages;
+DROP SEQUENCE carillon.asleep;
 DROP TYPE carillon.push_decisions, carillon.remnant, carillon.cancelled_job, carillon.job;
 
 DELETE FROM carillon.schema_migrations WHERE version = 3;

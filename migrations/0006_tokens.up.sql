@@ -135,6 +135,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.as_reaper IS
     'Internal: runs a statement on a watched table as carillon_reaper, and returns its count.';
+REVOKE ALL ON FUNCTION carillon.as_reaper FROM PUBLIC;
 
 -- Only a member of a role may make it the owner of a function.
 DO $$

@@ -1,7 +1,8 @@
 -- ALTER TABLE takes strong locks, and while a session waits for one, all later ones wait too.
-SET LOCAL lock_timeout = '5s';
--- Isolated roles stay isolated: they lose all rights, and functions still check their caller, because functions of older versions
--- may be executed by everybody. Migrating up enables row-level security again.
+SET LOCAL lock_timeout = '100ms';
+-- Isolated roles stay isolated: they may not use the schema, `carillon migrate down` has revoked all other rights, and functions
+-- still check their caller. Migrating up enables row-level security again.
+REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant;
 DO $$
 DECLARE
     policy record;
@@ -16,13 +17,5 @@ BEGIN
 END
 $$;
 ALTER TABLE carillon.app_roles DISABLE ROW LEVEL SECURITY;
-
--- Rights that rights.sql granted.
-REVOKE ALL ON ALL TABLES IN SCHEMA carillon FROM carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator;
-REVOKE ALL ON ALL SEQUENCES IN SCHEMA carillon FROM carillon_worker;
-GRANT SELECT ON carillon.schema_migrations, carillon.schema_routines
-TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker;
-REVOKE ALL ON FUNCTION carillon.as_reaper FROM carillon_worker;
-GRANT EXECUTE ON FUNCTION carillon.as_reaper TO PUBLIC;
 
 DELETE FROM carillon.schema_migrations WHERE version = 8;

@@ -3,19 +3,34 @@
 -- This file is the last to be applied, so the statements that call functions of the schema are at its end: where these
 -- functions are defined, functions of an older release may still be there beside them.
 
--- Revokes what earlier releases granted, and the right of every role to execute new functions. Only objects that the owner of the
--- schema owns are changed. Partitions have no rights of their own.
+-- Revokes what other releases granted, and the right of every role to execute new functions. Only objects that the owner of the
+-- schema owns are changed, and as_reaper(), by a member of carillon_reaper. Partitions have no rights of their own.
+--
+-- `carillon migrate down` runs what is above the first line that begins with GRANT, before it undoes a migration. There may then be
+-- no function, and the role of a later migration may be gone. Programs may still read which migrations are applied. There is no
+-- GRANT in it: it would lock the roles, and another database may be dropping them.
 DO $$
 DECLARE
-    roles CONSTANT text := 'carillon_app, carillon_tenant, carillon_worker, carillon_reader, carillon_operator';
     owner CONSTANT oid := (SELECT n.nspowner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'carillon');
+    roles CONSTANT text := (SELECT string_agg(r.rolname, ', ') FROM pg_catalog.pg_roles r WHERE r.rolname IN (
+        'carillon_app', 'carillon_tenant', 'carillon_worker', 'carillon_reader', 'carillon_operator'));
+    command text;
 BEGIN
-    EXECUTE (SELECT format('REVOKE ALL ON TABLE %s FROM %s, carillon_reaper', string_agg(c.oid::regclass::text, ', '), roles)
-        FROM pg_catalog.pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relowner = owner
-            AND c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition);
-    EXECUTE (SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, %s', string_agg(p.oid::regprocedure::text, ', '), roles)
-        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
-            AND (p.proowner = owner OR p.proname = 'as_reaper'));
+    FOR command IN
+        SELECT format('REVOKE %s ON TABLE %s FROM PUBLIC, carillon_reaper, %s', t.rights, string_agg(t.name, ', '), roles)
+        FROM (SELECT c.oid::regclass::text AS name, CASE WHEN c.relname IN ('schema_migrations', 'schema_routines')
+                THEN 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER' ELSE 'ALL' END AS rights
+            FROM pg_catalog.pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relowner = owner
+                AND c.relkind IN ('r', 'p', 'v', 'S') AND NOT c.relispartition) AS t
+        GROUP BY t.rights
+        UNION ALL
+        SELECT format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, %s', string_agg(p.oid::regprocedure::text, ', '), roles)
+        FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND (p.proowner = owner
+            OR p.proname = 'as_reaper' AND p.proowner = 'carillon_reaper'::regrole AND pg_has_role(p.proowner, 'USAGE'))
+        HAVING count(*) > 0
+    LOOP
+        EXECUTE command;
+    END LOOP;
 END
 $$;
 
@@ -62,6 +77,10 @@ GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
 -- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
+GRANT UPDATE ON SEQUENCE carillon.asleep TO carillon_worker;
+
+-- A trigger reads it for whoever inserts, whichever role that is. Up to PostgreSQL 16 its INSERT would fail without the right.
+GRANT SELECT ON SEQUENCE carillon.asleep TO PUBLIC;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT ON carillon.audit TO carillon_reader;
@@ -87,10 +106,11 @@ BEGIN
         SELECT format('GRANT EXECUTE ON ROUTINE %s TO %s', coalesce(p.oid::regprocedure::text, 'carillon.' || n.name), g.roles)
         FROM (VALUES
             ('carillon_app, carillon_tenant', '
-                enqueue broadcast start_activity update_activity end_activity publish submit submit_activity submit_publication
+                push push_each enqueue broadcast submit
+                start_activity update_activity end_activity publish submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
-                register_token unregister_token check_choice set_badge token invalid_token token_kinds check_kind usual_end is_usual
-                token_text push_types
+                register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
+                usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_worker', 'check_installation'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
@@ -113,6 +133,7 @@ BEGIN
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
+                fall_asleep sleep_holders waiting_work
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
@@ -147,6 +168,8 @@ BEGIN
     PERFORM carillon.enforce_isolation(EXISTS (SELECT FROM carillon.app_roles));
 END
 $$;
+
+SELECT carillon.choose_compression();
 
 -- A new installation lives where it is installed.
 UPDATE carillon.installation i

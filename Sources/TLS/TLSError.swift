@@ -1,4 +1,4 @@
-package import CarillonIO
+import CarillonIO
 import Glibc
 
 /// What is wrong with a certificate, a key or a TLS connection.
@@ -72,7 +72,7 @@ package struct TLSError: CodedError {
         TLSError(.exhausted, "\(what) could not be read: \(IOError.advice(onShortage: ENOMEM) ?? "")")
     }
 
-    package init(_ error: IOError) {
+    init(_ error: IOError) {
         code =
             switch error.code {
             case .unresolvable: .unresolvable

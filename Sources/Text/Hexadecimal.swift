@@ -1,4 +1,5 @@
 /// Hexadecimal digits, read in either case and written in lower case.
+@usableFromInline
 package enum Hexadecimal {
     /// The value of a digit; nil for any other byte. Inlined, because the simulator calls it for every digit of every device token.
     @inlinable

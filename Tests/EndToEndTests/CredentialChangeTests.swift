@@ -11,42 +11,41 @@ import Testing
     @Test func `a delivery that reaches the backend after its credential was replaced leaves no connection open`()
         async throws
     {
-        let simulator = try APNsSimulator(SimulatorConfiguration())
-        try await simulator.start()
-        try await TestQueue.with { queue in
-            let old = try simulator.issueCertificate(topics: [Self.topic])
-            try await queue.addApp(
-                "change",
-                topic: Self.topic,
-                gateway: "localhost:\(simulator.port)",
-                authority: simulator.rootPEM,
-                credential: old.certificate + old.privateKey
-            )
-            try await queue.database.run(
-                """
-                SELECT carillon.enqueue('change', ARRAY[repeat('ab', 32)], '{"aps":{"alert":"Hi"}}')
-                """
-            )
-            let backend = GatedHTTP2Backend()
-            let worker = queue.worker(backend)
-            let report = try await queue.running(worker) {
-                for await _ in backend.arrivals { break }
-                let new = try simulator.issueCertificate(topics: [Self.topic])
+        try await APNsSimulator.with { simulator in
+            try await TestQueue.with { queue in
+                let old = try simulator.issueCertificate(topics: [Self.topic])
+                try await queue.addApp(
+                    "change",
+                    topic: Self.topic,
+                    gateway: "localhost:\(simulator.port)",
+                    authority: simulator.rootPEM,
+                    credential: old.certificate + old.privateKey
+                )
                 try await queue.database.run(
                     """
-                    UPDATE carillon.certificates SET certificate = '\(new.certificate + new.privateKey)'
-                    WHERE name = 'change'
+                    SELECT carillon.enqueue('change', ARRAY[repeat('ab', 32)], '{"aps":{"alert":"Hi"}}')
                     """
                 )
-                try await queue.loop.eventually("the connection was closed again") {
-                    let statistics = await simulator.statistics()
-                    return statistics.connections == 1 && statistics.openConnections == 0
+                let backend = GatedHTTP2Backend()
+                let worker = queue.worker(backend)
+                let report = try await queue.running(worker) {
+                    for await _ in backend.arrivals { break }
+                    let new = try simulator.issueCertificate(topics: [Self.topic])
+                    try await queue.database.run(
+                        """
+                        UPDATE carillon.certificates SET certificate = '\(new.certificate + new.privateKey)'
+                        WHERE name = 'change'
+                        """
+                    )
+                    try await queue.loop.eventually("the connection was closed again") {
+                        let statistics = await simulator.statistics()
+                        return statistics.connections == 1 && statistics.openConnections == 0
+                    }
+                    worker.drain()
                 }
-                worker.drain()
+                await backend.shutdown()
+                #expect(report.counters.total.sent == 1)
             }
-            await backend.shutdown()
-            #expect(report.counters.total.sent == 1)
         }
-        await simulator.stop()
     }
 }

@@ -32,7 +32,7 @@ import Testing
             queue,
             [("aa01", "NULL"), ("aa02", "'2026-01-01Z'"), ("zz", "NULL"), ("510001,aa04", "NULL"), ("510002", "NULL")]
         )
-        let backend = PatientBackend()
+        let backend = RemainderBackend()
         let worker = queue.worker(backend)
         _ = try await queue.running(worker) {
             try await queue.loop.eventually("the fast ones are settled") {

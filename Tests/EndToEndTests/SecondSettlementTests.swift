@@ -30,7 +30,7 @@ import Testing
 
     @Test(.queue) func `a slow push holds up no other, and ends by itself`() async throws {
         try await fill(queue)
-        let backend = PatientBackend()
+        let backend = RemainderBackend()
         let worker = queue.worker(backend) { $0.maxInFlight = 20 }
         let report = try await queue.running(worker) {
             try await queue.loop.eventually("the fast ones are settled") {
@@ -54,61 +54,60 @@ import Testing
     }
 
     @Test func `after a worker's death only its slow pushes are sent again, as the same pushes`() async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        configuration.answers = [try AnswerRule(parsing: "51=silence*1")]
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await TestQueue.with { queue in
-            let issued = try simulator.issueCertificate(topics: ["org.example.wire"])
-            try await queue.addApp(
-                "wire",
-                topic: "org.example.wire",
-                gateway: "localhost:\(simulator.port)",
-                authority: simulator.rootPEM,
-                credential: issued.certificate + issued.privateKey
-            )
-            try await fill(queue, app: 2)
-            var slow = HTTP2Configuration()
-            slow.requestTimeout = .seconds(600)
-            slow.totalTimeout = .seconds(600)
-            let lost = HTTP2Backend(slow)
-            let dying = queue.worker(lost) { $0.settleAfter = .milliseconds(200) }
-            let run = Task { try await dying.run() }
-            try await queue.loop.eventually("the fast ones are settled") {
-                try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
-            }
-            // To the others it looks dead, and they take over.
-            try await queue.loop.eventually("it is taken over: a heartbeat in between prevents it") {
-                try await queue.database.number(
-                    """
-                    SELECT coalesce(sum(t.workers), 0)::bigint
-                    FROM carillon.workers w, carillon.take_over(w.id, w.beat) t
-                    """
-                ) == 1
-            }
-            let backend = HTTP2Backend()
-            let report = try await queue.drain(backend)
-            await backend.shutdown()
-            #expect(report.counters.total.sent == 2)
-            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            // It is not dead, but what it has to say comes too late.
-            dying.giveUp()
-            let late = try await run.value
-            await lost.shutdown()
-            #expect(late.counters.stale >= 1)
-            #expect(late.counters.total.sent == 42)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
-            let pushes = Dictionary(grouping: await simulator.receivedRequests(), by: \.token)
-            #expect(pushes.count == 44)
-            for (token, sends) in pushes {
-                #expect(sends.count == (token.hasPrefix("51") ? 2 : 1))
-                #expect(Set(sends.map(\.apnsID)).count == 1)
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            $0.answers = [try AnswerRule(parsing: "51=silence*1")]
+        } _: { simulator in
+            try await TestQueue.with { queue in
+                let issued = try simulator.issueCertificate(topics: ["org.example.wire"])
+                try await queue.addApp(
+                    "wire",
+                    topic: "org.example.wire",
+                    gateway: "localhost:\(simulator.port)",
+                    authority: simulator.rootPEM,
+                    credential: issued.certificate + issued.privateKey
+                )
+                try await fill(queue, app: 2)
+                var slow = HTTP2Configuration()
+                slow.requestTimeout = .seconds(600)
+                slow.totalTimeout = .seconds(600)
+                let lost = HTTP2Backend(slow)
+                let dying = queue.worker(lost) { $0.settleAfter = .milliseconds(200) }
+                let run = Task { try await dying.run() }
+                try await queue.loop.eventually("the fast ones are settled") {
+                    try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
+                }
+                // To the others it looks dead, and they take over.
+                try await queue.loop.eventually("it is taken over: a heartbeat in between prevents it") {
+                    try await queue.database.number(
+                        """
+                        SELECT coalesce(sum(t.workers), 0)::bigint
+                        FROM carillon.workers w, carillon.take_over(w.id, w.beat) t
+                        """
+                    ) == 1
+                }
+                let backend = HTTP2Backend()
+                let report = try await queue.drain(backend)
+                await backend.shutdown()
+                #expect(report.counters.total.sent == 2)
+                #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
+                // It is not dead, but what it has to say comes too late.
+                dying.giveUp()
+                let late = try await run.value
+                await lost.shutdown()
+                #expect(late.counters.stale >= 1)
+                #expect(late.counters.total.sent == 42)
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
+                let pushes = Dictionary(grouping: await simulator.receivedRequests(), by: \.token)
+                #expect(pushes.count == 44)
+                for (token, sends) in pushes {
+                    #expect(sends.count == (token.hasPrefix("51") ? 2 : 1))
+                    #expect(Set(sends.map(\.apnsID)).count == 1)
+                }
             }
         }
-        await simulator.stop()
     }
 
     private let cut = """
@@ -119,7 +118,7 @@ import Testing
     @Test(.queue)
     func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
         try await fill(queue)
-        let backend = PatientBackend()
+        let backend = RemainderBackend()
         let worker = queue.worker(backend)
         let report = try await queue.running(worker) {
             try await queue.loop.eventually("the fast ones are settled") {
@@ -153,7 +152,7 @@ import Testing
 
     @Test(.queue) func `a worker that gives up settles what it knows of both parts`() async throws {
         try await fill(queue)
-        let backend = PatientBackend()
+        let backend = RemainderBackend()
         let worker = queue.worker(backend)
         let report = try await queue.running(worker) {
             for await _ in backend.arrivals { break }
@@ -184,7 +183,7 @@ import Testing
     @Test(.queue) func `a first part that is refused is written with the rest`() async throws {
         try await fill(queue)
         try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
-        let backend = PatientBackend()
+        let backend = RemainderBackend()
         let worker = queue.worker(backend)
         let report = try await queue.running(worker) {
             for await _ in backend.arrivals { break }

@@ -8,7 +8,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// The whole simulator over real sockets.
-struct SimulatorTests {
+@Suite struct SimulatorTests {
     private static let id = "123e4567-e89b-12d3-a456-426614174000"
 
     /// A running simulator that keeps what it receives, and a loop for clients.

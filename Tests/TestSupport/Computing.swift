@@ -1,5 +1,4 @@
 import CarillonIO
-import Glibc
 
 /// Long computations of tests, such as simulations and fuzzing, on a thread of their own.
 ///
@@ -8,9 +7,7 @@ import Glibc
 package enum Computing {
     private static let loop: EventLoop = {
         do {
-            let loop = try EventLoop(name: "computing")
-            loop.submit { giveWay() }
-            return loop
+            return try EventLoop(name: "computing")
         } catch {
             fatalError("the thread for computations cannot start: \(error)")
         }
@@ -22,11 +19,5 @@ package enum Computing {
             await Task.yield()
             return try await body()
         }
-    }
-
-    /// The kernel lets other threads run first.
-    private static func giveWay() {
-        // On Linux this is about the calling thread. If it fails, the tests are only slower.
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }
 }

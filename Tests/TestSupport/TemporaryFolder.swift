@@ -45,10 +45,11 @@ package struct TemporaryFolder: Sendable {
         guard let stream = fopen(path, "r") else { throw CocoaError(.fileReadNoSuchFile) }
         defer { fclose(stream) }
         var text: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let byte = getc_unlocked(stream)
-            guard byte != EOF else { return String(decoding: text, as: UTF8.self) }
-            text.append(UInt8(truncatingIfNeeded: byte))
+            let count = fread(&block, 1, block.count, stream)
+            guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+            text += block.prefix(count)
         }
     }
 }

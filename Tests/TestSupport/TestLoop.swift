@@ -13,11 +13,6 @@ package enum TestLoop {
 
     /// Starts a loop, runs the body, then stops and joins the loop.
     package static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
-        let loop = try EventLoop(name: "test")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        return try await body(loop)
+        try await EventLoop.with(name: "test", body)
     }
 }

@@ -1,4 +1,4 @@
--- The only place that says whether a worker is alive, silent or stuck. Whatever times its row has, the view can be read.
+-- The only place that says whether a worker is alive, asleep, silent or stuck. Whatever times its row has, the view can be read.
 CREATE OR REPLACE VIEW carillon.worker_status AS
 SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
@@ -8,11 +8,13 @@ SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.l
         -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND claimed.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
+        WHEN w.asleep_since IS NOT NULL THEN 'asleep'
         ELSE 'alive' END AS state,
     known.lease,
     now() - known.heartbeat_at AS silence,
     now() - known.started_at AS age,
-    coalesce(claimed.claims, 0) AS claims
+    coalesce(claimed.claims, 0) AS claims,
+    w.asleep_since
 FROM carillon.workers w
 CROSS JOIN LATERAL (
     SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
@@ -40,8 +42,9 @@ COMMENT ON COLUMN carillon.worker_status.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
 COMMENT ON COLUMN carillon.worker_status.state IS
-    'alive; silent if two heartbeats are missing; stuck if it holds claims and settles none';
+    'alive; asleep while there is nothing to do; silent if two heartbeats are missing; stuck if it holds claims and settles none';
 COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
 COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heartbeat was';
 COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
 COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
+COMMENT ON COLUMN carillon.worker_status.asleep_since IS 'since when it has slept; null if it is awake';

@@ -7,19 +7,32 @@ package enum DeviceToken {
         case malformed
 
         package init(_ token: RawSpan) {
-            guard DeviceToken.counts.contains(token.byteCount), token.byteCount.isMultiple(of: 2) else {
+            let count = token.byteCount
+            guard DeviceToken.counts.contains(count), count.isMultiple(of: 2) else {
                 self = .malformed
                 return
             }
-            self = .lowerCase
-            for offset in token.byteOffsets {
-                guard let digit = DeviceToken.digit(token[byte: offset]) else {
-                    self = .malformed
-                    return
-                }
-                if digit != token[byte: offset] { self = .mixedCase }
-            }
+            var characters = EightCharacters()
+            token.forEachWord(paddedWith: UInt8(ascii: "0")) { characters.add($0) }
+            self = !characters.areDigits ? .malformed : characters.haveCapitals ? .mixedCase : .lowerCase
         }
+    }
+
+    /// What is known of a token's characters, eight of them at a time. Only the highest bit of each byte counts.
+    private struct EightCharacters {
+        private var digits = WordOfBytes.highBits
+        private var capitals: UInt64 = 0
+
+        mutating func add(_ word: UInt64) {
+            let letters = WordOfBytes.within(UInt8(ascii: "a")...UInt8(ascii: "f"), word | WordOfBytes.repeating(0x20))
+            digits &= letters | WordOfBytes.within(UInt8(ascii: "0")...UInt8(ascii: "9"), word)
+            digits &= ~word
+            // Small letters have the bit 0x20.
+            capitals |= letters & ~(word &<< 2)
+        }
+
+        var areDigits: Bool { digits & WordOfBytes.highBits == WordOfBytes.highBits }
+        var haveCapitals: Bool { capitals & WordOfBytes.highBits != 0 }
     }
 
     /// The possible numbers of digits; the actual number is even.

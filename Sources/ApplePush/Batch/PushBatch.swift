@@ -160,11 +160,7 @@ public struct PushBatch: Sendable {
     }
 
     private func holds(_ bytes: RawSpan, at extent: ByteRange) -> Bool {
-        guard bytes.byteCount == Int(extent.count) else { return false }
-        for offset in bytes.byteOffsets where bytes[byte: offset] != self.bytes[Int(extent.start) + offset] {
-            return false
-        }
-        return true
+        self.bytes.withSpan(extent.range) { $0.equals(bytes) }
     }
 }
 

@@ -5,6 +5,13 @@ extension RawSpan {
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
+    /// Eight bytes as a number, the first of them the least significant.
+    @inlinable
+    package func word(at offset: Int) -> UInt64 {
+        // Safe: the load checks the bounds, and every bit pattern is a UInt64.
+        UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
     @inlinable
     package func allSatisfy(_ condition: (UInt8) -> Bool) -> Bool {
         for offset in byteOffsets where !condition(self[byte: offset]) { return false }

@@ -15,24 +15,33 @@ struct SipHash {
         v3 = key.1 ^ 0x7465_6462_7974_6573
     }
 
-    mutating func combine(_ byte: UInt8) {
+    private mutating func combine(_ byte: UInt8) {
         tail |= UInt64(byte) &<< ((count & 7) &* 8)
         count &+= 1
-        if count & 7 == 0 { compress() }
+        if count & 7 == 0 { compressTail() }
     }
 
     /// The eight bytes of the number, least significant first.
     mutating func combine(_ number: UInt64) {
+        guard count & 7 != 0 else { return compress(number) }
         for shift in stride(from: UInt64(0), to: 64, by: 8) { combine(UInt8(truncatingIfNeeded: number &>> shift)) }
     }
 
     mutating func combine(_ bytes: RawSpan) {
-        for offset in bytes.byteOffsets { combine(bytes[byte: offset]) }
+        var offset = 0
+        while count & 7 == 0, bytes.byteCount &- offset >= 8 {
+            compress(bytes.word(at: offset))
+            offset &+= 8
+        }
+        while offset < bytes.byteCount {
+            combine(bytes[byte: offset])
+            offset &+= 1
+        }
     }
 
     consuming func finalize() -> (UInt64, UInt64) {
         tail |= count &<< 56
-        compress()
+        compressTail()
         v2 ^= 0xee
         for _ in 0..<4 { round() }
         let first = v0 ^ v1 ^ v2 ^ v3
@@ -41,12 +50,22 @@ struct SipHash {
         return (first, v0 ^ v1 ^ v2 ^ v3)
     }
 
-    private mutating func compress() {
-        v3 ^= tail
-        round()
-        round()
-        v0 ^= tail
+    /// Takes a word that begins where a word of the input begins.
+    private mutating func compress(_ word: UInt64) {
+        count &+= 8
+        mix(word)
+    }
+
+    private mutating func compressTail() {
+        mix(tail)
         tail = 0
+    }
+
+    private mutating func mix(_ word: UInt64) {
+        v3 ^= word
+        round()
+        round()
+        v0 ^= word
     }
 
     private mutating func round() {

@@ -16,7 +16,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     /// The text's bytes in hexadecimal digits, under which pushes to the channel are queued and sent. Any ID survives the
     /// conversion, whatever it looks like.
-    package var hexadecimal: String { Array(description.utf8).hexadecimal }
+    var hexadecimal: String { Array(description.utf8).hexadecimal }
 }
 
 extension ChannelID: Codable {

@@ -19,7 +19,7 @@ public final class Remainder: Sendable {
     public func outcomes() async -> Outcomes {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let outcomes: Outcomes? = self.state.withLock { state in
+                let outcomes: Outcomes? = state.withLock { state in
                     switch state {
                     case .open(let waiting):
                         state = .open(waiting: waiting + [continuation])
@@ -36,7 +36,7 @@ public final class Remainder: Sendable {
 
     /// Every push has ended: returns the outcomes to all callers, now and later. To be called once.
     public func end(with outcomes: Outcomes) {
-        let waiting = self.state.withLock { state in
+        let waiting = state.withLock { state in
             guard case .open(let waiting) = state else { preconditionFailure("A remainder ends once.") }
             state = .ended(outcomes)
             return waiting

@@ -12,30 +12,52 @@ struct FrameBudget {
         var requests: UInt64 = 0
         /// Bytes of request bodies that were sent.
         var bodyBytes: UInt64 = 0
+
+        /// How many frames its requests and answers allow.
+        fileprivate var framesEarned: UInt64 { 2 * requests + 20 * answers }
+
+        /// How many window updates its requests allow. Some servers update both windows for each piece that they read.
+        fileprivate var windowUpdatesEarned: UInt64 { 100 * requests + bodyBytes / 4 }
     }
 
-    private static let framesAnAnswer: UInt64 = 20
-    private static let framesForNothing: UInt64 = 1_000
-    /// Some servers update both windows for each piece that they read.
-    private static let windowUpdatesARequest: UInt64 = 100
-    private static let bodyBytesAWindowUpdate: UInt64 = 4
-    private static let window: Duration = .seconds(10)
+    private static let forNothing: UInt64 = 1_000
+    private static let interval: Duration = .seconds(10)
 
     private var began: MonotonicInstant
-    private var before = Counts()
+    private var frames = Account(mostLeft: 20_000)
+    private var windowUpdates = Account(mostLeft: 1_000_000)
 
     init(at now: MonotonicInstant) { began = now }
 
     mutating func allows(_ counts: Counts, at now: MonotonicInstant) -> Bool {
-        if now - began >= Self.window {
+        if now - began >= Self.interval {
             began = now
-            before = counts
+            frames.close(counts.framesEarned, spent: counts.frames)
+            windowUpdates.close(counts.windowUpdatesEarned, spent: counts.windowUpdates)
         }
-        let answers = counts.answers - before.answers
-        let requests = counts.requests - before.requests
-        let bodyBytes = counts.bodyBytes - before.bodyBytes
-        let windowUpdates = Self.windowUpdatesARequest * requests + bodyBytes / Self.bodyBytesAWindowUpdate
-        return counts.frames - before.frames <= Self.framesForNothing + Self.framesAnAnswer * answers
-            && counts.windowUpdates - before.windowUpdates <= Self.framesForNothing + windowUpdates
+        return frames.allows(counts.framesEarned, spent: counts.frames)
+            && windowUpdates.allows(counts.windowUpdatesEarned, spent: counts.windowUpdates)
+    }
+
+    /// What an interval allows for nothing, and what was earned and not yet spent: a server may answer in one interval what it was
+    /// sent in the one before.
+    private struct Account {
+        /// As much as the pushes in flight can cause.
+        let mostLeft: UInt64
+        private var left: UInt64 = 0
+        private var earnedBefore: UInt64 = 0
+        private var spentBefore: UInt64 = 0
+
+        init(mostLeft: UInt64) { self.mostLeft = mostLeft }
+
+        func allows(_ earned: UInt64, spent: UInt64) -> Bool {
+            spent - spentBefore <= FrameBudget.forNothing + left + earned - earnedBefore
+        }
+
+        mutating func close(_ earned: UInt64, spent: UInt64) {
+            let credit = left + earned - earnedBefore
+            left = min(credit - min(credit, spent - spentBefore), mostLeft)
+            (earnedBefore, spentBefore) = (earned, spent)
+        }
     }
 }

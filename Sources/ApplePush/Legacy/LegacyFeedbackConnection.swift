@@ -21,14 +21,14 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
     private init(
         _ stream: consuming TLSStream,
         to gateway: Gateway,
-        longestSilence: Duration,
+        _ allowance: SilenceAllowance,
         maxBytes: Int,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) {
         self.stream = consume stream
         self.gateway = gateway
-        allowance = SilenceAllowance(each: longestSilence)
+        self.allowance = allowance
         self.maxBytes = maxBytes
         self.loop = loop
         self.owner = owner
@@ -51,6 +51,8 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
                     + "its dead tokens are in the feedback of each result."
             )
         }
+        var allowance = SilenceAllowance(each: longestSilence)
+        let start = MonotonicInstant.now
         do {
             var stream = try await TLSStream.connect(
                 host: gateway.host,
@@ -69,10 +71,11 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
                 stream.closeNotify()
                 throw LegacyProtocols.hasNoList(gateway)
             }
+            allowance.waited(from: start, to: .now)
             return LegacyFeedbackConnection(
                 stream,
                 to: gateway,
-                longestSilence: longestSilence,
+                allowance,
                 maxBytes: maxBytes,
                 on: loop,
                 of: owner

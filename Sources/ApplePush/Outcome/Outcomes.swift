@@ -26,6 +26,11 @@ public struct Outcomes: Sendable, RandomAccessCollection {
             && outcomes.allSatisfy { $0.verdict == .safe || $0.verdict == .rejected && $0.status == 0 }
     }
 
+    /// Whether every push at these positions was accepted. Nearly all are, so this looks at nothing else.
+    package func areAccepted(at positions: Range<Int>) -> Bool {
+        outcomes[positions].allSatisfy { $0.verdict == .accepted }
+    }
+
     /// `count` equal outcomes.
     public init(repeating outcome: Outcome, count: Int) {
         outcomes = Array(repeating: outcome, count: count)

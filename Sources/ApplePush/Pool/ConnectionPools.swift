@@ -118,14 +118,14 @@ final class ConnectionPools: Sendable {
     }
 
     func shutdown() async {
-        let (pools, loops) = self.state.withLock { state in
+        let (pools, loops) = state.withLock { state in
             state.isShutDown = true
             defer { state.pools = [:] }
             return (state.pools.values, ownsLoops ? state.loops.take() : nil)
         }
         for pool in pools { await pool.shutdown() }
         await withCheckedContinuation { continuation in
-            let isLast = self.state.withLock { state in
+            let isLast = state.withLock { state in
                 if state.calls > 0 { state.waitingForCalls.append(continuation) }
                 return state.calls == 0
             }
@@ -136,7 +136,7 @@ final class ConnectionPools: Sendable {
 
     /// A loop for a connection that belongs to no pool.
     func loop() throws(PushError) -> EventLoop {
-        try self.state.withLock { state throws(PushError) in
+        try state.withLock { state throws(PushError) in
             if state.isShutDown { throw PushError.shutDown }
             return try nextLoop(&state)
         }
@@ -149,7 +149,7 @@ final class ConnectionPools: Sendable {
 
     /// `leave` must follow.
     private func enter(_ gateway: Gateway, _ credential: Credential) throws(PushError) -> ConnectionPool {
-        try self.state.withLock { state throws(PushError) in
+        try state.withLock { state throws(PushError) in
             if state.isShutDown { throw PushError.shutDown }
             let key = Key(gateway, credential)
             if let pool = state.pools[key] {
@@ -174,14 +174,14 @@ final class ConnectionPools: Sendable {
 
     /// `leave` must follow.
     private func enterAll() -> [Key: ConnectionPool] {
-        self.state.withLock { state in
+        state.withLock { state in
             state.calls += 1
             return state.pools
         }
     }
 
     private func leave() {
-        let waiting = self.state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.calls -= 1
             guard state.calls == 0 else { return [] }
             defer { state.waitingForCalls = [] }

@@ -9,7 +9,7 @@ final class TrafficMeter: Sendable {
     func opened() { traffic.withLock { $0.connections += 1 } }
 
     func ended(_ end: ConnectionEnd, wasOpen: Bool) {
-        self.traffic.withLock { traffic in
+        traffic.withLock { traffic in
             if wasOpen { traffic.connections -= 1 }
             traffic.ends[end.name, default: 0] += 1
         }
@@ -18,7 +18,7 @@ final class TrafficMeter: Sendable {
     /// Adds the answers, and clears the tally.
     func take(_ answers: inout AnswerTally) {
         guard !answers.isEmpty else { return }
-        self.traffic.withLock { traffic in
+        traffic.withLock { traffic in
             traffic.answerTimes += answers.times
             traffic.lateAnswers += answers.late
         }

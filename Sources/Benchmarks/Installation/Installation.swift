@@ -22,7 +22,7 @@ struct Installation {
         simulator change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (Installation) async throws -> Void
     ) async throws {
-        try await EventLoop.with { loop in
+        try await EventLoop.with(name: "benchmark") { loop in
             try await SimulatedGateway.with(simulator: change) { simulated in
                 let cluster = try await PrivateCluster.start(server, on: loop)
                 try await scope {

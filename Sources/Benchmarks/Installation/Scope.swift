@@ -12,17 +12,6 @@ func scope<R>(_ body: () async throws -> R, ending: () async -> Void) async thro
     }
 }
 
-extension EventLoop {
-    static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        return try await body(loop)
-    }
-}
-
 extension MonotonicInstant {
     /// The seconds since this instant.
     var age: Double { (MonotonicInstant.now - self) / .seconds(1) }

@@ -35,7 +35,9 @@ final class ScratchFolder: Sendable {
         command.output = .file(path("output"))
         command.error = .file(path("output"))
         try Data().write(to: URL(filePath: path("output")))
-        let exit = try await EventLoop.with { loop in try await ChildProcess(command).wait(on: loop) }
+        let exit = try await EventLoop.with(name: "benchmark") { loop in
+            try await ChildProcess(command).wait(on: loop)
+        }
         let text = try read("output")
         guard exit == .status(0) else { throw BenchmarkError("\(command.program) ended with \(exit):\n\(text)") }
         return text

@@ -13,7 +13,7 @@ enum DatabaseScope {
         settings: SessionSettings = .unhurried,
         _ body: (PostgresConnection, EventLoop) async throws -> R
     ) async throws -> R {
-        try await LoopScope.with { loop in
+        try await EventLoop.with(name: "command") { loop in
             try await with(invocation, on: loop, to: kind, database: database, settings: settings) {
                 try await body($0, loop)
             }

@@ -24,7 +24,7 @@ actor AppGauges {
     private var connection: PostgresConnection?
     private var latest: (reading: Reading, readAt: MonotonicInstant)?
     /// The query under way; concurrent requests share it.
-    private var look: Task<Reading, any Error>?
+    private var look: (reading: Task<Reading, any Error>, beganAt: MonotonicInstant)?
 
     init(database: DatabaseSource, loop: EventLoop) {
         self.database = database
@@ -32,17 +32,18 @@ actor AppGauges {
     }
 
     /// Empty if the database does not answer: no gauge is better than an outdated one.
-    func read() async -> Reading {
-        if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.reading }
-        let look = self.look ?? Task { try await ask() }
+    func read(at now: MonotonicInstant = .now) async -> Reading {
+        if let latest, now - latest.readAt < Self.lifetime { return latest.reading }
+        let look = self.look ?? (reading: Task { try await ask() }, beganAt: now)
         self.look = look
-        let result = await look.result
+        let result = await look.reading.result
         // Of the requests that share it, the first one to get here ends it.
-        let isFirst = self.look == look
+        let isFirst = self.look?.reading == look.reading
         if isFirst { self.look = nil }
         switch result {
         case .success(let reading):
-            if isFirst { latest = (reading, .now) }
+            // It shows the database as it was when the query began.
+            if isFirst { latest = (reading, look.beganAt) }
             return reading
         case .failure:
             if isFirst { await disconnect() }
@@ -53,7 +54,7 @@ actor AppGauges {
     /// Waits for the query under way, before the loop is stopped.
     func close() async {
         await disconnect()
-        _ = await look?.result
+        _ = await look?.reading.result
         await disconnect()
     }
 

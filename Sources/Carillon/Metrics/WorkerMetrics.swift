@@ -17,12 +17,22 @@ struct WorkerMetrics {
     var measurements: MetricsText {
         var metrics = MetricsText(label: database.map { ("database", $0) })
         addPushes(to: &metrics)
-        for metric in CountedMetric.all { metric.add(counters, &metrics) }
+        for metric in CountedMetric.all { add(metric, to: &metrics) }
         addState(to: &metrics)
         addQueues(to: &metrics)
         addWorkers(to: &metrics)
         addMaintenance(to: &metrics)
         return metrics
+    }
+
+    private func add(_ metric: CountedMetric, to metrics: inout MetricsText) {
+        switch metric.value(counters) {
+        case .count(let count): metrics.add(metric.name, metric.help, count)
+        case .durations(let durations): metrics.add(metric.name, metric.help, durations)
+        case .countsByApp(let counts):
+            metrics.begin(metric.name, metric.help)
+            for (app, count) in counts.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
+        }
     }
 
     private func addPushes(to metrics: inout MetricsText) {
@@ -89,7 +99,7 @@ struct WorkerMetrics {
         for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
         for app in apps { metrics.add(app.later.value, ["app": app.name]) }
-        metrics.begin("carillon_queue_oldest_age_seconds", "Seconds that the oldest ready job has waited, by app.")
+        metrics.begin("carillon_oldest_ready_job_age_seconds", "Seconds that the oldest ready job has waited, by app.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
         metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")
         for app in apps {
@@ -100,7 +110,7 @@ struct WorkerMetrics {
     private func addWorkers(to metrics: inout MetricsText) {
         metrics.begin(
             "carillon_workers",
-            "Workers of the fleet, by state: alive, silent (two heartbeats are missing) or stuck."
+            "Workers of the fleet, by state: alive, asleep (there is nothing to do), silent (two heartbeats are missing) or stuck."
         )
         guard !workers.isEmpty else { return }
         for state in WorkerRecord.State.allCases {
@@ -115,6 +125,13 @@ struct WorkerMetrics {
             "Rows in a default partition because no partition existed for their day; an estimate when there are many."
         )
         for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
+        metrics.begin(
+            "carillon_default_partition_rows_exact",
+            "1 if carillon_default_partition_rows is exact for the table, 0 if it is a lower bound or an estimate."
+        )
+        for partition in maintenance.defaultPartitions {
+            metrics.add(partition.rowsPrecision == .exact ? 1 : 0, ["table": partition.table])
+        }
         metrics.begin("carillon_maintenance_age_seconds", "Seconds since the maintenance step last succeeded.")
         for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.step]) }
         metrics.begin(

@@ -75,12 +75,16 @@ struct Settings: Sendable {
         if case .address(let address)? = values(of: option).last { address } else { nil }
     }
 
+    /// If none is given, the one that libpq's own variables name.
     var databases: [DatabaseSetting] {
-        (values[Option.databases.flag] ?? []).compactMap { if case .database(let one) = $0 { one } else { nil } }
+        let given = (values[Option.databases.flag] ?? []).compactMap { value in
+            if case .database(let database) = value { database } else { nil }
+        }
+        return given.isEmpty ? [DatabaseSetting("")] : given
     }
 
     /// For commands that work on one database.
-    var database: DatabaseSource { databases.last?.source ?? DatabaseSource("") }
+    var database: DatabaseSource { databases[databases.count - 1].source }
 
     var secrets: [String] {
         Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }.compactMap { value in

@@ -19,6 +19,10 @@ struct PyapnsLog: Sendable {
         warnings.warn("Calls fail.", "error", cause.sentence, ("reference", cause.reference), ("fault", fault.text))
     }
 
+    func ignored(_ notice: String, app: String) {
+        warnings.warn("A notification was enqueued that devices ignore.", "app", app, ("notice", notice))
+    }
+
     /// Logs a request that was refused because of its headers.
     func refused(_ response: Response, _ reason: String) {
         if response.status == 401 { return warnings.warn("Requests are refused.", "reason", reason) }

@@ -63,7 +63,10 @@ struct PyapnsService: Sendable {
 
     private func notify(_ call: NotifyCall) async throws -> XMLRPCValue {
         let group: ServiceDatabase.Group = call.tokens.count > Self.smallCall ? .large : .small
-        let jobs = try await database.query(NotifyCall.statement, call.sqlParameters, group) { rows in rows.count }
+        let (jobs, notices) = try await database.query(NotifyCall.statement, call.sqlParameters, group) { rows in
+            (rows.count, rows.noticesOfIgnoredPushes)
+        }
+        for notice in notices { log.ignored(notice, app: call.app) }
         log.log.debug("Notifications were enqueued.", ["app": call.app, "tokens": call.tokens.count, "messages": jobs])
         return .none
     }

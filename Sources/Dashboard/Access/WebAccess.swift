@@ -171,7 +171,7 @@ package final class WebAccess: Sendable {
         at now: MonotonicInstant = .now
     ) async -> LogIn {
         let source = AttemptLimits.source(of: request, known: knownBrowser(request), proxy: rules.proxy)
-        guard rules.takesPassword, self.state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
+        guard rules.takesPassword, state.withLock({ $0.attempts.attempt(from: source, at: now) }) else {
             return .tooMany
         }
         let mayChange = await turn.matches(rules.operatorPassword, candidate)

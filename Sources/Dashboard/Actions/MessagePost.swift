@@ -71,8 +71,7 @@ struct MessagePost: Sendable {
             let isNew = try rows.bool(0, "is_new")
             let link = Link.message(id, of: app)
             var answer: JSONValue = ["id": id, "app": app, "is_new": isNew, "see": link.text]
-            // Others may be of triggers, and not for programs without access to the database.
-            let notices = rows.notices.filter { $0.sqlState == SQLState.ignoredByDevices }.map(\.sentence)
+            let notices = rows.noticesOfIgnoredPushes
             if !notices.isEmpty { answer = .joined(answer, ["notices": notices]) }
             return Response(json: answer.text + "\n", status: isNew ? 201 : 200).adding("Location", link.text)
         }

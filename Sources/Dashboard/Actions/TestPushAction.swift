@@ -33,13 +33,18 @@ struct TestPushAction {
                 }
             }
             let parameters = Parameters(app, push.body.text)
-            let preview: TestPushView.Preview = try await database.asOperator(Self.preview, parameters) {
-                try $0.record(0)
+            let preview = try await database.asOperator(Self.preview, parameters) { rows in
+                (message: try rows.record(0) as TestPushView.Preview, notices: rows.noticesOfIgnoredPushes)
             }
-            return .page(try await view(push, preview, nil))
+            var page = try await view(push)
+            page.preview = preview.message
+            page.notices = preview.notices
+            return .page(page)
         } catch let error as PostgresError where Self.isRefusal(error) {
             let refusal = Self.refusal(error)
-            return .refused(try await view(push, nil, refusal.text), refusal)
+            var page = try await view(push)
+            page.complaint = refusal.text
+            return .refused(page, refusal)
         }
     }
 
@@ -59,12 +64,7 @@ struct TestPushAction {
             || [SQLState.undefinedObject, SQLState.duplicateObject].contains(state)
     }
 
-    private func view(
-        _ push: TestPush,
-        _ preview: TestPushView.Preview?,
-        _ complaint: String?
-    ) async throws -> TestPushView {
-        let apps = try await TestPushQuery(database: database).apps()
-        return TestPushView(push: push, apps: apps, preview: preview, complaint: complaint)
+    private func view(_ push: TestPush) async throws -> TestPushView {
+        TestPushView(push: push, apps: try await TestPushQuery(database: database).apps())
     }
 }

@@ -20,6 +20,8 @@ struct TestPushView: PageView {
     let push: TestPush
     let apps: [String]
     var preview: Preview?
+    /// Why devices would ignore this push.
+    var notices: [String] = []
     var complaint: String?
     /// New for each page, because the form may be changed into another push.
     private let key = "test-push-" + SystemRandom.bytes(16).hexadecimal
@@ -84,6 +86,7 @@ struct TestPushView: PageView {
 
     @HTMLBuilder private func sight(of preview: Preview) -> HTML {
         HTML(.h2) { "What goes out" }
+        for notice in notices { HTML(.p, .class("notice")) { notice } }
         FactList(
             ("Size", HTML("\(Int(preview.bytes).grouped) of \(Int(preview.maxBytes).grouped) bytes")),
             ("apns-push-type", HTML(preview.pushType)),
@@ -95,6 +98,9 @@ struct TestPushView: PageView {
     }
 
     var json: JSONValue {
-        ["apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview]
+        let page: JSONValue = [
+            "apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview,
+        ]
+        return notices.isEmpty ? page : .joined(page, ["notices": notices])
     }
 }

@@ -19,20 +19,25 @@ struct DataTable<Row> {
     let caption: String
     let rows: [Row]
     let columns: [Column]
+    /// What the page says in place of a table without rows.
+    let nothing: String?
 
-    init(_ caption: String, _ rows: [Row], _ columns: Column...) {
+    init(_ caption: String, _ rows: [Row], orSay nothing: String? = nil, _ columns: Column...) {
+        self.init(caption, rows, orSay: nothing, columns)
+    }
+
+    init(_ caption: String, _ rows: [Row], orSay nothing: String? = nil, _ columns: [Column]) {
         self.caption = caption
         self.rows = rows
         self.columns = columns
+        self.nothing = nothing
     }
 
-    init(_ caption: String, _ rows: [Row], _ columns: [Column]) {
-        self.caption = caption
-        self.rows = rows
-        self.columns = columns
+    @HTMLBuilder var html: HTML {
+        if rows.isEmpty, let nothing { HTML(.p) { nothing } } else { table }
     }
 
-    var html: HTML {
+    private var table: HTML {
         HTML(
             .div,
             .class("scroll"),

@@ -12,4 +12,11 @@ extension HTML {
     static func app(_ name: String) -> HTML { HTML(.a, .href(.app(name))) { name } }
 
     static func message(_ id: Int64, of app: String?) -> HTML { HTML(.a, .href(.message(id, of: app))) { String(id) } }
+
+    /// The links to other pages of the same rows, without those that have no address.
+    static func pager(_ links: (name: String, link: Link?)...) -> HTML {
+        HTML(.p, .class("pager")) {
+            for (name, link) in links { if let link { HTML(.a, .href(link)) { name } } }
+        }
+    }
 }

@@ -27,7 +27,7 @@ enum StateMark: String, Sendable {
 }
 
 extension WorkerRecord.State {
-    var mark: StateMark { self == .alive ? .good : .bad }
+    var mark: StateMark { self == .alive ? .good : self == .asleep ? .quiet : .bad }
 }
 
 extension AppStatus.State {

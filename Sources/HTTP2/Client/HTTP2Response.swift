@@ -15,7 +15,4 @@ package struct HTTP2Response: Sendable {
 
     /// Whether the answer has this kept field; `index` is its place in ``ClientSettings/keptFields``.
     package func hasField(_ index: Int) -> Bool { fields[index].count > 0 }
-
-    /// The length of the kept part of the body.
-    package var bodyCount: Int { Int(body.count) }
 }

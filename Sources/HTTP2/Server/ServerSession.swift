@@ -167,9 +167,6 @@ package final class ServerSession {
     /// Whether neither side has anything left to send; then close the socket.
     package var isFinished: Bool { owned.isFinished }
 
-    /// Whether there seem to be bytes to drain; only draining tells for certain.
-    package var wantsToWrite: Bool { owned.wantsToWrite }
-
     /// Whether this side has sent a GOAWAY.
     package var isDraining: Bool { streams.pointee.isDraining }
 

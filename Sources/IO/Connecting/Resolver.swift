@@ -27,7 +27,7 @@ enum Resolver {
         let numeric = ask(host, port, flags: AI_NUMERICHOST)
         if case .success = numeric { return answered(numeric) }
         let lookUp = LookUp(host: host, port: port, answered: answered)
-        let mustStart = self.state.withLock { state in
+        let mustStart = state.withLock { state in
             if state.threads == limit {
                 state.waiting.append(lookUp)
                 return false
@@ -39,7 +39,7 @@ enum Resolver {
         do {
             try Thread.detach(name: "resolver") { work(startingWith: lookUp) }
         } catch {
-            self.state.withLock { $0.threads -= 1 }
+            state.withLock { $0.threads -= 1 }
             answered(.failure(error))
         }
     }
@@ -53,7 +53,7 @@ enum Resolver {
         var next: LookUp? = first
         while let lookUp = next {
             lookUp.answered(ask(lookUp.host, lookUp.port, flags: 0))
-            next = self.state.withLock { state in
+            next = state.withLock { state in
                 if state.waiting.isEmpty {
                     state.threads -= 1
                     return nil

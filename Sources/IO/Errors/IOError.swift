@@ -78,7 +78,7 @@ package struct IOError: CodedError {
     }
 
     /// How many files this process may have open. getrlimit(2).
-    package static var openFiles: UInt? {
+    private static var openFiles: UInt? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
         return UInt(limit.rlim_cur)
@@ -86,7 +86,7 @@ package struct IOError: CodedError {
 }
 
 extension IOError.Code {
-    package init(errno number: CInt) {
+    init(errno number: CInt) {
         self =
             switch number {
             case ECONNREFUSED: .refused

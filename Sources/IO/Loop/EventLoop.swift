@@ -12,8 +12,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     private let thread = Guarded<Thread?>(nil)
     /// The loop's thread, 0 before it runs. A thread only compares this value with its own ID, so no memory ordering is needed.
     private let threadID = Atomic<UInt>(0)
-    /// Safe, because only one thread at a time uses it: the loop's and, after that has ended, one stand-in at a time, ordered by
-    /// the inbox's lock. Every method that can be called from outside must call `checkIsolated` first.
+    /// Safe, because only one thread at a time uses it: the loop's, which starts when `init` has made it, and, after that has
+    /// ended, one stand-in at a time, ordered by the inbox's lock. Every method that can be called from outside must call
+    /// `checkIsolated` first.
     private nonisolated(unsafe) let reactor: Reactor
 
     package init(name: String) throws(IOError) {

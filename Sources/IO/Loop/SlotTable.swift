@@ -8,8 +8,6 @@ struct SlotTable<Value> {
     private var places: [Place] = []
     private var free: [UInt32] = []
 
-    var count: Int { places.count - free.count }
-
     mutating func insert(_ value: Value) -> Slot {
         if let index = free.popLast() {
             places[Int(index)].value = value

@@ -24,7 +24,7 @@ final class Wait: Sendable {
     func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let early = self.state.withLock { state in
+                let early = state.withLock { state in
                     if state.wake == nil { state.continuation = continuation }
                     return state.wake
                 }
@@ -60,7 +60,7 @@ final class Wait: Sendable {
     private var isWaiting: Bool { state.withLock { $0.wake == nil } }
 
     private func end(_ wake: Wake) {
-        let continuation = self.state.withLock { state -> CheckedContinuation<Wake, Never>? in
+        let continuation = state.withLock { state -> CheckedContinuation<Wake, Never>? in
             guard state.wake == nil else { return nil }
             state.wake = wake
             return state.continuation.take()

@@ -43,7 +43,7 @@ package final class ChildProcess: Sendable {
     package func processorTimeIfEnded() -> Duration? { reap()?.processorTime }
 
     private func reap() -> (exit: Exit, processorTime: Duration)? {
-        self.end.withLock { end in
+        end.withLock { end in
             if let end { return end }
             var status: CInt = 0
             var usage = rusage()

@@ -14,7 +14,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         self.socket = socket
     }
 
-    package var descriptor: CInt { socket.descriptor }
+    var descriptor: CInt { socket.descriptor }
     package var port: UInt16 { address.port }
 
     /// Gives up the descriptor without closing it.

@@ -55,7 +55,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
     /// The numeric address without the port.
     package var host: String { names.host }
 
-    package var port: UInt16 { UInt16(names.port) ?? 0 }
+    var port: UInt16 { UInt16(names.port) ?? 0 }
 
     package var description: String {
         let names = self.names

@@ -28,7 +28,7 @@ package final class Thread: Sendable {
 
     /// Waits for the thread to end. Joining twice is harmless.
     func join() {
-        self.handle.withLock { handle in
+        handle.withLock { handle in
             guard let running = handle.take() else { return }
             precondition(pthread_equal(running, pthread_self()) == 0, "a thread cannot wait for its own end")
             pthread_join(running, nil)
@@ -37,7 +37,7 @@ package final class Thread: Sendable {
 
     deinit {
         // The last reference may be dropped on the thread itself, which cannot join itself.
-        self.handle.withLock { handle in
+        handle.withLock { handle in
             if let running = handle.take() { pthread_detach(running) }
         }
     }

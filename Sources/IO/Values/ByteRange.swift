@@ -1,7 +1,8 @@
 /// A range of bytes, half the size of a `Range<Int>`, because thousands are kept.
+@usableFromInline
 package struct ByteRange: Hashable, Sendable {
-    package var start: UInt32
-    package var count: UInt32
+    @usableFromInline package var start: UInt32
+    @usableFromInline package var count: UInt32
 
     package static let empty = ByteRange(start: 0, count: 0)
 
@@ -17,8 +18,6 @@ package struct ByteRange: Hashable, Sendable {
         self.count = UInt32(count)
     }
 
-    @inlinable
-    package var isEmpty: Bool { count == 0 }
     @inlinable
     package var end: Int { Int(start) + Int(count) }
 

@@ -3,8 +3,8 @@ import CarillonText
 
 /// A libpq session, with a thin function for each C call. It is closed with its last reference.
 ///
-/// `@unchecked`, because libpq lets any thread use a session, one at a time: `PostgresConnector` creates it and hands it over, and from
-/// then on only the receiving actor calls it. Two holders at once would break that.
+/// `@unchecked`, because libpq lets any thread use a session, one at a time: `PostgresConnector` creates it and hands it over under
+/// its lock, and from then on only the receiving actor calls it. Others may hold it, but call nothing; the last of them closes it.
 final class LibpqSession: @unchecked Sendable {
     enum Arrival {
         case result(ServerResult)
@@ -151,6 +151,13 @@ final class LibpqSession: @unchecked Sendable {
     // MARK: Receiving
 
     func read() -> Bool { PQconsumeInput(session) == 1 }
+
+    /// Whether a notification has arrived, which is then forgotten.
+    func takeNotification() -> Bool {
+        guard let notification = PQnotifies(session) else { return false }
+        PQfreemem(notification)
+        return true
+    }
 
     func next() -> Arrival {
         if PQisBusy(session) != 0 { return .incomplete }

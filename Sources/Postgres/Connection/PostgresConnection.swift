@@ -38,6 +38,8 @@ package actor PostgresConnection {
     package private(set) var arrivals = 0
     /// Nil if the session waits for answers however long they take.
     var silence: SilenceGuard?
+    /// Called after notifications and at the end of the session.
+    var heard: (@Sendable () -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -277,6 +279,7 @@ package actor PostgresConnection {
     }
 
     private func receive() {
+        defer { hear() }
         var endsInARow = 0
         // libpq has no result while the server waits for input.
         while feed(), let wire {
@@ -297,6 +300,14 @@ package actor PostgresConnection {
                 received(result)
             }
         }
+    }
+
+    /// libpq keeps the notifications that it finds between results.
+    private func hear() {
+        guard let wire, let heard else { return }
+        var hasHeard = false
+        while wire.takeNotification() { hasHeard = true }
+        if hasHeard { heard() }
     }
 
     private func received(_ result: ServerResult) {
@@ -357,6 +368,7 @@ package actor PostgresConnection {
         let (sent, unsent) = pipeline.takeAll()
         for request in sent { request.completeAsLost(reason) }
         for request in unsent { request.reply.resume(returning: .failure(Self.neverSent(request.work, reason))) }
+        heard.take()?()
     }
 
     private static func neverSent(_ work: PostgresRequest.Work, _ reason: PostgresError) -> PostgresError {

@@ -69,7 +69,7 @@ final class PostgresConnector: Sendable {
         defer { alarm.cancel() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let mayStart = self.state.withLock { state in
+                let mayStart = state.withLock { state in
                     guard case .new = state else { return false }
                     state = .waiting(continuation)
                     return true
@@ -88,7 +88,7 @@ final class PostgresConnector: Sendable {
     }
 
     private var answer: Opening {
-        self.state.withLock { state in
+        state.withLock { state in
             guard case .ended(let answer) = state else { return .failure(Self.cancelled) }
             return answer
         }
@@ -110,7 +110,7 @@ final class PostgresConnector: Sendable {
 
     /// Only the first answer counts. A connection made too late is closed when its last reference is dropped.
     private func end(_ answer: Opening) {
-        let continuation: CheckedContinuation<Void, Never>? = self.state.withLock { state in
+        let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             if case .ended = state { return nil }
             defer { state = .ended(answer) }
             if case .waiting(let continuation) = state { return continuation }

@@ -4,7 +4,8 @@ import CarillonText
 /// A result from libpq, freed with its last reference.
 ///
 /// `@unchecked`, because libpq no longer uses the result and this class only reads it. A function that writes to a result, such as
-/// `PQsetvalue`, would break that.
+/// `PQsetvalue`, would break that, and so would one that calls the notice receiver of the session, which may be gone: libpq calls
+/// it for a row or a column that does not exist, so callers check both.
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
     let notices: [ServerNotice]
@@ -20,10 +21,11 @@ final class ServerResult: @unchecked Sendable {
     var rowCount: Int { Int(PQntuples(pointer)) }
     var columnCount: Int { Int(PQnfields(pointer)) }
 
-    /// The rows inserted, updated, deleted or selected.
-    var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
+    /// The rows inserted, updated, deleted or selected. `PQcmdTuples` would call the notice receiver for a tag that it does not
+    /// know.
+    var affectedRows: Int { commandTag.split(separator: " ").last.flatMap { Int($0) } ?? 0 }
 
-    /// As in "COMMIT".
+    /// As in "COMMIT" or "INSERT 0 3".
     var commandTag: String { String(cString: PQcmdStatus(pointer)) }
 
     func columnType(_ column: Int) -> UInt32 { PQftype(pointer, CInt(column)) }

@@ -10,21 +10,35 @@ package struct PostgresArray: Sendable {
         self.type = type
     }
 
-    // Inlinable, because the sequences are usually lazy, and only the caller's module can optimize their closures.
-
-    @inlinable
     package init<Value: PostgresValue>(_ values: some Sequence<Value>) {
         self.init(of: Value.type)
         for value in values { append(value) }
     }
 
-    @inlinable
     package init<Value: PostgresValue>(_ values: some Sequence<Value?>) {
         self.init(of: Value.type)
         for value in values { append(value) }
     }
 
-    package var isEmpty: Bool { count == 0 }
+    /// An array of `int8`, written at once.
+    package init(integers: [Int64]) { self.init(of: .int8, integers.count) { integers[$0] } }
+
+    /// An array of `timestamptz`, in microseconds since 1970, written at once.
+    package init(times: [Int64]) { self.init(of: .timestamptz, times.count) { Timestamp.fromUnix(times[$0]) } }
+
+    @inline(__always)
+    private init(of type: PostgresType, _ count: Int, _ value: (Int) -> Int64) {
+        self.init(of: type)
+        self.count = count
+        elements = Array(unsafeUninitializedCapacity: 12 * count) { buffer, byteCount in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            for place in 0..<count {
+                bytes.storeBytes(of: Int32(8).bigEndian, toByteOffset: 12 * place, as: Int32.self)
+                bytes.storeBytes(of: value(place).bigEndian, toByteOffset: 12 * place + 4, as: Int64.self)
+            }
+            byteCount = 12 * count
+        }
+    }
 
     package mutating func appendNull() {
         count += 1

@@ -20,6 +20,12 @@ package struct Rows: ~Copyable {
     /// The first notices of the statement.
     package var notices: [ServerNotice] { result.notices }
 
+    /// Notices about pushes that devices ignore. Others may come from triggers, and clients without access to the database must not see
+    /// them.
+    package var noticesOfIgnoredPushes: [String] {
+        notices.filter { $0.sqlState == SQLState.ignoredByDevices }.map(\.sentence)
+    }
+
     package var columnCount: Int { types.count }
 
     package func name(of column: Int) -> String { result.columnName(column) }
@@ -35,10 +41,18 @@ package struct Rows: ~Copyable {
         return PQgetisnull(pointer, CInt(row), CInt(column)) != 0
     }
 
+    /// The column with this name; nil if its value is null in every row. Asked once, this saves a look at each row.
+    package func positionIfUsed(of name: StaticString) throws(PostgresError) -> Column? {
+        let column = try place(of: .name(name))
+        let isUsed = indices.contains { PQgetisnull(pointer, CInt($0), CInt(column)) == 0 }
+        return isUsed ? .place(column) : nil
+    }
+
     /// How many bytes the values of the column have together.
     package func byteCount(of column: Column) throws(PostgresError) -> Int {
-        let column = CInt(try place(of: column))
-        return indices.reduce(0) { $0 + Int(PQgetlength(pointer, CInt($1), column)) }
+        let column = try place(of: column)
+        precondition(types.indices.contains(column), "no such column")
+        return indices.reduce(0) { $0 + Int(PQgetlength(pointer, CInt($1), CInt(column))) }
     }
 
     /// An `int2`, `int4` or `int8`.

@@ -1,22 +1,56 @@
 import CarillonPostgres
 package import CarillonText
 
-/// A setting of an app: its column in `apps`, and its value there and in JSON.
+/// A setting of an app: its column in `apps`, and its value there, in JSON and for people.
 package struct AppSetting: Sendable {
     package let column: String
     let append: @Sendable (AppSettings, inout Parameters) -> Void
     package let json: @Sendable (AppSettings) -> JSONValue
+    /// What a number counts.
+    private let unit: String
+    /// What is shown if the setting has no value.
+    private let fallback: @Sendable (AppSettings) -> String
 
-    init<Value: Parameter & JSONConvertible>(_ column: String, _ value: @escaping @Sendable (AppSettings) -> Value) {
+    init<Value: Parameter & JSONConvertible>(
+        _ column: String,
+        unit: String = "",
+        else fallback: @escaping @Sendable (AppSettings) -> String = { _ in "none" },
+        _ value: @escaping @Sendable (AppSettings) -> Value
+    ) {
         self.column = column
+        self.unit = unit
+        self.fallback = fallback
         append = { $1.append(value($0)) }
         json = { value($0).json }
     }
 
-    init(_ column: String, texts: @escaping @Sendable (AppSettings) -> [String]?) {
+    init(
+        _ column: String,
+        else fallback: @escaping @Sendable (AppSettings) -> String,
+        texts: @escaping @Sendable (AppSettings) -> [String]?
+    ) {
         self.column = column
+        unit = ""
+        self.fallback = fallback
         append = { $1.append(Texts(values: texts($0))) }
         json = { texts($0).json }
+    }
+
+    /// The name of its option.
+    package var name: String { column.replacing("_", with: "-") }
+
+    /// Its value as people read it, or what applies without one.
+    package func text(_ settings: AppSettings) -> String { text(of: json(settings)) ?? fallback(settings) }
+
+    private func text(of value: JSONValue) -> String? {
+        switch value {
+        case .null: nil
+        case .bool(let isOn): isOn ? "yes" : "no"
+        case .int(let count): Int(count).grouped + (unit.isEmpty ? "" : " " + unit)
+        case .string(let text): text
+        case .array(let values): values.compactMap { text(of: $0) }.joined(separator: ", ")
+        case .double, .object, .json: value.text
+        }
     }
 }
 

@@ -47,24 +47,59 @@ package struct AppSettings: Decodable, Equatable, Sendable {
 }
 
 extension AppSetting {
-    /// Every setting but the credential, whose column has an id in place of its name. All statements that read or write apps are made
-    /// from it.
-    package static let all = [
+    /// Every setting but the credential, whose column has an id in place of its name. All statements that read or write apps, and
+    /// what commands show of them, are made from it.
+    package static let all: [AppSetting] = [
         AppSetting("name") { $0.name },
-        AppSetting("topic") { $0.topic },
-        AppSetting("topics", texts: { $0.topics }),
+        AppSetting("topic", else: { _ in "the certificate's" }) { $0.topic },
+        AppSetting("topics", else: { _ in "no others" }, texts: { $0.topics }),
         AppSetting("environment") { $0.environment.rawValue },
         AppSetting("protocol") { $0.protocol.rawValue },
-        AppSetting("gateway") { $0.gateway },
-        AppSetting("gateway_ca") { $0.gatewayCA },
-        AppSetting("feedback_gateway") { $0.feedbackGateway },
-        AppSetting("channel_gateway") { $0.channelGateway },
+        AppSetting("gateway", else: { _ in "Apple's" }) { $0.gateway },
+        AppSetting("gateway_ca", else: { _ in "the system's" }) { $0.gatewayCA },
+        AppSetting("feedback_gateway", else: \.usualFeedbackGateway) { $0.feedbackGateway },
+        AppSetting("channel_gateway", else: \.usualChannelGateway) { $0.channelGateway },
         AppSetting("remove_unknown_channels") { $0.removeUnknownChannels },
-        AppSetting("max_rate") { $0.maxRate },
-        AppSetting("max_per_device") { $0.maxPerDevice },
+        AppSetting("max_rate", unit: "a second", else: { _ in "no limit" }) { $0.maxRate },
+        AppSetting("max_per_device", unit: "background pushes an hour", else: { _ in "no limit" }) { $0.maxPerDevice },
         AppSetting("max_attempts") { $0.maxAttempts },
         AppSetting("reap_bad_tokens") { $0.reapBadTokens },
         AppSetting("collapse_unknown") { $0.collapseUnknown },
         AppSetting("keep_unique_ids") { $0.keepUniqueIDs },
+    ]
+}
+
+extension AppSettings {
+    /// What is read where the app names no feedback gateway.
+    fileprivate var usualFeedbackGateway: String {
+        switch (self.protocol, gateway) {
+        case (.binary, nil): "Apple's"
+        case (.binary, _): "none: no list of dead tokens is read"
+        default: "none"
+        }
+    }
+
+    fileprivate var usualChannelGateway: String { self.protocol == .http2 && gateway == nil ? "Apple's" : "none" }
+
+    /// Why a value cannot be stored, by the name of the constraint.
+    static let sentences = [
+        "apps_name_is_not_empty": "An app needs a name.",
+        "apps_name_is_255_bytes_at_most": "The name of an app may be at most 255 bytes long.",
+        "apps_gateway_is_300_bytes_at_most": "A gateway may be at most 300 bytes long.",
+        "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may be at most 300 bytes long.",
+        "apps_channel_gateway_is_300_bytes_at_most": "A channel gateway may be at most 300 bytes long.",
+        "apps_gateway_ca_is_256_kb_at_most":
+            "The root certificate of a gateway may be at most 262,144 bytes long: give the one that has signed its certificate.",
+        "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
+        "apps_topics_are_100_at_most": "An app may list at most 100 additional topics.",
+        "apps_topics_are_visible_ascii":
+            "Each additional topic has 1 to 255 visible ASCII characters, as in com.example.watch.",
+        "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
+        "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
+        "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",
+        "apps_gateway_ca_has_a_gateway": "A gateway CA needs a gateway: give its host:port too.",
+        "apps_max_rate_is_positive": "The number of pushes a second must be above 0.",
+        "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
+        "apps_max_attempts_is_positive": "A push needs at least one attempt.",
     ]
 }

@@ -9,7 +9,7 @@ package struct AppStore: Sendable {
         package let dedupeKeys: Int64
         /// The application's tables from which feedback passes delete dead tokens.
         package let watchedTables: Int64
-        /// The roles that are limited to it, and lose it.
+        /// The roles that are isolated to it, and lose it.
         package let roles: Int64
         /// Rows of `results` and `failures`, which stay.
         package let history: Int64
@@ -195,14 +195,22 @@ package struct AppStore: Sendable {
         """
     )
 
+    /// What `unisolate_app` locks first. Nothing else may be locked before it.
+    private static let turn = "LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE"
+
+    private static let isIsolated = Statement(
+        "app_is_isolated",
+        "SELECT EXISTS (SELECT FROM carillon.app_roles a WHERE a.app_id = $1)"
+    )
+
     private static let removal = [
         Statement("app_remove_tokens", "DELETE FROM carillon.tokens WHERE app_id = $1"),
         Statement("app_remove_feedback", "DELETE FROM carillon.feedback WHERE app_id = $1"),
         Statement("app_remove_hold", "DELETE FROM carillon.holds WHERE app_id = $1"),
         Statement("app_remove_rate", "DELETE FROM carillon.rates WHERE app_id = $1"),
         Statement("app_remove_keys", "DELETE FROM carillon.dedupe WHERE app_id = $1"),
-        Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1"),
     ]
+    private static let end = Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1")
 
     /// What would be deleted with an app. Throws if it may not be removed: it has jobs left, or workers send for it.
     package func removal(of name: String) async throws(SettingsError) -> Removal {
@@ -245,9 +253,13 @@ package struct AppStore: Sendable {
         try await settings {
             let id = try await removal(of: name).app.id
             let parameters = Parameters(id)
+            let isIsolated = try await connection.query(Self.isIsolated, parameters) { try $0.bool(0, 0) }
             try await connection.transaction {
-                try await connection.execute(Self.unisolate, Parameters(id, name))
+                if isIsolated { try await connection.script(Self.turn) }
                 for statement in Self.removal { try await connection.execute(statement, parameters) }
+                // Late, because its locks stop enqueues until the transaction ends.
+                try await connection.execute(Self.unisolate, Parameters(id, name))
+                try await connection.execute(Self.end, parameters)
             }
         }
     }

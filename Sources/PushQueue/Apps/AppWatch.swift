@@ -22,9 +22,12 @@ final class AppWatch {
         var wait = Duration.milliseconds(500)
         while await context.sleep(for: wait) {
             wait = .milliseconds(500)
+            guard context.state.sleep.isAwake || context.state.expiry.isPending(at: .now) else { continue }
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
-                let isChanged = try await readChanges(on: connection)
+                // A sleeper learns of changes from its slow looks.
+                var isChanged = false
+                if context.state.sleep.isAwake { isChanged = try await readChanges(on: connection) }
                 if context.event({ $0.expiry.isDue(at: .now) }) || isChanged {
                     try await lookForExpiry(on: connection)
                 }

@@ -33,14 +33,14 @@ package struct SettingsError: CodedError {
     }
 
     private init(_ error: PostgresError) {
-        if let constraint = error.constraint, let sentence = Self.sentences[constraint] {
+        if let name = error.constraint, let sentence = Self.sentences[name] ?? AppSettings.sentences[name] {
             self.init(.invalid, sentence, underlying: error)
         } else {
             self.init(.database, error.description, underlying: error)
         }
     }
 
-    /// By the name of the constraint.
+    /// By the name of the constraint. `AppSettings` has those of the settings of an app.
     private static let sentences = [
         "certificates_name_is_not_empty": "A credential needs a name.",
         "certificates_name_is_255_bytes_at_most": "The name of a credential may be at most 255 bytes long.",
@@ -50,26 +50,8 @@ package struct SettingsError: CodedError {
         "certificates_passphrase_is_4_kb_at_most": "A passphrase may be at most 4,096 bytes long.",
         "certificates_key_id_is_64_bytes_at_most": "A key id may be at most 64 bytes long.",
         "certificates_team_id_is_64_bytes_at_most": "A team id may be at most 64 bytes long.",
-        "apps_name_is_not_empty": "An app needs a name.",
-        "apps_name_is_255_bytes_at_most": "The name of an app may be at most 255 bytes long.",
         "apps_paused_reason_is_4_kb_at_most": "The reason for a pause may be at most 4,096 bytes long.",
-        "apps_gateway_is_300_bytes_at_most": "A gateway may be at most 300 bytes long.",
-        "apps_feedback_gateway_is_300_bytes_at_most": "A feedback gateway may be at most 300 bytes long.",
-        "apps_channel_gateway_is_300_bytes_at_most": "A channel gateway may be at most 300 bytes long.",
-        "apps_gateway_ca_is_256_kb_at_most":
-            "The root certificate of a gateway may be at most 262,144 bytes long: give the one that has signed its certificate.",
-        "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
-        "apps_topics_are_100_at_most": "An app may list at most 100 additional topics.",
-        "apps_topics_are_visible_ascii":
-            "Each additional topic has 1 to 255 visible ASCII characters, as in com.example.watch.",
-        "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
-        "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
-        "apps_channel_gateway_is_host_and_port": "A channel gateway is written host:port, as in localhost:2195.",
         "channels_app_exists": "The app has channels: remove them first with 'carillon channel remove'.",
-        "apps_gateway_ca_has_a_gateway": "A gateway CA needs a gateway: give its host:port too.",
-        "apps_max_rate_is_positive": "The number of pushes a second must be above 0.",
-        "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
-        "apps_max_attempts_is_positive": "A push needs at least one attempt.",
     ]
 
     static func unknown(_ what: String, _ name: String, known: [String]) -> Self {

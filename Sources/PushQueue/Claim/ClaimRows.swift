@@ -26,9 +26,10 @@ extension ClaimRows {
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
         let columns = try ClaimColumns(rows)
-        var claimRow = 0
-        while claimRow < rows.count, try rows.isNull(claimRow, columns.claim) { claimRow += 1 }
-        if claimRow < rows.count {
+        let tokens = try rows.byteCount(of: columns.tokens) / Self.bytesOfUsualToken
+        var claimRow = rows.count - 1
+        while claimRow >= 0, try rows.isNull(claimRow, columns.claim) { claimRow -= 1 }
+        if claimRow >= 0 {
             var claim = ClaimedJobs(
                 id: try rows.int64(claimRow, columns.claim),
                 app: plan.lane.app,
@@ -37,13 +38,13 @@ extension ClaimRows {
                 installation: installation,
                 areQuarantined: try rows.bool(claimRow, columns.quarantined)
             )
-            try claim.reserve(for: rows, columns)
+            try claim.reserve(for: rows, columns, tokens: tokens)
             jobs = consume claim
         }
-        var seen = TokenSet()
+        var seen = TokenSet(expecting: tokens / max(1, rows.count - 1))
         for row in rows.indices where row != claimRow {
             let id = try rows.int64(row, columns.id)
-            if let pushes = try rows.int64IfPresent(row, columns.unfitPushes) {
+            if let pushes = try rows.int64(row, ifUsed: columns.unfitPushes) {
                 next = NextRow(id: id, pushes: Int(pushes))
                 continue
             }
@@ -53,16 +54,22 @@ extension ClaimRows {
             self.rows += 1
         }
     }
+
+    /// What a token of 64 digits takes in an array, with its length. Room for others is made when they come.
+    private static let bytesOfUsualToken = 68
 }
 
 extension ClaimedJobs {
     /// What the rows need: large rows in flight are most of what a worker holds in memory, and growing would double it.
-    fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns) throws(PostgresError) {
+    fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns, tokens: Int)
+        throws(PostgresError)
+    {
         var bytes = 0
         for column in [columns.tokens, columns.payload, columns.payloads, columns.topic, columns.collapseID] {
-            bytes += try rows.byteCount(of: column)
+            if let column { bytes += try rows.byteCount(of: column) }
         }
-        reserve(jobs: rows.count, bytes: bytes, texts: try rows.byteCount(of: columns.reference))
+        let texts = try columns.reference.map { column throws(PostgresError) in try rows.byteCount(of: column) } ?? 0
+        reserve(jobs: rows.count, pushes: tokens, bytes: bytes, texts: texts)
     }
 
     /// A null means the default of its column.
@@ -74,24 +81,24 @@ extension ClaimedJobs {
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: ByteRange?
-        if try !rows.isNull(row, columns.reference) {
-            reference = try rows.withBytes(row, columns.reference) { store($0) }
+        if let column = columns.reference, try !rows.isNull(row, column) {
+            reference = try rows.withBytes(row, column) { store($0) }
         }
-        let onUnknown = try rows.stringIfPresent(row, columns.onUnknown)
+        let onUnknown = try rows.string(row, ifUsed: columns.onUnknown)
         let job = Job(
             id: try rows.int64(row, columns.id),
-            origin: try rows.int64IfPresent(row, columns.origin),
-            broadcast: try rows.int64IfPresent(row, columns.broadcast),
+            origin: try rows.int64(row, ifUsed: columns.origin),
+            broadcast: try rows.int64(row, ifUsed: columns.broadcast),
             reference: reference,
             createdAt: try rows.timestamp(row, columns.createdAt),
-            expiresAt: try rows.timestampIfPresent(row, columns.expiresAt),
-            attempt: try rows.int16IfPresent(row, columns.attempt) ?? 1,
+            expiresAt: try rows.timestamp(row, ifUsed: columns.expiresAt),
+            attempt: try rows.int16(row, ifUsed: columns.attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
         waited(since: job.createdAt, attempt: job.attempt)
-        let priority = try rows.int16IfPresent(row, columns.priority)
-        let pushType = try rows.stringIfPresent(row, columns.pushType).map { PushType(stored: $0) } ?? .alert
-        let topicIsAllowed = try rows.isNull(row, columns.topicNotAllowed)
+        let priority = try rows.int16(row, ifUsed: columns.priority)
+        let pushType = try rows.string(row, ifUsed: columns.pushType).map { PushType(stored: $0) } ?? .alert
+        let topicIsAllowed = try !rows.has(row, columns.topicNotAllowed)
         let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withText(row, columns.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
             try rows.withText(row, columns.collapseID, else: []) { collapseID in
@@ -107,7 +114,7 @@ extension ClaimedJobs {
                 )
             }
         }
-        if try !rows.isNull(row, columns.mayHaveArrived) { collapse() }
+        if try rows.has(row, columns.mayHaveArrived) { collapse() }
         try readPayload(rows, row, columns)
         seen.begin()
         try rows.forEachElement(row, columns.tokens) { token in
@@ -120,32 +127,61 @@ extension ClaimedJobs {
         _ row: Int,
         _ columns: ClaimColumns
     ) throws(PostgresError) {
-        let isShared = try !rows.isNull(row, columns.payload)
-        guard try !rows.isNull(row, columns.payloads) else {
-            if isShared { try rows.withBytes(row, columns.payload) { add(payload: $0) } } else { add(payload: nil) }
+        let isShared = try rows.has(row, columns.payload)
+        guard let payloads = columns.payloads, try !rows.isNull(row, payloads) else {
+            if isShared, let payload = columns.payload {
+                try rows.withBytes(row, payload) { add(payload: $0) }
+            } else {
+                add(payload: nil)
+            }
             return
         }
-        let counts = (try rows.elementCount(row, columns.payloads), try rows.elementCount(row, columns.tokens))
+        let counts = (try rows.elementCount(row, payloads), try rows.elementCount(row, columns.tokens))
         guard !isShared, counts.0 == counts.1 else {
             refuseMismatch()
             return
         }
-        try rows.forEachElement(row, columns.payloads) { add(nextPayload: $0) }
+        try rows.forEachElement(row, payloads) { add(nextPayload: $0) }
     }
 }
 
 extension Rows {
+    fileprivate func has(_ row: Int, _ column: Column?) throws(PostgresError) -> Bool {
+        guard let column else { return false }
+        return try !isNull(row, column)
+    }
+
+    fileprivate func int64(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> Int64? {
+        guard let column else { return nil }
+        return try int64IfPresent(row, column)
+    }
+
+    fileprivate func int16(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> Int16? {
+        guard let column else { return nil }
+        return try int16IfPresent(row, column)
+    }
+
+    fileprivate func timestamp(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> Int64? {
+        guard let column else { return nil }
+        return try timestampIfPresent(row, column)
+    }
+
+    fileprivate func string(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> String? {
+        guard let column else { return nil }
+        return try stringIfPresent(row, column)
+    }
+
     fileprivate func withText(
         _ row: Int,
-        _ column: Column,
+        _ column: Column?,
         else fallback: [UInt8],
         _ body: (RawSpan) throws(PostgresError) -> Void
     ) throws(PostgresError) {
-        if try isNull(row, column) {
+        if let column, try !isNull(row, column) {
+            try withBytes(row, column, body)
+        } else {
             // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
             try body(unsafe fallback.span.bytes)
-        } else {
-            try withBytes(row, column, body)
         }
     }
 }

@@ -132,10 +132,10 @@ package struct ClaimedJobs: Sendable {
         }
     }
 
-    mutating func reserve(jobs: Int, bytes: Int, texts: Int) {
+    mutating func reserve(jobs: Int, pushes: Int, bytes: Int, texts: Int) {
         self.jobs.reserveCapacity(jobs)
         self.texts.reserveCapacity(texts)
-        batch.reserve(pushes: jobs, headings: jobs, bytes: bytes)
+        batch.reserve(pushes: pushes, headings: jobs, bytes: bytes)
     }
 
     // MARK: Reading

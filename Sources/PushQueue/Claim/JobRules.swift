@@ -43,7 +43,7 @@ enum JobRules {
 
     /// With an empty topic, the certificate decides.
     static func isTopic(_ topic: RawSpan) -> Bool {
-        topic.byteCount <= 255 && topic.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        topic.byteCount <= 255 && topic.isWithin(0x21...0x7e)
     }
 
     static func isCollapseID(_ collapseID: RawSpan, of pushType: PushType) -> Bool {

@@ -50,6 +50,7 @@ final class WorkerDatabase {
                 guard let lifeline else { throw PostgresError.unanswered(by: connection.server, for: silenceLimit) }
                 try await register(lifeline)
                 hasBegun = true
+                await listen(on: connection)
                 return use(connection)
             } catch {
                 await lifeline?.close()
@@ -115,6 +116,7 @@ final class WorkerDatabase {
                         coming = connection
                         defer { coming = nil }
                         try await prepare(connection)
+                        await listen(on: connection)
                         use(connection)
                         context.log(.databaseBack)
                         context.dispatchBell.ring()

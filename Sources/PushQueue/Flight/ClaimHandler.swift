@@ -74,7 +74,7 @@ struct ClaimHandler: Sendable {
 
     /// Takes a step that is due, perhaps after a wait: PostgreSQL may refuse such statements. An event `waited` leads here again.
     private mutating func take(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step {
-        retries.wait(before: kind, &state, at: now).map { .wait($0) } ?? step
+        retries.wait(before: kind, of: app, &state, at: now).map { .wait($0) } ?? step
     }
 
     /// The same for a step that a worker takes only while it is working.
@@ -263,15 +263,20 @@ struct ClaimHandler: Sendable {
         var writing = writing
         switch event {
         case .written(let effect):
+            if retries.isTry, writing.writesOutcomes(effect) { state.schedule.triedSettlementWritten(of: app) }
             writing.callEnded(effect)
             succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):
             retries.failed(.settlement, with: error, &state, at: now)
+            if error.isRefusal {
+                state.schedule.settlementRefused(of: app, wasTry: retries.isTry, at: now, &state.refusals)
+            }
             switch writing.callFailed(with: error) {
             case .writeNext: break
             case .awaitRest: return awaitRest(writing.hasRest, &state)
             case .writeAgain(let stuck):
+                if stuck != nil { state.schedule.stuck(&claim) }
                 if let stuck, state.logLimits.suppressed("ending a claim", at: now) != nil {
                     let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))

@@ -49,15 +49,9 @@ enum FlightStatements {
 
     /// - Parameter most: How many background pushes a device gets in an hour.
     static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, by worker: Int64, most: Int32) -> Parameters {
-        Parameters(
-            claim.app,
-            claim.id,
-            worker,
-            Timestamp(claim.claimedAt),
-            PostgresArray(claim.jobs(of: pushes)),
-            tokens(of: pushes, in: claim),
-            most
-        )
+        var parameters = parameters(ordering: pushes, of: claim, by: worker)
+        parameters.append(most)
+        return parameters
     }
 
     private static func tokens(of positions: [Int32], in claim: ClaimedJobs) -> PostgresArray {

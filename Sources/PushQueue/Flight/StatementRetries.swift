@@ -13,7 +13,7 @@ struct StatementRetries: Sendable {
     /// For its content, so the success of another statement does not predict that of the next try.
     private var contentWasRefused = false
     /// The last try counted as one of the worker's.
-    private var isTry = false
+    private(set) var isTry = false
     private var backOff = BackOff.statements
     private var contentRefusals = 0
 
@@ -41,14 +41,19 @@ struct StatementRetries: Sendable {
     /// The wait before a try that is due, while PostgreSQL refuses such statements. Nil means at once.
     mutating func wait(
         before kind: RefusalPace.Kind,
+        of app: Int32,
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
+        let isInDoubt = kind == .settlement && state.schedule.isInDoubt(app)
         isTry =
-            contentWasRefused
+            isInDoubt || contentWasRefused
             || (wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now))
         guard isTry else { return nil }
-        return state.refusals.take(at: now) ? nil : wait(&state)
+        let mayTry =
+            isInDoubt
+            ? state.schedule.mayTrySettlement(of: app, at: now, &state.refusals) : state.refusals.take(at: now)
+        return mayTry ? nil : wait(&state)
     }
 
     mutating func succeeded() {

@@ -21,6 +21,8 @@ struct UnsettledClaim: Sendable {
     /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
     var progress = Progress.unsettled
+    /// PostgreSQL also refuses the counts of a job.
+    var isStuck = false
     /// Pushes that are not settled.
     var pushes: Int
 

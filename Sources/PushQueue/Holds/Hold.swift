@@ -50,6 +50,7 @@ package struct Hold: Error, Equatable, Sendable {
             self.init(failure)
             return
         }
+        if outcomes.areAccepted(at: outcomes.indices) { return nil }
         var wasSafe = false
         var wasAnswered = false
         for outcome in outcomes {

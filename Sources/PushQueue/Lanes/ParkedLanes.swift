@@ -5,24 +5,27 @@ import CarillonIO
 struct ParkedLanes: Sendable {
     private struct ParkedApp {
         var lanes: [Lane] = []
-        var alarm: TimerToken?
+        var known: Set<Lane> = []
+        var alarm: (instant: MonotonicInstant, token: TimerToken)?
     }
 
     private var apps: [Int32: ParkedApp] = [:]
     private var alarms = TimerHeap<Int32>()
 
-    /// - Parameter instant: If nil, the lane is parked until the app is freed.
+    /// - Parameter instant: If nil, the lane is parked until the app is freed. All lanes of an app are freed at the earliest instant.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
         var parked = apps[lane.app] ?? ParkedApp()
-        if !parked.lanes.contains(lane) { parked.lanes.append(lane) }
-        if let alarm = parked.alarm { alarms.remove(alarm) }
-        parked.alarm = instant.map { alarms.insert(at: $0, lane.app) }
+        if parked.known.insert(lane).inserted { parked.lanes.append(lane) }
+        if let instant, parked.alarm.map({ instant < $0.instant }) ?? true {
+            if let alarm = parked.alarm { alarms.remove(alarm.token) }
+            parked.alarm = (instant, alarms.insert(at: instant, lane.app))
+        }
         apps[lane.app] = parked
     }
 
     mutating func free(_ app: Int32) -> [Lane] {
         guard let parked = apps.removeValue(forKey: app) else { return [] }
-        if let alarm = parked.alarm { alarms.remove(alarm) }
+        if let alarm = parked.alarm { alarms.remove(alarm.token) }
         return parked.lanes
     }
 

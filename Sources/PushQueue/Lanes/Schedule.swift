@@ -8,6 +8,7 @@ struct Schedule: Sendable {
     private var admission: Admission
     private(set) var slots = ClaimSlots()
     private var rests = ClaimRetryPace()
+    private var doubts = AppDoubts()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each holds.
@@ -60,6 +61,7 @@ struct Schedule: Sendable {
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
             if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }
+            guard doubts.mayClaim(lane) else { return .blocked(until: nil) }
             // Lanes that have failed leave a try for one that has not.
             let hasFailed = rests.hasFailed(lane)
             if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
@@ -71,6 +73,7 @@ struct Schedule: Sendable {
         if mustTry || rests.hasFailed(plan.lane) { _ = refusals.take(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
+        doubts.claimed(plan.lane)
         return plan
     }
 
@@ -83,6 +86,7 @@ struct Schedule: Sendable {
         using generator: inout some RandomNumberGenerator
     ) {
         slots.free(plan.depth)
+        doubts.ended(plan.lane)
         board.abandoned(plan, wasTooLarge: fault == .size)
         admission.release(Int(plan.pushes), of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
@@ -104,6 +108,7 @@ struct Schedule: Sendable {
     mutating func forgetIdle(at now: MonotonicInstant) {
         board.forgetIdle(at: now)
         rests.forgetIdle(at: now)
+        doubts.forgetIdle(at: now)
     }
 
     /// Returns the row that has to be split, if any.
@@ -118,6 +123,7 @@ struct Schedule: Sendable {
         let most = admission.maxPushes(at: apps.maxRate(of: plan.lane.app))
         let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
+        if answer.jobs == nil { doubts.ended(plan.lane) }
         refusals.succeeded(.claim)
         rests.succeeded(plan.lane, hasRows: answer.rows > 0)
         board.claimed(
@@ -198,6 +204,7 @@ struct Schedule: Sendable {
 
     mutating func ended(_ claim: UnsettledClaim) {
         admission.holds(-(flights.removeValue(forKey: claim.jobs.key) ?? 0), of: claim.jobs.app)
+        if !claim.isStuck { doubts.ended(claim.lane) }
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
@@ -206,6 +213,39 @@ struct Schedule: Sendable {
 
     /// All jobs that went back were due at that time.
     func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
+
+    // MARK: Refused settlements
+
+    func isInDoubt(_ app: Int32) -> Bool { doubts.contains(app) }
+
+    /// Whether a settlement of an app in doubt may be sent now. Takes a try if there is one.
+    mutating func mayTrySettlement(of app: Int32, at now: MonotonicInstant, _ refusals: inout RefusalPace) -> Bool {
+        doubts.mayTry(app, at: now, &refusals)
+    }
+
+    /// PostgreSQL has refused a settlement for its content. One that was sent before the app was in doubt takes a try afterwards.
+    mutating func settlementRefused(
+        of app: Int32,
+        wasTry: Bool,
+        at now: MonotonicInstant,
+        _ refusals: inout RefusalPace
+    ) {
+        if doubts.contains(app), !wasTry { refusals.spend(at: now) }
+        doubts.refused(app, at: now)
+    }
+
+    /// A settlement that was sent as a try is written.
+    mutating func triedSettlementWritten(of app: Int32) {
+        if doubts.written(app) { board.freed(app) }
+    }
+
+    /// The claim cannot be settled until a person removes the cause, and others of its lane need not wait for that.
+    mutating func stuck(_ claim: inout UnsettledClaim) {
+        guard !claim.isStuck else { return }
+        claim.isStuck = true
+        doubts.ended(claim.lane)
+        board.freed(claim.jobs.app)
+    }
 
     // MARK: Limits
 

@@ -10,6 +10,7 @@ final class LeaseKeeper {
     private let madeAt = MonotonicInstant.now
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     private(set) var permit = SendingPermit(for: .zero)
+    private var isRegisteringAgain = false
 
     init(_ context: WorkerContext, _ database: WorkerDatabase) {
         self.context = context
@@ -45,12 +46,12 @@ final class LeaseKeeper {
 
     /// Renews the lease, on a connection of its own.
     func keepLease() async {
-        while await context.sleep(for: context.state.lease.heartbeatWait(at: .now)) {
+        while await context.sleep(for: context.state.heartbeatWait(at: .now)) {
+            guard context.state.sleep.isAwake else { continue }
             guard let lifeline = await database.nextLifeline() else { return }
             do throws(PostgresError) {
-                try await renewLease(on: lifeline)
+                try await renewLease(by: LeaseStatements.heartbeat, on: lifeline)
                 context.event { $0.succeeded(in: .heartbeat) }
-                try await noteTraffic(on: lifeline)
             } catch {
                 guard !Task.isCancelled else { return }
                 database.failed(error, on: lifeline)
@@ -59,38 +60,54 @@ final class LeaseKeeper {
         }
     }
 
-    private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters = LeaseStatements.parameters(renewing: context.state.lease.id, for: context.options.lease)
+    /// Tells the fleet that the worker is awake, and then lets transactions notify nobody. In this order: a worker that falls asleep at
+    /// this moment has transactions notify before it looks whether others are awake.
+    func wake(on connection: PostgresConnection) async throws(PostgresError) {
+        try await renewLease(by: LeaseStatements.wake, on: connection)
+        do throws(PostgresError) {
+            try await connection.execute(SleepStatements.clear, Parameters(context.state.sleep.wokeByItself))
+        } catch {
+            // What PostgreSQL refuses to clear ends by itself.
+            guard error.code == .server else { throw error }
+            database.failed(error, on: connection)
+        }
+        context.event { $0.sleep.announced() }
+    }
+
+    private func renewLease(
+        by statement: Statement,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        let worker = context.state.lease.id
         let askedAt = MonotonicInstant.now
+        let parameters = LeaseStatements.parameters(
+            renewing: worker,
+            for: context.options.lease,
+            noting: context.meter.recentTraffic(),
+            settlingWithin: context.state.settlingWait(at: askedAt)
+        )
         let known = context.state.wal.last
-        let (alive, sighting) = try await database.ask(lifeline, LeaseStatements.heartbeat, parameters) { rows in
+        let (alive, sighting) = try await database.ask(connection, statement, parameters) { rows in
             (try rows.int64IfPresent(0, "workers"), try InstallationSighting(rows))
         }
         try await database.saw(sighting, since: known)
+        // When the worker wakes, two connections may renew the lease at once.
+        guard worker == context.state.lease.id, !isRegisteringAgain else { return }
         if let alive {
             context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
             let end = context.state.lease.end
             if let end { permit.extend(until: end) }
             context.count { $0.leaseEnd = end }
         } else {
+            isRegisteringAgain = true
+            defer { isRegisteringAgain = false }
             context.event { $0.lease.declaredDead() }
             permit.revoke()
-            try await register(on: lifeline)
+            try await register(on: connection)
             context.log(.leaseLost(worker: context.state.lease.id))
         }
         // While the lease was lost, nothing was claimed.
         context.dispatchBell.ring()
-    }
-
-    /// For people. It updates the row that the heartbeat has just updated.
-    private func noteTraffic(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let traffic = context.meter.recentTraffic()
-        let parameters = LeaseStatements.parameters(
-            noting: traffic,
-            settlingWithin: context.state.settlingWait(at: .now),
-            of: context.state.lease.id
-        )
-        try await lifeline.execute(LeaseStatements.noteTraffic, parameters)
     }
 
     /// Returns whether the worker's row is gone, and it has no claims.
@@ -104,7 +121,8 @@ final class LeaseKeeper {
 
     func keepWatch() async {
         repeat {
-            await watchOthers()
+            // A sleeper sees the others in its slow looks.
+            if context.state.sleep.isAwake { await watchOthers() }
         } while await context.sleep(for: context.event { $0.watchWait(at: .now) })
     }
 
@@ -124,6 +142,10 @@ final class LeaseKeeper {
             await context.sleep(for: context.event { $0.failed(in: .watch) })
             return
         }
+        await takeOver(from: dead)
+    }
+
+    func takeOver(from dead: [HeartbeatState.Sighting]) async {
         for worker in dead {
             guard let error = await takeOver(from: worker) else { continue }
             guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }

@@ -8,10 +8,18 @@ struct LeaseState: Sendable {
     private var lease: Lease
     /// When the last heartbeat that succeeded was sent.
     private var heartbeatAt: MonotonicInstant?
+    /// If its own heartbeats fail for this long, missing heartbeats of others prove nothing.
+    private var longestSilence: Duration
     private var heartbeats = HeartbeatState()
     private var strays = StrayClaims()
 
-    init(duration: Duration) { lease = Lease(duration: duration) }
+    init(duration: Duration) {
+        lease = Lease(duration: duration)
+        longestSilence = Self.longestSilence(of: duration)
+    }
+
+    /// Two heartbeats are missing.
+    private static func longestSilence(of lease: Duration) -> Duration { lease * 3 / 5 }
 
     mutating func began(in installation: (UInt64, UInt64)) { self.installation = installation }
 
@@ -29,12 +37,25 @@ struct LeaseState: Sendable {
 
     mutating func renewed(askedAt: MonotonicInstant) {
         lease.granted(askedAt: askedAt)
-        if let last = heartbeatAt, askedAt - last >= longestSilence { heartbeats.restart(at: askedAt) }
-        heartbeatAt = askedAt
+        sentHeartbeat(at: askedAt, for: lease.duration)
+    }
+
+    /// The other workers let this one sleep for that long. It may claim nothing in that time: to claim, it renews its lease.
+    mutating func slept(askedAt: MonotonicInstant, upTo duration: Duration) {
+        sentHeartbeat(at: askedAt, for: duration)
+    }
+
+    private mutating func sentHeartbeat(at now: MonotonicInstant, for duration: Duration) {
+        if let last = heartbeatAt, now - last >= longestSilence { heartbeats.restart(at: now) }
+        heartbeatAt = now
+        longestSilence = Self.longestSilence(of: duration)
     }
 
     /// Another worker has taken over its claims, so it cannot settle them.
     mutating func declaredDead() { lease.lost() }
+
+    /// Between two heartbeats.
+    var interval: Duration { lease.interval }
 
     /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
@@ -42,9 +63,6 @@ struct LeaseState: Sendable {
     }
 
     // MARK: The others
-
-    /// If its own heartbeats fail for this long, missing heartbeats of others prove nothing.
-    private var longestSilence: Duration { lease.duration * 3 / 5 }
 
     /// The heartbeats of the others were read. Returns the dead workers.
     mutating func saw(_ others: [HeartbeatState.Sighting], at now: MonotonicInstant) -> [HeartbeatState.Sighting] {

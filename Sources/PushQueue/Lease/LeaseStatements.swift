@@ -18,44 +18,49 @@ enum LeaseStatements {
         Parameters(options.name, options.host, options.processID, options.version, options.lease.seconds, age.seconds)
     }
 
-    /// Extends the lease and counts the workers, dead ones too until a takeover. Null: this worker was declared dead.
-    static let heartbeat = Statement(
-        "heartbeat",
-        """
-        WITH renewed AS (
-            UPDATE carillon.workers w
-            SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
-            WHERE w.id = $1 RETURNING w.id
-        )
-        SELECT (SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed) AS workers,
-            p.fault, p.cluster, p.timeline, p.flushed
-        FROM carillon.installation_state() AS p
-        """
+    /// Extends the lease, counts the workers, dead ones too until a takeover, and notes the traffic, for people. Null: this worker was
+    /// declared dead.
+    static let heartbeat = renewal("heartbeat")
+
+    /// The heartbeat with which a worker wakes. The first claim is sent behind it on the same connection, so its commit does not wait
+    /// for the disk: if a crash of PostgreSQL undoes it, the others see a heartbeat that they have not seen before.
+    static let wake = renewal(
+        "wake",
+        ", asleep_since = NULL",
+        where: " AND set_config('synchronous_commit', 'off', true) IS NOT NULL"
     )
 
-    static func parameters(renewing worker: Int64, for lease: Duration) -> Parameters {
-        Parameters(worker, lease.seconds)
+    private static func renewal(_ name: String, _ change: String = "", where condition: String = "") -> Statement {
+        Statement(
+            name,
+            """
+            WITH renewed AS (
+                UPDATE carillon.workers w
+                SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2),
+                    waits = $3, answers = $4, connections = $5, settles_by = now() + make_interval(secs => $6)\(change)
+                WHERE w.id = $1\(condition) RETURNING w.id
+            )
+            SELECT (SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed) AS workers,
+                p.fault, p.cluster, p.timeline, p.flushed
+            FROM carillon.installation_state() AS p
+            """
+        )
     }
 
-    static let noteTraffic = Statement(
-        "note_traffic",
-        """
-        UPDATE carillon.workers w SET waits = $2, answers = $3, connections = $4, settles_by = now() + make_interval(secs => $5)
-        WHERE w.id = $1
-        """
-    )
-
+    /// - Parameter settlingTime: How long it has before it counts as stuck. Nil if it holds no claim.
     static func parameters(
+        renewing worker: Int64,
+        for lease: Duration,
         noting traffic: (waits: [Int64], answers: [Int64], connections: Int),
-        settlingWithin time: Duration?,
-        of worker: Int64
+        settlingWithin settlingTime: Duration?
     ) -> Parameters {
         Parameters(
             worker,
+            lease.seconds,
             PostgresArray(traffic.waits),
             PostgresArray(traffic.answers),
             Int32(clamping: traffic.connections),
-            time?.seconds
+            settlingTime?.seconds
         )
     }
 

@@ -26,7 +26,7 @@ struct RefusalPace: Sendable {
 
     /// - Parameters:
     ///   - isContent: The refusal concerns the content of the statement, and so no other one. A first refusal takes no try from others:
-    ///     all flights of an app may have one.
+    ///     `AppDoubts` limits those of an app.
     ///   - isTry: The statement counted as a try.
     mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool = true, at now: MonotonicInstant) {
         if !isTry, !isContent { spend(at: now) }
@@ -63,15 +63,15 @@ struct RefusalPace: Sendable {
     }
 
     /// Takes a try; if there is none now, the wait until there is.
-    mutating func takeOrWait(at now: MonotonicInstant) -> Duration? {
-        if let end = waitEnd(at: now) { return end - now }
+    mutating func takeOrWait(at now: MonotonicInstant, leaving spare: Int = 0) -> Duration? {
+        if let end = waitEnd(at: now, leaving: spare) { return end - now }
         spend(at: now)
         return nil
     }
 
     /// Takes a try, if there is one now.
-    mutating func take(at now: MonotonicInstant) -> Bool {
-        takeOrWait(at: now) == nil
+    mutating func take(at now: MonotonicInstant, leaving spare: Int = 0) -> Bool {
+        takeOrWait(at: now, leaving: spare) == nil
     }
 
     /// A try was made, or a statement that did not count as one was refused.

@@ -4,8 +4,8 @@ import CarillonPostgres
 enum LookStatements {
     /// The lanes that have rows, except those of paused apps. Known lanes are looked up from their floors. Between them the
     /// index is walked from lane to lane, never over their rows. A range of paused apps, given as a known lane with the first
-    /// app of the range, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since
-    /// the time until the answer includes other statements.
+    /// app of the range, is skipped in one step. The last row has no lane. It says whether jobs in `scheduled` are due after a
+    /// position, and how many microseconds the server took, since the time until the answer includes other statements.
     ///
     /// Apps are 64-bit numbers here, and lanes 32-bit ones, so that the walk can begin before the lowest possible lane and end
     /// after the highest one.
@@ -34,19 +34,27 @@ enum LookStatements {
                 ORDER BY m.app_id, m.lane LIMIT 1)
                 LIMIT 1) AS n
         )
-        SELECT f.app_id::integer, f.lane::smallint, NULL::bigint AS cost FROM found f
+        SELECT f.app_id::integer, f.lane::smallint, NULL::boolean AS is_due, NULL::bigint AS cost FROM found f
         WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
         UNION ALL
-        SELECT k.app::integer, k.lane::smallint, NULL FROM known k WHERE (
+        SELECT k.app::integer, k.lane::smallint, NULL, NULL FROM known k WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
             ORDER BY m.id LIMIT 1) IS NOT NULL
         UNION ALL
-        SELECT NULL, NULL, (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+        SELECT NULL, NULL, coalesce($5::timestamptz > now(), false) OR EXISTS (
+                SELECT FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > ($5, $6::bigint)),
+            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
         """
     )
 
     /// A range of paused apps is passed as a lane above all of its lanes.
-    static func parameters(above floors: [(lane: Lane, id: Int64)], over ranges: [PausedRange] = []) -> Parameters {
+    /// - Parameter position: Where to look for due jobs. A position after the present time, from before the database's clock was set
+    ///   back, counts as due. Nil: nothing counts as due.
+    static func parameters(
+        above floors: [(lane: Lane, id: Int64)],
+        over ranges: [PausedRange] = [],
+        dueAfter position: DueFloor.Position? = nil
+    ) -> Parameters {
         let walked =
             ranges.isEmpty ? floors : floors.filter { floor in !ranges.contains { $0.contains(floor.lane.app) } }
         let ends = ranges.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
@@ -55,18 +63,21 @@ enum LookStatements {
             PostgresArray([Int64(Int32.min) - 1] + known.map { Int64($0.lane.app) }),
             PostgresArray([0] + known.map { Int32($0.lane.number) }),
             PostgresArray([Int64.max] + known.map(\.id)),
-            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { Int64($0.first) as Int64? })
+            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { Int64($0.first) as Int64? }),
+            Timestamp(position?.time),
+            position?.id
         )
     }
 
-    /// The lanes that `above` has found, and how long the server took. By position, since there may be many lanes.
-    static func lanes(_ rows: borrowing Rows) throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
+    /// What `above` has found: the lanes that have rows, whether jobs are due, and how long the server took. By position, since there
+    /// may be many lanes.
+    static func lanes(_ rows: borrowing Rows) throws(PostgresError) -> (lanes: [Lane], isDue: Bool, cost: Duration) {
         let last = rows.count - 1
         var lanes: [Lane] = []
         for row in 0..<last {
             lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
         }
-        return (lanes, .microseconds(try rows.int64(last, "cost")))
+        return (lanes, try rows.bool(last, "is_due"), .microseconds(try rows.int64(last, "cost")))
     }
 
     /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a

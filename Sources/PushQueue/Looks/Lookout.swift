@@ -1,71 +1,102 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
+import CarillonSchema
 
-/// Looks for lanes with rows, and moves due jobs to the queue.
+/// Looks for lanes with rows, moves due jobs to the queue, and sleeps while there is nothing to do.
 final class Lookout {
     private let context: WorkerContext
     private let database: WorkerDatabase
+    private let lease: LeaseKeeper
     private let apps: AppWatch
+    /// Rings when the next step is due.
+    private var alarm: TimerToken?
 
-    init(_ context: WorkerContext, _ database: WorkerDatabase, _ apps: AppWatch) {
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ lease: LeaseKeeper, _ apps: AppWatch) {
         self.context = context
         self.database = database
+        self.lease = lease
         self.apps = apps
     }
 
     func keepLooking() async {
-        while !Task.isCancelled, let connection = await database.connection() {
-            let wait: Duration
+        context.lookBell.ring()
+        for await _ in context.lookBell.rings {
+            if let alarm = alarm.take() { context.loop.cancel(alarm) }
+            guard !Task.isCancelled, let connection = await database.connection() else { return }
+            var wait: Duration
             do throws(PostgresError) {
-                wait = try await look(on: connection)
+                wait = try await step(on: connection)
+                context.dispatchBell.ring()
+                if context.state.sleep.isAwake, context.state.sleep.mustAnnounce {
+                    try await lease.wake(on: connection)
+                }
             } catch {
                 database.failed(error, on: connection)
                 wait = context.event { $0.failed(in: .look) }
             }
+            let asleepSince = context.state.sleep.asleepSince
+            context.count { $0.asleepSince = asleepSince }
             context.dispatchBell.ring()
-            guard await context.sleep(for: wait) else { return }
+            let bell = context.lookBell
+            alarm = context.loop.schedule(at: .now + wait) { bell.ring() }
+        }
+    }
+
+    /// Looks soon after each notification.
+    func keepHearing() async {
+        for await _ in context.callBell.rings where context.event({ $0.sleep.called() }) { context.lookBell.ring() }
+    }
+
+    /// Returns the wait before the next step.
+    private func step(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
+        switch context.event({ $0.nextStep(at: .now) }) {
+        case .look: try await look(on: connection)
+        case .ask: try await askToSleep(on: connection)
         }
     }
 
     /// Returns the wait before the next look.
     private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
         var look = context.event { $0.lookBegan(at: .now) }
-        let start = look.start
+        let parameters = LookStatements.parameters(
+            above: context.state.schedule.floors,
+            over: context.state.apps.pausedRanges,
+            dueAfter: look.start
+        )
+        let (lanes, isDue, cost) = try await database.ask(connection, LookStatements.above, parameters) {
+            try LookStatements.lanes($0)
+        }
+        look.cost = cost
+        let start = look.startOfPromotion(isDue: isDue)
         // Pipelined, since on a busy connection each answer takes long.
         async let promotion = Self.promotion(from: start, on: connection)
-        let found = await lanes(on: connection)
+        let understood = await understand(lanes, in: &look, on: connection)
         let promoted = await promotion
-        if case .failure(let error) = found, case .failure = promoted {
+        if case .failure(let error) = understood, case .failure = promoted {
             // The other one counts for the pace.
             database.failed(error, on: connection, isPaced: true)
         }
         if let rows = try promoted.get() { context.event { $0.promoted(rows, in: &look, at: .now) } }
-        let (lanes, cost) = try found.get()
-        look.cost = cost
+        try understood.get()
         return context.event { $0.lookEnded(look, lanes, at: .now) }
     }
 
-    /// Finds lanes with rows, and reads their apps.
-    private func lanes(
+    /// Reads the apps of lanes that have rows.
+    private func understand(
+        _ lanes: [Lane],
+        in look: inout WorkerState.Look,
         on connection: PostgresConnection
-    ) async -> Result<(lanes: [Lane], cost: Duration), PostgresError> {
+    ) async -> Result<Void, PostgresError> {
         do throws(PostgresError) {
-            let parameters = LookStatements.parameters(
-                above: context.state.schedule.floors,
-                over: context.state.apps.pausedRanges
-            )
-            let (lanes, cost) = try await database.ask(connection, LookStatements.above, parameters) {
-                try LookStatements.lanes($0)
-            }
             let unread = context.event { $0.apps.found(lanes) }
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
             let events = context.event { $0.understood(lanes, at: readAt) }
             // Excludes the wait for the answers of other statements.
-            let total = cost + (MonotonicInstant.now - readAt)
+            look.cost = (look.cost ?? .zero) + (MonotonicInstant.now - readAt)
             for event in events { context.log(event) }
-            return .success((lanes, total))
+            return .success(())
         } catch {
             return .failure(error)
         }
@@ -82,6 +113,30 @@ final class Lookout {
             return .success(try await connection.query(PromotionRows.statement, parameters) { try PromotionRows($0) })
         } catch {
             return .failure(error)
+        }
+    }
+
+    // MARK: Sleep
+
+    /// Asks whether the worker may sleep, or go on sleeping.
+    private func askToSleep(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
+        let known = context.state.wal.last
+        let askedAt = MonotonicInstant.now
+        let parameters = context.state.sleepParameters
+        do throws(PostgresError) {
+            let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
+                (try SleepAnswer(rows), try InstallationSighting(rows))
+            }
+            try await database.saw(sighting, since: known)
+            let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
+            await lease.takeOver(from: dead)
+            return wait
+        } catch {
+            context.event { $0.sleepFailed(error, at: .now) }
+            guard error.code == .server else { throw error }
+            // It goes on looking.
+            database.failed(error, on: connection)
+            return PollingPace.longest
         }
     }
 

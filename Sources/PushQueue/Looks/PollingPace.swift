@@ -1,7 +1,8 @@
 import CarillonIO
 
 /// The wait between two looks for lanes with rows: 5 ms after one that found some, 20 ms while pushes are in flight, and up to 50 ms
-/// while there are none, with jitter, so that workers do not look all at once. It is longer if looks are expensive.
+/// while there are none, with jitter, so that workers do not look all at once. It is longer if looks are expensive, and for a worker
+/// that has been idle for long and cannot sleep.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)
@@ -9,6 +10,9 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let costFactor = 25
+    /// The wait as a part of the time that a worker has been idle which cannot sleep: 100 ms after a minute, and at most almost a second.
+    private static let idlePart = 600
+    private static let longestIdle = Duration.milliseconds(900)
     /// The cost is the lowest of this many looks. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
@@ -20,8 +24,14 @@ struct PollingPace: Sendable {
         return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost))
     }
 
-    mutating func foundNothing(after cost: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
-        max(backOff.next(using: &generator), leastWait(after: cost))
+    /// - Parameter idle: How long a worker that cannot sleep has found nothing.
+    mutating func foundNothing(
+        after cost: Duration,
+        idleFor idle: Duration = .zero,
+        using generator: inout some RandomNumberGenerator
+    ) -> Duration {
+        let usual = max(backOff.next(using: &generator), leastWait(after: cost))
+        return max(usual, min(idle / Self.idlePart, Self.longestIdle))
     }
 
     private mutating func leastWait(after cost: Duration) -> Duration {

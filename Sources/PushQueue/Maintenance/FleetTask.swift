@@ -4,9 +4,9 @@ package import CarillonPostgres
 /// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `worker_id` has it while
 /// it has a row in `workers`.
 package struct FleetTask: Sendable {
-    package static let maintain = FleetTask(name: "maintain")
+    static let maintain = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
-    package static let channels = FleetTask(name: "channels")
+    static let channels = FleetTask(name: "channels")
 
     let name: String
 

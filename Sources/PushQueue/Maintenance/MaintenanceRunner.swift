@@ -15,13 +15,22 @@ final class MaintenanceRunner {
                 await work(tools)
                 continue
             }
+            if !context.state.sleep.isAwake, task.name != .counts {
+                // A sleeper learns from its slow looks what is due. What has failed, only this worker knows.
+                guard context.state.maintenance.begun.contains(task.name) else { continue }
+                context.wake()
+            }
             guard let connection = await database.connection() else { return }
+            context.event { $0.maintenance.started(task.name) }
             do throws(PostgresError) {
                 try await perform(task, on: connection)
             } catch {
                 database.failed(error, on: connection)
             }
-            context.event { $0.maintenance.tried(task.name) }
+            context.event { state in
+                state.maintenance.stopped(task.name)
+                state.maintenance.tried(task.name)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ struct MaintenanceState: Sendable {
     private(set) var begun: Set<MaintenanceTask.Name> = []
     /// Tasks that have run, well or not.
     private var tried: Set<MaintenanceTask.Name> = []
+    private var underWay: Set<MaintenanceTask.Name> = []
     /// How long the latest sweep took.
     private var sweepCost = Duration.zero
 
@@ -19,11 +20,31 @@ struct MaintenanceState: Sendable {
 
     mutating func began(_ task: MaintenanceTask.Name) { begun.insert(task) }
     mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
+    /// The task is looked at, or runs.
+    mutating func started(_ task: MaintenanceTask.Name) { underWay.insert(task) }
+    mutating func stopped(_ task: MaintenanceTask.Name) { underWay.remove(task) }
     /// The task has run, well or not.
     mutating func tried(_ task: MaintenanceTask.Name) { tried.insert(task) }
     /// Reading of legacy feedback lists has begun or ended.
     mutating func reads(legacyFeedback isUnderWay: Bool) { isReadingLegacyFeedback = isUnderWay }
     mutating func swept(in cost: Duration) { sweepCost = cost }
+
+    // MARK: Sleep
+
+    var isAtWork: Bool { !underWay.isEmpty }
+
+    /// What a sleeper wakes for when it is due: tasks in `fleet_tasks`, and requests for channels. A task that has failed here is
+    /// repeated after a while instead.
+    var awaited: [(name: String, interval: Duration?)] {
+        var tasks: [(task: MaintenanceTask.Name, name: String, interval: Duration?)] = [
+            (.maintain, FleetTask.maintain.name, nil), (.channelLists, FleetTask.channels.name, nil),
+            (.channels, "requests", nil),
+        ]
+        if options.feedbackInterval > .zero {
+            tasks.append((.feedback, FleetTask.feedback.name, options.feedbackInterval))
+        }
+        return tasks.filter { !begun.contains($0.task) }.map { ($0.name, $0.interval) }
+    }
 
     // MARK: Waits
 

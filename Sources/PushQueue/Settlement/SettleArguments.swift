@@ -94,12 +94,12 @@ struct SettleArguments {
 
     /// Messages of which pushes have ended.
     private static let endedMessages = [
-        Argument("ended", .int8) { PostgresArray($0.jobs(of: $0.ended).map(\.message)) },
+        Argument("ended", .int8) { PostgresArray(integers: Array($0.jobs(of: $0.ended).map(\.message))) },
         Argument("ended_remaining", .int4) { $0.remaining },
         Argument("ended_reference", .text) { $0.references(of: $0.jobs(of: $0.ended)) },
         Argument("ended_broadcast", .int8) { PostgresArray(column: $0.jobs(of: $0.ended).map(\.broadcast)) },
         Argument("ended_created", .timestamptz) {
-            PostgresArray($0.jobs(of: $0.ended).map { Timestamp($0.createdAt) })
+            PostgresArray(times: Array($0.jobs(of: $0.ended).map(\.createdAt)))
         },
         Argument("ended_sent", .int4) { PostgresArray(column: $0.ended.lazy.map(\.sent), default: 1) },
         Argument("ended_failed", .int4) { PostgresArray(column: $0.ended.lazy.map(\.failed), default: 0) },
@@ -112,27 +112,27 @@ struct SettleArguments {
     ]
 
     private static let failedPushes = [
-        Argument("failed", .int8) { PostgresArray($0.jobs(of: $0.settlement.failures).map(\.message)) },
+        Argument("failed", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.failures).map(\.message)) },
         Argument("failed_reference", .text) { $0.references(of: $0.jobs(of: $0.settlement.failures)) },
         Argument("failed_token", .text) { $0.tokens($0.settlement.failures.lazy.map(\.token)) },
-        Argument("failed_status", .int2) { PostgresArray($0.settlement.failures.lazy.map(\.status)) },
-        Argument("failed_reason", .text) { PostgresArray($0.settlement.failures.lazy.map(\.reason)) },
+        Argument("failed_status", .int2) { PostgresArray(each: $0.settlement.failures.lazy.map(\.status)) },
+        Argument("failed_reason", .text) { PostgresArray(each: $0.settlement.failures.lazy.map(\.reason)) },
         Argument("failed_unregistered_at", .timestamptz) {
-            PostgresArray($0.settlement.failures.lazy.map { Timestamp($0.unregisteredAt) })
+            PostgresArray(each: $0.settlement.failures.lazy.map { Timestamp($0.unregisteredAt) })
         },
         Argument("failed_apns_id", .uuid) { $0.ids(of: $0.settlement.failures) },
-        Argument("failed_attempt", .int2) { PostgresArray($0.jobs(of: $0.settlement.failures).map(\.attempt)) },
+        Argument("failed_attempt", .int2) { PostgresArray(each: $0.jobs(of: $0.settlement.failures).map(\.attempt)) },
         Argument("failed_unique_id", .uuid) {
             PostgresArray(column: $0.settlement.failures.lazy.map { $0.uniqueID.map(PostgresUUID.init) })
         },
     ]
 
     private static let jobsGoingBack = [
-        Argument("going_back", .int8) { PostgresArray($0.jobs(of: $0.settlement.goingBack).map(\.id)) },
-        Argument("going_back_whole", .bool) { PostgresArray($0.settlement.goingBack.lazy.map(\.isWhole)) },
-        Argument("going_back_attempt", .int2) { PostgresArray($0.settlement.goingBack.lazy.map(\.attempt)) },
-        Argument("going_back_after", .int4) { PostgresArray($0.settlement.goingBack.lazy.map(\.delay)) },
-        Argument("going_back_place", .int4) { PostgresArray($0.placedGoingBack.lazy.map(\.job)) },
+        Argument("going_back", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.goingBack).map(\.id)) },
+        Argument("going_back_whole", .bool) { PostgresArray(each: $0.settlement.goingBack.lazy.map(\.isWhole)) },
+        Argument("going_back_attempt", .int2) { PostgresArray(each: $0.settlement.goingBack.lazy.map(\.attempt)) },
+        Argument("going_back_after", .int4) { PostgresArray(each: $0.settlement.goingBack.lazy.map(\.delay)) },
+        Argument("going_back_place", .int4) { PostgresArray(each: $0.placedGoingBack.lazy.map(\.job)) },
         Argument("going_back_token", .text) { $0.tokens($0.placedGoingBack.lazy.map { .push($0.push) }) },
         Argument("going_back_status", .int2) {
             PostgresArray(column: $0.settlement.goingBack.lazy.map(\.cause?.status))
@@ -143,18 +143,18 @@ struct SettleArguments {
     ]
 
     private static let jobsStaying = [
-        Argument("staying", .int8) { PostgresArray($0.jobs(of: $0.settlement.staying).map(\.id)) },
-        Argument("staying_whole", .bool) { PostgresArray($0.settlement.staying.lazy.map(\.isWhole)) },
-        Argument("staying_place", .int4) { PostgresArray($0.placedStaying.lazy.map(\.job)) },
+        Argument("staying", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.staying).map(\.id)) },
+        Argument("staying_whole", .bool) { PostgresArray(each: $0.settlement.staying.lazy.map(\.isWhole)) },
+        Argument("staying_place", .int4) { PostgresArray(each: $0.placedStaying.lazy.map(\.job)) },
         Argument("staying_token", .text) { $0.tokens($0.placedStaying.lazy.map { .push($0.push) }) },
     ]
 
     private static let others = [
         Argument("unanswered", .int8) { $0.unanswered },
-        Argument("identified", .int8) { PostgresArray($0.jobs(of: $0.settlement.identified).map(\.message)) },
+        Argument("identified", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.identified).map(\.message)) },
         Argument("identified_token", .text) { $0.tokens($0.settlement.identified.lazy.map { .push($0.push) }) },
         Argument("identified_unique_id", .uuid) {
-            PostgresArray($0.settlement.identified.lazy.map { PostgresUUID($0.id) })
+            PostgresArray(each: $0.settlement.identified.lazy.map { PostgresUUID($0.id) })
         },
     ]
 
@@ -162,7 +162,7 @@ struct SettleArguments {
 
     /// The messages of jobs with pushes whose outcome is unknown and that may be sent again.
     private var unanswered: PostgresArray {
-        PostgresArray(settlement.unanswered.lazy.map { claim[$0].message })
+        PostgresArray(each: settlement.unanswered.lazy.map { claim[$0].message })
     }
 
     private func jobs<Item: Settlement.Item>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {
@@ -175,7 +175,7 @@ struct SettleArguments {
     private var remaining: PostgresArray {
         guard !settlement.partial.isEmpty else { return PostgresArray(of: .int4) }
         let wholes = repeatElement(nil as Int32?, count: settlement.ended.count)
-        return PostgresArray(Array(wholes) + settlement.partial.map { $0.isInUnfinished ? 0 : $0.remaining })
+        return PostgresArray(each: Array(wholes) + settlement.partial.map { $0.isInUnfinished ? 0 : $0.remaining })
     }
 
     /// The last attempts of pushes that have expired, of each message; empty if there is none.
@@ -211,18 +211,29 @@ struct SettleArguments {
 
     /// What was sent as the `apns-id` of each push.
     private func ids(of failures: [FailedPush]) -> PostgresArray {
-        PostgresArray(failures.lazy.map { claim.id(of: $0.token) })
+        PostgresArray(each: failures.lazy.map { claim.id(of: $0.token) })
     }
 }
 
+/// These are here because only the module of a lazy sequence has its closures to optimize.
 extension PostgresArray {
+    fileprivate init<Value: PostgresValue>(each values: some Sequence<Value>) {
+        self.init(of: Value.type)
+        for value in values { append(value) }
+    }
+
+    fileprivate init<Value: PostgresValue>(each values: some Sequence<Value?>) {
+        self.init(of: Value.type)
+        for value in values { append(value) }
+    }
+
     /// A column whose every value is the default is left empty.
     fileprivate init<Value: PostgresValue & Equatable>(column values: some Collection<Value>, default value: Value) {
-        if values.allSatisfy({ $0 == value }) { self.init(of: Value.type) } else { self.init(values) }
+        if values.allSatisfy({ $0 == value }) { self.init(of: Value.type) } else { self.init(each: values) }
     }
 
     /// A column of nulls is left empty.
     fileprivate init<Value: PostgresValue>(column values: some Collection<Value?>) {
-        if values.contains(where: { $0 != nil }) { self.init(values) } else { self.init(of: Value.type) }
+        if values.contains(where: { $0 != nil }) { self.init(each: values) } else { self.init(of: Value.type) }
     }
 }

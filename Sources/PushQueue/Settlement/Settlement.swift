@@ -75,7 +75,11 @@ package struct Settlement: Sendable {
                     refuse(claim.refusals[refusal], at: refusal)
                     refusal += 1
                 }
-                settle(job.positions, of: job, &jobTally, outcomes, using: &generator)
+                if outcomes.areAccepted(at: Int(job.firstPush)..<Int(job.firstPush + job.pushes)) {
+                    settleAccepted(job, &jobTally, outcomes)
+                } else {
+                    settle(job.positions, of: job, &jobTally, outcomes, using: &generator)
+                }
             }
         }
     }
@@ -153,6 +157,14 @@ package struct Settlement: Sendable {
         case .changed: partial.append(jobTally)
         case .unchanged: break
         }
+    }
+
+    /// The same for a job whose pushes were all accepted. Nearly all jobs are such, and nothing of them has to be sorted.
+    private mutating func settleAccepted(_ job: ClaimedJobs.Job, _ jobTally: inout JobTally, _ outcomes: Outcomes) {
+        jobTally.sent = job.pushes
+        if keepsUniqueIDs { identify(job.positions, of: jobTally.job, outcomes) }
+        count(jobTally)
+        if jobTally.isInUnfinished { partial.append(jobTally) } else { ended.append(jobTally) }
     }
 
     /// Records what has ended, and what may have.

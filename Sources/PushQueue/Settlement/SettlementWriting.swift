@@ -114,6 +114,12 @@ struct SettlementWriting: Sendable {
     /// Everything is written, by this worker.
     var isWritten: Bool { if case .over(isWritten: true) = stage { true } else { false } }
 
+    /// Whether what this call has written are outcomes, and not only counts or what waits for the rest of the claim.
+    func writesOutcomes(_ effect: Effect) -> Bool {
+        guard effect == .written, case .settlement(let settlement) = next else { return false }
+        return settlement.pending == 0
+    }
+
     mutating func callEnded(_ effect: Effect) {
         guard effect == .written || effect == .unwritten || (effect == .before && mayBeWritten) else {
             stage = .over(isWritten: false)

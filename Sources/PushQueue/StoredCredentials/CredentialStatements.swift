@@ -54,7 +54,8 @@ enum CredentialStatements {
         "rest_tokens",
         """
         UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
-        WHERE p.certificate_id = $1 AND (p.rests_until > now() + interval '19 minutes') IS NOT TRUE
+        WHERE p.certificate_id = $1
+            AND (p.rests_until BETWEEN now() + interval '19 minutes' AND now() + interval '21 minutes') IS NOT TRUE
         """
     )
 

@@ -7,9 +7,11 @@ struct ExpiryState: Sendable {
     private var due: MonotonicInstant?
     private var warned: [Int32: Int64] = [:]
 
+    func isPending(at now: MonotonicInstant) -> Bool { due.map { $0 <= now } ?? true }
+
     /// Returns whether to look now. The next look is then due in an hour.
     mutating func isDue(at now: MonotonicInstant) -> Bool {
-        if let due, now < due { return false }
+        guard isPending(at: now) else { return false }
         self.due = now + Self.interval
         return true
     }

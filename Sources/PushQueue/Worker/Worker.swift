@@ -57,7 +57,7 @@ package actor Worker {
         database = WorkerDatabase(context)
         lease = LeaseKeeper(context, database)
         apps = AppWatch(context, database)
-        lookout = Lookout(context, database, apps)
+        lookout = Lookout(context, database, lease, apps)
         pushCounts = PushCountWriter(context, database, apps)
         flights = FlightRunner(context, database, lease, apps, pushCounts)
         maintenance = MaintenanceRunner(
@@ -116,6 +116,7 @@ package actor Worker {
         { await $0.database.logLocks() },
         { await $0.apps.keepApps() },
         { await $0.lookForWork() },
+        { await $0.lookout.keepHearing() },
         { await $0.shutDownBackend() },
     ]
 
@@ -227,6 +228,9 @@ package actor Worker {
             // After a run with `once`, holds stay until the next run, so that people can read them.
             if !options.once {
                 try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
+            }
+            if context.state.sleep.isPossible {
+                try await connection.execute(SleepStatements.clearAtEnd, Parameters(context.state.lease.id))
             }
         } catch {
             // The worker can sign off without this.

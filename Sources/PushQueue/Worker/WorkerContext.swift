@@ -11,6 +11,10 @@ final class WorkerContext {
     let meter: WorkerMeter
     /// Rung when there may be something to claim, or the worker may be done.
     let dispatchBell = Bell()
+    /// Rung when it is time to look for work, or to ask whether the worker may sleep.
+    let lookBell = Bell()
+    /// Rung when PostgreSQL notifies the worker, and when the connection for that is lost.
+    let callBell = Bell()
     /// Rung when the worker gives up, and when it ends.
     let shutdownBell = Bell()
     /// Rung when there may be something to write about apps and credentials.
@@ -37,6 +41,12 @@ final class WorkerContext {
     func log(_ event: WorkerEvent) { meter.log(event) }
 
     func count(_ change: (inout WorkerCounters) -> Void) { meter.count(change) }
+
+    /// Wakes a sleeper for something that PostgreSQL does not know of.
+    func wake() {
+        event { $0.sleep.stir(at: .now) }
+        lookBell.ring()
+    }
 
     /// Whether a long task may go on.
     var goesOn: Bool { state.phase == .working && !Task.isCancelled }

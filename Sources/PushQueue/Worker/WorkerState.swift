@@ -32,6 +32,7 @@ struct WorkerState: Sendable {
     var holds = AppHolds()
     var expiry = ExpiryState()
     var maintenance: MaintenanceState
+    var sleep: SleepState
     var unwrittenCounts = UnwrittenCounts()
     var notes = CredentialNotes()
     var logLimits = LogLimits()
@@ -39,6 +40,9 @@ struct WorkerState: Sendable {
     var lockedApps = LockedApps()
     var wal = WALState()
     private var due = DueFloor()
+    private var hasPromoted = false
+    /// The apps of the lanes that the last look in vain has found. They wake no sleeper.
+    private(set) var unsendable: Set<Int32> = []
     private var polling = PollingPace()
     private var backOffs: [Routine: BackOff] = [:]
     var random: SeededGenerator
@@ -50,6 +54,7 @@ struct WorkerState: Sendable {
         schedule = Schedule(options)
         self.apps = apps
         maintenance = MaintenanceState(options)
+        sleep = SleepState(lease: options.lease)
         random = SeededGenerator(seed: seed)
     }
 
@@ -148,19 +153,32 @@ struct WorkerState: Sendable {
         let wasIdle: Bool
         /// Where it begins to look for due jobs. Nil if none are moved.
         let start: DueFloor.Position?
+        /// The promotion before has moved jobs. One that finds none left shows what the search costs over their dead entries.
+        let followsPromotion: Bool
         /// Due jobs that were moved to the queue.
         var promoted = 0
         /// How long the server took, if known. The time until the answer includes other statements.
         var cost: Duration?
+
+        /// Where to begin to move due jobs; nil if there is no need.
+        func startOfPromotion(isDue: Bool) -> DueFloor.Position? { isDue || followsPromotion ? start : nil }
     }
 
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let wasIdle = schedule.isIdle
-        if wasIdle, options.once {
-            schedule.forgetFloors()
-            due = DueFloor()
-        }
-        return Look(began: now, wasIdle: wasIdle, start: promotes ? due.start(at: now) : nil)
+        if wasIdle, options.once { forgetFloors() }
+        return Look(
+            began: now,
+            wasIdle: wasIdle,
+            start: promotes ? due.start(at: now) : nil,
+            followsPromotion: hasPromoted
+        )
+    }
+
+    /// The next looks begin at the beginning.
+    mutating func forgetFloors() {
+        schedule.forgetFloors()
+        due = DueFloor()
     }
 
     /// Whether to move due jobs to the queue.
@@ -174,6 +192,7 @@ struct WorkerState: Sendable {
     }
 
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
+        hasPromoted = promotion.rows > 0
         due.moved(promotion, from: start, at: now)
         schedule.returned(promotion.lanes, at: now)
     }
@@ -189,15 +208,19 @@ struct WorkerState: Sendable {
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
-        if look.promoted > 0 || !schedule.isIdle || lanes.contains(where: { isClaimable($0.app) }) {
-            return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0)
-        }
+        let foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
+        if !foundWork { unsendable = Set(lanes.map(\.app)) }
+        if !sleep.isAwake, let wait = sleep.lookedWhenCalled(foundWork: foundWork, at: now) { return wait }
+        sleep.looked(foundWork: foundWork, at: now)
+        if foundWork { return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0) }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
             phase == .working
         {
             phase = .drained
         }
-        return polling.foundNothing(after: cost, using: &random)
+        // A worker that cannot sleep looks more rarely when it has been idle for long.
+        let idle: Duration = sleep.isPossible ? .zero : now - (sleep.idleSince ?? now)
+        return polling.foundNothing(after: cost, idleFor: idle, using: &random)
     }
 
     /// Whether rows of the app can be claimed soon.
@@ -211,7 +234,7 @@ struct WorkerState: Sendable {
 
     /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
-        guard phase == .working, reconnection.isConnected, lease.holds(at: now) else { return nil }
+        guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.holds(at: now) else { return nil }
         return schedule.nextClaim(at: now, within: ceiling, of: apps, holds, &refusals)
     }
 

@@ -3,7 +3,7 @@ package import CarillonPostgres
 /// Whether this database is where the installation lives. A copy must not send the pushes of the original.
 package enum InstallationCheck {
     /// Says why nothing may be sent from this database.
-    package static let fault = Statement("installation_fault", "SELECT carillon.installation_fault()")
+    private static let fault = Statement("installation_fault", "SELECT carillon.installation_fault()")
 
     package static func run(on connection: PostgresConnection) async throws(SchemaError) {
         let fault: String?

@@ -1,3 +1,4 @@
+import CarillonIO
 package import CarillonPostgres
 
 /// Migrates the schema of a database up and down.
@@ -20,7 +21,7 @@ package struct Migrator: Sendable {
         self.routines = routines
     }
 
-    /// How often a view that is being read, or a schema that another program creates, is tried.
+    /// How often a schema that another program creates is tried.
     private static let attempts = 50
 
     /// A role without the rights can read what is to be done, and is refused when it tries to do it.
@@ -34,6 +35,30 @@ package struct Migrator: Sendable {
 
     /// A mode that excludes itself, and that only a role with rights on the table can take. Advisory locks are open to all.
     private static let lock = "LOCK TABLE carillon.schema_migrations IN SHARE UPDATE EXCLUSIVE MODE"
+
+    /// An attempt is too short for PostgreSQL to end an autovacuum of a table, which it does after `deadlock_timeout`. Statements on
+    /// rows do not wait behind the lock that a vacuum takes.
+    private static let endVacuums = """
+        DO $$
+        DECLARE
+            tables CONSTANT text := (
+                SELECT string_agg(DISTINCT format('ONLY carillon.%I', c.relname), ', ')
+                FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_class c ON c.oid = l.relation
+                    JOIN pg_catalog.pg_database d ON d.oid = l.database
+                WHERE l.mode = 'ShareUpdateExclusiveLock' AND l.granted AND d.datname = current_database()
+                    AND c.relnamespace = to_regnamespace('carillon') AND c.relkind IN ('r', 'p')
+                    AND c.relname <> 'schema_migrations');
+        BEGIN
+            IF tables IS NOT NULL THEN
+                SET LOCAL lock_timeout = '2s';
+                EXECUTE 'LOCK TABLE ' || tables || ' IN SHARE UPDATE EXCLUSIVE MODE';
+            END IF;
+        EXCEPTION
+            WHEN lock_not_available OR insufficient_privilege OR undefined_table OR deadlock_detected THEN
+                NULL;
+        END
+        $$
+        """
 
     private static let seal = Statement(
         "migrate_seal",
@@ -69,8 +94,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents. All functions and
-    /// views are dropped: the program that continues from there applies its own with `up`.
+    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents. All functions, views
+    /// and rights are removed: the program that continues from there applies its own with `up`.
     package func down(
         to target: Int = 0,
         _ onEach: (SchemaChange) -> Void = { _ in }
@@ -78,8 +103,6 @@ package struct Migrator: Sendable {
         try await walk(onEach) { state, connection in
             let migration = try state.nextDown(to: target)
             guard migration != nil || state.routines.status.condition != .pending else { return [] }
-            // Workers are stopped, and a session that waits for a lock on a table blocks all others.
-            try await connection.script("SET LOCAL lock_timeout = '5s'")
             try await RoutineInstaller(connection: connection, state: state.routines).remove()
             guard let migration else { return [.withoutRoutines] }
             try await Self.run(migration, "down", migration.down, on: connection)
@@ -123,6 +146,8 @@ package struct Migrator: Sendable {
     ) async throws(SchemaError) -> [Migration] {
         var done: [Migration] = []
         var refusals = 0
+        var pace = LockPace()
+        var generator = SystemRandomNumberGenerator()
         do {
             while true {
                 do {
@@ -141,14 +166,14 @@ package struct Migrator: Sendable {
                     done += changes.compactMap(\.migration)
                     changes.forEach(onEach)
                     refusals = 0
+                    pace = LockPace()
                 } catch let overtaken as Overtaken {
                     refusals += 1
                     if refusals == Self.attempts { throw overtaken.error }
-                } catch let busy as RoutineInstaller.BusyView {
-                    refusals += 1
-                    if refusals == Self.attempts { throw busy.error }
-                    // Readers that have waited behind the refused change go first.
-                    try await connection.script("SELECT pg_catalog.pg_sleep(0.1)")
+                } catch let error as SchemaError where error.isOfLock {
+                    guard let pause = pace.waitedInVain(at: .now, using: &generator) else { throw error }
+                    try await connection.transaction { try await connection.script(Self.endVacuums) }
+                    try await connection.script("SELECT pg_catalog.pg_sleep(\(pause.seconds))")
                 }
             }
         } catch {
@@ -173,7 +198,7 @@ package struct Migrator: Sendable {
         on connection: PostgresConnection
     ) async throws(SchemaError) {
         do {
-            try await connection.script(script)
+            try await connection.script(LockPace.limit + script)
         } catch {
             throw .failed("Migration \(migration.title) \(direction)", error)
         }

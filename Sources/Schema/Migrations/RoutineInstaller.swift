@@ -2,11 +2,6 @@ import CarillonPostgres
 
 /// Applies functions, views and rights, in the transaction that is open.
 struct RoutineInstaller: Sendable {
-    /// A view that is being read was not replaced, and can be tried again.
-    struct BusyView: Error {
-        let error: SchemaError
-    }
-
     let connection: PostgresConnection
     let state: RoutineState
 
@@ -47,24 +42,20 @@ struct RoutineInstaller: Sendable {
         return strangers.map { "carillon.\($0)" } + stale
     }
 
-    /// Replaces the text of one view, and does not wait long for its readers, because others then wait behind it.
+    /// Replaces the text of one view.
     func replace(_ file: Routines.File) async throws {
-        do {
-            let what = "Replacing the view carillon.\(file.name)"
-            try await run(what, Routines.asOwner + "SET LOCAL lock_timeout = '200ms';\n" + file.text)
-        } catch {
-            let cause = error.underlying as? PostgresError
-            throw cause?.sqlState == SQLState.lockNotAvailable ? BusyView(error: error) : error
-        }
+        try await run("Replacing the view carillon.\(file.name)", Routines.asOwner + file.text)
         try await record([file])
     }
 
-    /// Drops all functions and views.
+    /// Drops all functions and views, and revokes all rights: an older program cannot revoke what this one granted, and the
+    /// next step may drop the policies that restrict those rights.
     func remove() async throws {
         let views = state.known.views.map(\.name) + state.strangers
         try await run(
-            "Dropping the functions and views",
-            Routines.drop(views: views) + Routines.dropStale + "DELETE FROM carillon.schema_routines"
+            "Removing the functions, views and rights",
+            Routines.drop(views: views) + Routines.dropStale + state.known.revocation
+                + "DELETE FROM carillon.schema_routines"
         )
     }
 
@@ -80,13 +71,17 @@ struct RoutineInstaller: Sendable {
         do {
             try await connection.script(Routines.validate)
         } catch {
-            throw error.sqlState == SQLState.invalidFunctionDefinition ? .invalid(error) : SchemaError(error)
+            throw switch error.sqlState {
+            case SQLState.invalidFunctionDefinition: .invalid(error)
+            case SQLState.lockNotAvailable: .failed("Checking the functions", error)
+            default: SchemaError(error)
+            }
         }
     }
 
     private func run(_ what: String, _ script: String) async throws(SchemaError) {
         do {
-            try await connection.script(script)
+            try await connection.script(LockPace.limit + script)
         } catch {
             throw .failed(what, error)
         }

@@ -62,6 +62,12 @@ extension Routines {
             ? "" : "DROP VIEW IF EXISTS \(views.map { "carillon.\"\($0)\"" }.joined(separator: ", "));\n"
     }
 
+    /// Revokes all rights: what `rights.sql` does before it grants any.
+    var revocation: String {
+        let lines = rights.text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.prefix { !$0.hasPrefix("GRANT ") }.joined(separator: "\n") + "\n"
+    }
+
     /// Lists all faults in one error.
     static let validate = """
         SET LOCAL check_function_bodies = on;
@@ -83,6 +89,8 @@ extension Routines {
                         PERFORM pg_catalog.plpgsql_validator(routine.oid);
                     END IF;
                 EXCEPTION
+                    WHEN lock_not_available THEN
+                        RAISE;
                     WHEN others THEN
                         faults := faults || pg_catalog.format('%s: %s', routine.name, SQLERRM);
                 END;

@@ -6,7 +6,7 @@ package enum SchemaChange: Sendable, Equatable {
     case routines(Release, dropped: [String])
     /// The text of a view that was there.
     case view(String)
-    /// All functions and views, where no migration was to be undone.
+    /// All functions, views and rights were removed, where no migration was to be undone.
     case withoutRoutines
 
     var migration: Migration? {

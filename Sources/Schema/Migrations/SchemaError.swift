@@ -136,6 +136,9 @@ extension SchemaError {
             .contains((underlying as? PostgresError)?.sqlState)
     }
 
+    /// Whether a lock was waited for in vain.
+    var isOfLock: Bool { (underlying as? PostgresError)?.sqlState == SQLState.lockNotAvailable }
+
     package init(_ error: any Error) {
         switch error {
         case let error as SchemaError: self = error

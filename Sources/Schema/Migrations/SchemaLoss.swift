@@ -11,7 +11,6 @@ package struct SchemaLoss: Sendable {
     package let migrations: [Migration]
     /// The tables of these migrations that have rows.
     package let tables: [Table]
-    /// Roles that are limited to an app.
     package let isolatedRoles: [String]
 
     private static let isolated = Statement(

@@ -5,17 +5,21 @@ package import CarillonText
 package struct WorkerRecord: Record {
     package enum State: String, CaseIterable, Decodable, Sendable {
         case alive
+        /// There is nothing to do.
+        case asleep
         /// Two heartbeats are missing.
         case silent
         /// It holds claims and settles none.
         case stuck
+
+        package var isAlive: Bool { self == .alive || self == .asleep }
     }
 
     /// Of `carillon.worker_status w`.
     package static let columns = """
-        w.id, w.name, w.host, w.pid, w.version, w.state, w.state = 'alive' AS alive,
+        w.id, w.name, w.host, w.pid, w.version, w.state, w.state IN ('alive', 'asleep') AS alive,
             extract(epoch FROM w.age)::int8 AS age_seconds, extract(epoch FROM w.silence)::int8 AS silence_seconds,
-            extract(epoch FROM w.lease)::int8 AS lease_seconds, w.claims
+            extract(epoch FROM w.lease)::int8 AS lease_seconds, w.claims, w.asleep_since
         """
     private static let statement = Statement(
         "workers",
@@ -39,13 +43,22 @@ package struct WorkerRecord: Record {
     /// The timeout of its lease, which it renews five times in that time.
     package let lease: Int64
     package let claims: Int64
+    /// Nil if it is awake.
+    package let asleepSince: Moment?
     /// All columns of the row that it was read from.
     package let json: JSONValue
+
+    /// As in "asleep since 2026-11-22 11:45:00 UTC".
+    package var stateText: String {
+        guard state == .asleep, let asleepSince else { return state.rawValue }
+        return "\(state.rawValue) since \(asleepSince.readable)"
+    }
 
     private enum CodingKeys: String, CodingKey {
         case id, name, host, version, state, claims, json
         case upFor = "age_seconds"
         case silentFor = "silence_seconds"
         case lease = "lease_seconds"
+        case asleepSince = "asleep_since"
     }
 }

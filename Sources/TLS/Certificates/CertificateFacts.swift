@@ -29,8 +29,6 @@ package struct CertificateFacts: Sendable, Equatable {
     /// Whether its issuer is named Apple Inc.; the signature is not checked.
     package let isApple: Bool
 
-    package func isExpired(at unixSeconds: Int64) -> Bool { unixSeconds > notAfter }
-
     /// The first certificate of a PEM text.
     package init(pem: String) throws(TLSError) {
         self.init(try Certificate.all(in: Array(pem.utf8), what: "the text")[0])

@@ -23,27 +23,6 @@ package struct VerifyingKey: Sendable {
         self.key = key
     }
 
-    /// From an uncompressed point on the curve: 4, x and y, in 65 bytes.
-    package init(point: [UInt8]) throws(TLSError) {
-        // The fixed DER header of a P-256 public key; the point follows it.
-        let prefix: [UInt8] = [
-            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
-            0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-        ]
-        let der = prefix + point
-        ERR_clear_error()
-        let pointer: OpaquePointer? = der.withUnsafeBufferPointer { bytes in
-            var start = bytes.baseAddress
-            return d2i_PUBKEY(nil, &start, bytes.count)
-        }
-        guard point.count == 65, let pointer else {
-            if let pointer { EVP_PKEY_free(pointer) }
-            ERR_clear_error()
-            throw TLSError(.malformedKey, "this is not a point on the curve P-256 in 65 bytes")
-        }
-        key = Key(owning: pointer)
-    }
-
     package var pem: String { MemoryBIO.text { PEM_write_bio_PUBKEY($0, key.pointer) } }
 
     /// Whether this key made the signature (r and s, in 64 bytes) over these bytes.

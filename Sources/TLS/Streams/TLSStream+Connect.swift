@@ -21,18 +21,6 @@ extension TLSStream {
         return stream
     }
 
-    /// Performs the server's side of the handshake on an accepted connection, waiting on the loop.
-    package static func accept(
-        _ socket: consuming Socket,
-        context: TLSContext,
-        timeout: Duration,
-        on loop: EventLoop
-    ) async throws(TLSError) -> TLSStream {
-        var stream = try TLSStream(server: context, socket: socket)
-        try await stream.shakeHands(until: .now + timeout, on: loop)
-        return stream
-    }
-
     /// Completes the handshake, or throws at the deadline.
     package mutating func shakeHands(until deadline: MonotonicInstant, on loop: EventLoop) async throws(TLSError) {
         while let interest = try handshake() {

@@ -4,18 +4,13 @@ import CarillonText
 package struct Attribute: Sendable {
     /// The attributes whose value is only a text.
     package enum Name: String, Sendable, CaseIterable {
-        case alt, autocomplete, autofocus, charset, checked, `class`, colspan, content, datetime, disabled, `for`,
-            height, hidden
-        case id, lang, maxlength, media, method, min, max, name, pattern, placeholder, rel, required, role, rows, scope,
-            selected, size
-        case spellcheck, step, tabindex, title, type, value, width
+        case alt, autocomplete, autofocus, charset, checked, `class`, content, datetime, `for`, height, id
+        case maxlength, method, min, max, name, placeholder, rel, required, role, rows, scope, selected
+        case spellcheck, tabindex, title, type, value, width
         case ariaCurrent = "aria-current"
-        case ariaHidden = "aria-hidden"
         case ariaLabel = "aria-label"
-        case ariaLive = "aria-live"
         case dataEvery = "data-every"
-        case d, x, y, x1, x2, y1, y2, points, rx, viewBox, preserveAspectRatio
-        case textAnchor = "text-anchor"
+        case d, x, y, viewBox, preserveAspectRatio
     }
 
     /// If the text is nil, the attribute is only its name.

@@ -38,7 +38,7 @@ package struct Response: Sendable {
     }
 
     /// Redirects to the page's actual address, keeping the method.
-    package static func moved(to link: Link) -> Response {
+    static func moved(to link: Link) -> Response {
         Response(status: 308, headers: [("Location", link.text)])
     }
 

@@ -3,8 +3,9 @@ import CarillonIO
 
 /// A request and its response.
 ///
-/// `@unchecked`, because only libmicrohttpd's thread touches the body and the refusal, and the lock guards the rest. Other threads
-/// use the connection only to resume it, under that lock and while it is suspended, so libmicrohttpd cannot free it.
+/// `@unchecked`, because only libmicrohttpd's thread touches the body, its size and the refusals, and the lock guards the rest.
+/// Other threads use the connection only to resume it, under that lock and while it is suspended, so libmicrohttpd cannot free it.
+/// They get the exchange only after libmicrohttpd's thread has suspended the connection: see `ExchangeTable.handle`.
 final class Exchange: @unchecked Sendable {
     private enum State {
         case reading
@@ -40,19 +41,19 @@ final class Exchange: @unchecked Sendable {
 
     /// The response, once there is one.
     var response: Response? {
-        self.state.withLock { state in
+        state.withLock { state in
             if case .answered(let response) = state { response } else { nil }
         }
     }
 
     /// Whether the body may still arrive.
     var isReading: Bool {
-        self.state.withLock { state in
+        state.withLock { state in
             if case .reading = state { true } else { false }
         }
     }
 
-    /// Suspends the connection until `answer`.
+    /// Suspends the connection until `answer`, which must not be possible before this returns.
     func suspend() {
         state.withLock { $0 = .handling(nil) }
         MHD_suspend_connection(connection)
@@ -60,7 +61,7 @@ final class Exchange: @unchecked Sendable {
 
     /// Records the task that will answer. It is cancelled if the server stops first, or at once if the server has already stopped.
     func isHandled(by task: Task<Void, Never>) {
-        let isTooLate = self.state.withLock { state in
+        let isTooLate = state.withLock { state in
             guard case .handling = state else { return true }
             state = .handling(task)
             return false
@@ -71,7 +72,7 @@ final class Exchange: @unchecked Sendable {
     /// Resumes the connection with a response. Only the first response counts. When this returns, the connection is not
     /// suspended: libmicrohttpd aborts the process if it is stopped while a connection is suspended.
     func answer(_ response: Response) {
-        let task: Task<Void, Never>? = self.state.withLock { state in
+        let task: Task<Void, Never>? = state.withLock { state in
             guard case .handling(let task) = state else { return nil }
             state = .answered(response)
             MHD_resume_connection(connection)

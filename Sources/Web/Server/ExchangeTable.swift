@@ -75,7 +75,7 @@ final class ExchangeTable: Sendable {
 
     private func queue(_ response: Response, on connection: OpaquePointer) -> MHD_Result {
         if let stream = response.stream {
-            let isOpen = self.work.withLock { work in
+            let isOpen = work.withLock { work in
                 if !work.isClosed { work.streams = work.streams.filter { !$0.isClosed } + [stream] }
                 return !work.isClosed
             }
@@ -166,7 +166,7 @@ final class ExchangeTable: Sendable {
         if let exchange { largeBodies.withLock { $0.remove(exchange) } }
         makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })
         guard exchange != nil else { return }
-        let idle = self.work.withLock { work in
+        let idle = work.withLock { work in
             work.open -= 1
             return work.open == 0 ? work.idle : nil
         }
@@ -175,7 +175,7 @@ final class ExchangeTable: Sendable {
 
     /// Refuses new requests from now on, and calls `idle` once no request is open.
     func refuseMore(idle: @escaping @Sendable () -> Void) {
-        let (isIdle, streams) = self.work.withLock { work in
+        let (isIdle, streams) = work.withLock { work in
             work.isClosed = true
             work.idle = idle
             defer { work.streams = [] }
@@ -187,7 +187,7 @@ final class ExchangeTable: Sendable {
 
     /// Stops accepting work. Requests under way are answered now, if their connections last long enough.
     func close() {
-        let (left, streams) = self.work.withLock { work in
+        let (left, streams) = work.withLock { work in
             work.isClosed = true
             defer { (work.underWay, work.streams) = ([:], []) }
             return (Array(work.underWay.values), work.streams)
@@ -225,7 +225,7 @@ final class ExchangeTable: Sendable {
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {
         // Suspend first: once the exchange is listed, it may be answered at any moment.
         exchange.suspend()
-        let isOpen = self.work.withLock { work in
+        let isOpen = work.withLock { work in
             if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = (exchange, request) }
             return !work.isClosed
         }
@@ -233,7 +233,7 @@ final class ExchangeTable: Sendable {
         let task = Task {
             exchange.answer(await handler(request))
             // Remove it only now: `close` waits for the exchanges that it finds here.
-            _ = self.work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
+            _ = work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
         }
         exchange.isHandled(by: task)
     }

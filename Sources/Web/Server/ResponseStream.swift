@@ -30,7 +30,7 @@ package final class ResponseStream: @unchecked Sendable {
     package var isClosed: Bool { state.withLock(\.isClosed) }
 
     package func send(_ text: String) {
-        self.state.withLock { state in
+        state.withLock { state in
             guard !state.isClosed else { return }
             state.waiting += Array(text.utf8)
             if state.waiting.count > Self.maxWaiting {
@@ -43,8 +43,8 @@ package final class ResponseStream: @unchecked Sendable {
 
     /// Ends the stream. Pieces already sent are delivered. When this returns, the connection is not suspended and never will be
     /// again.
-    package func close() {
-        let feed = self.state.withLock { state in
+    func close() {
+        let feed = state.withLock { state in
             state.isClosed = true
             Self.resume(&state)
             defer { state.feed = nil }
@@ -90,7 +90,7 @@ package final class ResponseStream: @unchecked Sendable {
             close()
         }
         let address = UInt(bitPattern: connection)
-        let isTooLate = self.state.withLock { state in
+        let isTooLate = state.withLock { state in
             state.connection = address
             if !state.isClosed { state.feed = feed }
             return state.isClosed
@@ -100,7 +100,7 @@ package final class ResponseStream: @unchecked Sendable {
 
     /// Copies waiting bytes. If there are none, suspends the connection until there are.
     private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        self.state.withLock { state in
+        state.withLock { state in
             let count = min(state.waiting.count, buffer.count)
             if count > 0 {
                 buffer.copyBytes(from: state.waiting[..<count])
@@ -118,7 +118,7 @@ package final class ResponseStream: @unchecked Sendable {
 
     /// libmicrohttpd no longer needs the stream.
     private func ended() {
-        let feed = self.state.withLock { state in
+        let feed = state.withLock { state in
             state.isClosed = true
             state.connection = nil
             state.isSuspended = false

@@ -52,7 +52,7 @@ package final class WebServer: Sendable {
 
     /// The port that it listens on; 0 before it listens.
     package var port: UInt16 {
-        self.running.withLock { running in
+        running.withLock { running in
             if let running { running.port } else { 0 }
         }
     }
@@ -126,7 +126,7 @@ package final class WebServer: Sendable {
     /// Stops accepting connections, and waits until all requests have been answered or the time is up. New requests on open
     /// connections are refused.
     package func drain(on loop: EventLoop, within limit: Duration) async {
-        let listener = self.running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
+        let listener = running.withLock { running in running.map { MHD_quiesce_daemon($0.daemon) } }
         // libmicrohttpd returns the descriptor, which is ours to close.
         if let listener, listener >= 0 { _ = Socket(owning: listener) }
         let (idle, input) = AsyncStream<Void>.makeStream()
@@ -141,7 +141,7 @@ package final class WebServer: Sendable {
 
     /// Cancels the requests under way, closes all connections and joins the thread. A server cannot be started again.
     package func stop() {
-        self.running.withLock { running in
+        running.withLock { running in
             guard let daemon = running?.daemon else { return }
             exchanges.close()
             MHD_stop_daemon(daemon)

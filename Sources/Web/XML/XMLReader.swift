@@ -12,8 +12,8 @@ package struct XMLReader: ~Copyable {
         case over
     }
 
-    package static let deepest = 256
-    package static let longestName = 64
+    static let deepest = 256
+    static let longestName = 64
 
     /// Names that clients use for encodings that expat knows only by their XML names.
     private static let otherNames = [

@@ -1,4 +1,6 @@
+import CarillonIO
 import CarillonText
+import TestSupport
 import Testing
 
 @testable import ApplePush
@@ -38,5 +40,29 @@ import Testing
         let bytes: [UInt8] = [8, 7, 6, 5, 4, 3, 2, 1]
         other.combine(bytes.span.bytes)
         #expect(one.finalize() == other.finalize())
+    }
+
+    @Test func `the digest does not depend on how the input is divided`() async {
+        await Fuzzing.seeds(500) { seed in
+            var random = SeededGenerator(seed: seed)
+            let input = (0..<Int.random(in: 0..<100, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            let key = (random.next(), random.next())
+            var whole = SipHash(key: key)
+            whole.combine(input.span.bytes)
+            var divided = SipHash(key: key)
+            var rest = input[...]
+            while !rest.isEmpty {
+                let piece = Array(rest.prefix(Int.random(in: 0...20, using: &random)))
+                rest = rest.dropFirst(piece.count)
+                if piece.count == 8 {
+                    divided.combine(piece.reversed().reduce(0) { $0 << 8 | UInt64($1) })
+                } else {
+                    divided.combine(piece.span.bytes)
+                }
+            }
+            #expect(whole.finalize() == divided.finalize(), "seed \(seed)")
+        }
     }
 }

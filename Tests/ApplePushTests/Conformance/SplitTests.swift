@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Answers that arrive in two pieces, split after every byte. `NotificationReaderTests` splits what clients send.
-@Suite(.timeLimit(.minutes(1))) struct SplitTests {
+@Suite(.timeLimit(.minutes(5))) struct SplitTests {
     /// Sends in two TLS records, which the client reads one after the other.
     private static func send(_ bytes: [UInt8], splitAfter count: Int, on line: inout RawLine) async throws {
         try await line.send(Array(bytes.prefix(count)))

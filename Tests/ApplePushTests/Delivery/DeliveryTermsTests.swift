@@ -1,6 +1,7 @@
 import ApplePush
 import ApplePushSimulator
 import CarillonIO
+import TestSupport
 import Testing
 
 /// Permits and early returns over real sockets.
@@ -119,30 +120,32 @@ import Testing
 
     @Test func `when the permit ends, pushes that wait for a stream are safe and are not sent afterwards`() async throws
     {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsRequests = true
-        configuration.maximumStreams = 5
-        configuration.delay = .seconds(2)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-        let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-        let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-        try await withBackend { backend in
-            let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
-            #expect(count(warm) == [.accepted: 1])
-            // The answers free streams only when the permit is over.
-            let terms = DeliveryTerms(returnAfter: .milliseconds(100), permit: SendingPermit(for: .milliseconds(800)))
-            let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
-            #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
-            let rest = try #require(early.rest)
-            #expect(count(await rest.outcomes()) == [.safe: 15, .accepted: 5])
-            let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
-            #expect(count(later) == [.accepted: 3])
-            let received = await simulator.receivedRequests()
-            #expect(received.count == 1 + 5 + 3)
+        try await APNsSimulator.with {
+            $0.recordsRequests = true
+            $0.maximumStreams = 5
+            $0.delay = .seconds(2)
+        } _: { simulator in
+            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            try await withBackend { backend in
+                let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
+                #expect(count(warm) == [.accepted: 1])
+                // The answers free streams only when the permit is over.
+                let terms = DeliveryTerms(
+                    returnAfter: .milliseconds(100),
+                    permit: SendingPermit(for: .milliseconds(800))
+                )
+                let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
+                #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
+                let rest = try #require(early.rest)
+                #expect(count(await rest.outcomes()) == [.safe: 15, .accepted: 5])
+                let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
+                #expect(count(later) == [.accepted: 3])
+                let received = await simulator.receivedRequests()
+                #expect(received.count == 1 + 5 + 3)
+            }
         }
-        await simulator.stop()
     }
 
     @Test func `with a revoked permit nothing is sent and no connection is made`() async throws {

@@ -246,7 +246,7 @@ import Testing
         try await RawGateway.withBackend {
             // Any silence is long enough.
             $0.pingAfter = .zero
-            $0.pingTimeout = .seconds(4)
+            $0.pingTimeout = .seconds(15)
         } _: { line in
             try await line.greet()
             if line.number > 1 { return try await line.serveWithPongs() }

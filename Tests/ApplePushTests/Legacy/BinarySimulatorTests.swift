@@ -18,26 +18,25 @@ import Testing
         simulator configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ test: (APNsSimulator, APNs) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.binaryPort = 0
-        configuration.feedbackPort = 0
-        configuration.recordsRequests = true
-        try configure(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        let session = Session(backend: BinaryBackend(limits))
-        try await attempt {
-            let gateway = Gateway(
-                host: "localhost",
-                port: try #require(simulator.binaryPort),
-                trust: .pem(simulator.rootPEM)
-            )
-            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-            try await test(simulator, APNs(session.connection(to: gateway, credential: credential)))
-        } finally: {
-            await session.shutdown()
-            await simulator.stop()
+        try await APNsSimulator.with {
+            $0.binaryPort = 0
+            $0.feedbackPort = 0
+            $0.recordsRequests = true
+            try configure(&$0)
+        } _: { simulator in
+            let session = Session(backend: BinaryBackend(limits))
+            try await attempt {
+                let gateway = Gateway(
+                    host: "localhost",
+                    port: try #require(simulator.binaryPort),
+                    trust: .pem(simulator.rootPEM)
+                )
+                let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+                let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+                try await test(simulator, APNs(session.connection(to: gateway, credential: credential)))
+            } finally: {
+                await session.shutdown()
+            }
         }
     }
 

@@ -3,13 +3,15 @@ import Testing
 
 @testable import CarillonBenchmarks
 
-/// `docs/benchmarks.md` and its plots say what `docs/benchmarks.json` says. `make plots` writes them.
+/// `docs/benchmarks.md` and its plots say what `docs/benchmarks.json` and `docs/peers.json` say. `make plots` writes them.
 @Suite struct BenchmarkPageTests {
     @Test func `the tables of the page are those of the data`() throws {
         let runs = try BenchmarkRecord(BenchmarkPage.data.file).runs
         #expect(runs.count > 10)
         let page = BenchmarkPage.page
-        try page.expect(try #require(BenchmarkPage.text(try page.text, with: runs), "the page has no place for tables"))
+        let text = try #require(BenchmarkPage.text(try page.text, with: runs), "the page has no place for tables")
+        let peers = try PeersRecord.recorded()
+        try page.expect(try #require(PeersPage.text(text, with: peers), "the page has no place for the peers"))
     }
 
     @Test func `the plots of the page are drawn from the data`() throws {
@@ -19,6 +21,9 @@ import Testing
         for name in names {
             let run = try #require(runs.first { $0.benchmark == name }, "\(name) is not in the data")
             try GeneratedPage("docs/plots/\(name).svg").expect(BenchmarkPage.plot(of: run).svg)
+        }
+        for drawn in try PeersRecord.recorded().map(PeersPage.plots) ?? [] {
+            try GeneratedPage("docs/plots/\(drawn.file)").expect(drawn.plot.svg)
         }
     }
 

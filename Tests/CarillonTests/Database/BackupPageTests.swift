@@ -6,18 +6,19 @@ import Testing
 
 /// Runs every command of docs/backup.md, one after the other, from one server to another.
 @Suite struct BackupPageTests {
-    /// The page's commands as one script. Text of SQL goes through psql.
-    private static var commands: String {
-        get throws {
-            try GeneratedPage("docs/backup.md").text.matches(of: #/```(sh|sql)\n([^`]*)```/#).map { block in
-                let text = String(block.output.2).replacing(
-                    "'postgresql://db1/shop?options=-ccarillon.installation%3Dproduction'",
-                    with: "\"$DATABASE_COPY&options=-ccarillon.installation%3Dproduction\""
-                ).replacing("carillon check\ncarillon adopt", with: "carillon check || true\ncarillon adopt")
-                return block.output.1 == "sh"
-                    ? text : "psql --quiet --set ON_ERROR_STOP=1 \"$DATABASE_URL\" <<'SQL'\n\(text)SQL\n"
-            }.joined()
-        }
+    /// The page's commands as one script, or those of the blocks with a text. Text of SQL goes through psql.
+    static func commands(with part: String = "") throws -> String {
+        let blocks = try GeneratedPage("docs/backup.md").text.matches(of: #/```(sh|sql)\n([^`]*)```/#)
+        let chosen = blocks.filter { part.isEmpty || $0.output.2.contains(part) }
+        try #require(!chosen.isEmpty, "no command with \(part)")
+        return chosen.map { block in
+            let text = String(block.output.2).replacing(
+                "'postgresql://db1/shop?options=-ccarillon.installation%3Dproduction'",
+                with: "\"$DATABASE_COPY&options=-ccarillon.installation%3Dproduction\""
+            ).replacing("carillon check\ncarillon adopt", with: "carillon check || true\ncarillon adopt")
+            return block.output.1 == "sh"
+                ? text : "psql --quiet --set ON_ERROR_STOP=1 \"$DATABASE_URL\" <<'SQL'\n\(text)SQL\n"
+        }.joined()
     }
 
     /// Where the page says that it is so, the owner of the schema gets an error, and may take no base backup.
@@ -57,7 +58,7 @@ import Testing
                 try await Self.fill(url(original, "shop"))
                 _ = try folder.write("ca.pem", try ServerCertificate().rootPEM)
                 let said = try await Self.bash(
-                    (owner == "postgres" ? "" : Self.differencesForOwner) + (try Self.commands) + Self.schemaOnly,
+                    (owner == "postgres" ? "" : Self.differencesForOwner) + Self.commands() + Self.schemaOnly,
                     in: folder,
                     [
                         "DATABASE_URL": url(original, "shop"), "OTHER_SERVER": url(other, "postgres"),
@@ -92,31 +93,52 @@ import Testing
         }
     }
 
-    private static func fill(_ url: String) async throws {
-        let simulator = try APNsSimulator(SimulatorConfiguration())
-        try await simulator.start()
-        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
-        try await attempt {
-            for name in ["acme", "local"] {
-                try await connection.addApp(name, topic: "com.example.\(name)", to: simulator)
+    @Test func `what the page takes out of a dump for a server without LZ4 is the compression of columns`() async throws
+    {
+        let page = try GeneratedPage("docs/backup.md").text
+        let edit = try #require(page.firstMatch(of: #/sed '([^']+)'/#)).output.1
+        try await TestDatabase.with(.schema) { database in
+            try await TemporaryFolder.with { folder in
+                let said = try await Self.bash(
+                    """
+                    pg_dump --schema-only "$DATABASE_URL" > dump.sql
+                    grep '^ALTER TABLE .* SET COMPRESSION' dump.sql > expected || true
+                    sed '\(edit)' dump.sql > edited.sql
+                    { diff dump.sql edited.sql || true; } | sed -n 's/^< //p' | diff - expected
+                    echo same
+                    """,
+                    in: folder,
+                    ["DATABASE_URL": database.url]
+                )
+                #expect(said == "same\n")
             }
-            try await connection.script(
-                """
-                CREATE ROLE acme_web LOGIN;
-                SELECT carillon.isolate_app('acme', 'acme_web');
-                CREATE TABLE devices (token text, seen timestamptz);
-                GRANT SELECT, DELETE ON devices TO carillon_reaper;
-                SELECT carillon.watch_tokens('acme', 'devices', 'token', 'seen');
-                INSERT INTO carillon.messages (app_id, tokens, payload)
-                SELECT 1, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"hi"}}' FROM generate_series(1, 5) n;
-                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-                SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g
-                """
-            )
-        } finally: {
-            await connection.close()
-            await simulator.stop()
+        }
+    }
+
+    private static func fill(_ url: String) async throws {
+        try await APNsSimulator.with { simulator in
+            let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+            try await attempt {
+                for name in ["acme", "local"] {
+                    try await connection.addApp(name, topic: "com.example.\(name)", to: simulator)
+                }
+                try await connection.script(
+                    """
+                    CREATE ROLE acme_web LOGIN;
+                    SELECT carillon.isolate_app('acme', 'acme_web');
+                    CREATE TABLE devices (token text, seen timestamptz);
+                    GRANT SELECT, DELETE ON devices TO carillon_reaper;
+                    SELECT carillon.watch_tokens('acme', 'devices', 'token', 'seen');
+                    INSERT INTO carillon.messages (app_id, tokens, payload)
+                    SELECT 1, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"hi"}}' FROM generate_series(1, 5) n;
+                    WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+                    INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+                    SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g
+                    """
+                )
+            } finally: {
+                await connection.close()
+            }
         }
     }
 
@@ -130,9 +152,14 @@ import Testing
     }
 
     /// What the script printed, errors included.
-    private static func bash(_ script: String, in folder: TemporaryFolder, _ environment: [String: String])
-        async throws -> String
-    {
+    /// - Parameter place: A folder of the user of PostgreSQL's servers, which runs the script there.
+    @discardableResult
+    static func bash(
+        _ script: String,
+        in folder: TemporaryFolder,
+        _ environment: [String: String],
+        asServerIn place: String? = nil
+    ) async throws -> String {
         let programs = [try PrivateCluster.program("psql"), try ProgramRun.path].map { path in
             path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
         }
@@ -142,7 +169,8 @@ import Testing
         // `carillon adopt` asks.
         all["CARILLON_YES"] = "true"
         command.environment = all
-        command.directory = folder.path
+        command.directory = place ?? folder.path
+        if place != nil, User.isRoot { command.user = User(named: "postgres") }
         command.output = .file(folder.file("said"))
         let exit = try await TestLoop.with { loop in
             try await ChildProcess(command).wait(on: loop, until: .now + .seconds(120))

@@ -29,6 +29,34 @@ import Testing
         }
     }
 
+    /// Creates a database with the shop's as its template, in the same cluster. PostgreSQL allows no session in the original
+    /// meanwhile.
+    private static func withTemplateCopy(of shop: Shop, _ body: (Shop) async throws -> Void) async throws {
+        let name = try #require(try await shop.database.value("current_database()"))
+        await shop.database.connection.close()
+        let cluster = try await TestCluster.shared
+        try await TestDatabase.open(cluster.url()) { administration in
+            try await administration.run("CREATE DATABASE \(name)_copy TEMPLATE \(name)")
+            try await attempt {
+                try await TestDatabase.open(cluster.url(database: "\(name)_copy")) { try await body(shop.on($0)) }
+            } finally: {
+                try await administration.run("DROP DATABASE \(name)_copy WITH (FORCE)")
+            }
+        }
+    }
+
+    private static func expectRefusals(in copy: Shop) async throws {
+        for words in [
+            ["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"],
+            ["channel", "sync", "--app", "shop"],
+        ] {
+            let run = try await copy.run(words)
+            #expect(run.status == 78 && run.errors.contains("this database is a copy"), "\(words): \(run.errors)")
+            #expect(run.errors.contains("carillon adopt"))
+        }
+        #expect(try await copy.run("check").output.contains("this database is a copy"))
+    }
+
     private static func place(of shop: Shop) async throws -> (oid: Int, cluster: String) {
         let oid = try await shop.database.number("SELECT oid FROM pg_database WHERE datname = current_database()")
         let cluster = try await shop.database.value("SELECT system_identifier::text FROM pg_control_system()")
@@ -48,18 +76,7 @@ import Testing
             """
         )
         try await Self.withCopy(of: shop) { copy in
-            for words in [
-                ["worker", "--once"], ["feedback", "--once"], ["pyapns", "--port", "0"],
-                ["channel", "sync", "--app", "shop"],
-            ] {
-                let run = try await copy.run(words)
-                #expect(
-                    run.status == 78 && run.errors.contains("this database is a copy"),
-                    "\(words): \(run.errors)"
-                )
-                #expect(run.errors.contains("carillon adopt"))
-            }
-            #expect(try await copy.run("check").output.contains("this database is a copy"))
+            try await Self.expectRefusals(in: copy)
             #expect(try await copy.run("migrate", "up").status == 0)
             #expect(await shop.gateway.receivedRequests().isEmpty)
             let asked = try await copy.run("adopt")
@@ -85,6 +102,41 @@ import Testing
             #expect(try await copy.run("worker", "--once").status == 0)
             #expect(await shop.gateway.receivedRequests().count == 5)
             #expect(try await copy.run("adopt").output.contains("already"))
+        }
+    }
+
+    /// A worker of the original finds the copy at its address, and holds all until it is adopted.
+    @Test func `a database that was made from another as its template is a copy`() async throws {
+        try await shop.enqueue(5)
+        let home = try await Self.place(of: shop)
+        try await Self.withTemplateCopy(of: shop) { copy in
+            let here = try await Self.place(of: copy)
+            #expect(home.cluster == here.cluster && home.oid != here.oid)
+            try await Self.expectRefusals(in: copy)
+            #expect(await shop.gateway.receivedRequests().isEmpty)
+            try await TestLoop.with { loop in
+                let file = try shop.folder.write("url", shop.database.url)
+                let worker = try BackgroundProgram(
+                    ["worker", "--lease", "10s", "--database-file", file],
+                    in: shop.folder
+                )
+                let sent = "SELECT coalesce(sum(sent), 0) FROM carillon.results"
+                try await TestDatabase.open(shop.database.url) { original in
+                    try await loop.eventually("the original sends") { try await original.number(sent) == 5 }
+                }
+                _ = try shop.folder.write("url", copy.database.url)
+                try await copy.database.connection.script(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname || '_copy' = current_database()"
+                )
+                let line = try await worker.line(containing: "this database is a copy", on: loop)
+                #expect(line.contains("database \(home.oid) of") && line.contains("database \(here.oid) of"), "\(line)")
+                #expect(try await copy.database.number("SELECT count(*) FROM carillon.messages") == 5)
+                #expect(await shop.gateway.receivedRequests().count == 5)
+                #expect(try await copy.run("adopt", "--yes").status == 0)
+                try await loop.eventually("the worker sends") { try await copy.database.number(sent) == 5 }
+                #expect(await shop.gateway.receivedRequests().count == 10)
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
         }
     }
 
@@ -202,6 +254,29 @@ import Testing
         )
         let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
         #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
+        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(await shop.gateway.receivedRequests().isEmpty)
+    }
+
+    /// Nothing tells whether that worker has stopped.
+    @Test func `what a worker with a lease has claimed does not expire, and the command says so`() async throws {
+        try await shop.enqueue(5)
+        try await shop.database.run(
+            """
+            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '10 minutes')
+            """
+        )
+        let early = try await shop.run("adopt", "--yes", "--expire-before", "now")
+        #expect(
+            early.output.contains("3 jobs expire") && early.output.contains("2 jobs do not expire"),
+            "\(early.output)"
+        )
+        try await shop.database.run("UPDATE carillon.workers SET lease_until = now()")
+        let late = try await shop.run("adopt", "--yes", "--expire-before", "now")
+        #expect(late.output.contains("2 jobs expire") && !late.output.contains("not expire"), "\(late.output)")
         #expect(try await shop.run("worker", "--once").status == 0)
         #expect(await shop.gateway.receivedRequests().isEmpty)
     }

@@ -28,6 +28,11 @@ import Testing
     private static func commands(_ shop: Shop) throws -> [[String]] {
         let certificate = try shop.folder.write("new.pem", try PyapnsClient.certificate("com.example.new"))
         let tokens = try shop.folder.write("tokens.csv", "token\n\(Shop.token("cc"))\n")
+        // The second batch is copied.
+        let many = try shop.folder.write(
+            "many.csv",
+            (0...50_000).map { String(0x100000 + $0, radix: 16) + "\n" }.joined()
+        )
         let text = ["--alert", "hi", "--wait", "0s"]
         return [
             ["migrate", "status"], ["migrate", "up"], ["adopt"],
@@ -37,7 +42,7 @@ import Testing
             ["app", "add", "new", "--credential", "new", "--topic", "com.example.new", "--gateway", "localhost:1"],
             ["app", "set", "new", "--max-rate", "10"], ["app", "list"], ["app", "show", "new"],
             ["app", "pause", "new"], ["app", "resume", "new"], ["app", "pause", "new"],
-            ["tokens", "import", "--app", "new", tokens],
+            ["tokens", "import", "--app", "new", tokens], ["tokens", "import", "--app", "away", many],
             ["send", "--app", "new", "--token", Shop.token("aa")] + text, ["broadcast", "--app", "new"] + text,
             ["send", "--app", "shop", "--token", Shop.token("dead"), "--alert", "hi", "--wait", "60s"],
             ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "60s"],
@@ -115,9 +120,11 @@ import Testing
                 }
                 try await shop.database.run("ALTER DATABASE \(name) SET log_statement = 'all'")
                 let worker = shop.database.url + "&user=worker_\(name)"
-                try await Self.expectUnused(in: "\(place.rawValue).stolen", shop, over: shop.database.url, worker) {
-                    _ in
-                }
+                let stolen = "\(place.rawValue).stolen"
+                try await Self.expectUnused(in: stolen, shop, over: shop.database.url, worker) { _ in }
+                try await Self.wait(shop)
+                try await Self.wake(shop, worker)
+                #expect(try await shop.database.value("SELECT s.is_called FROM \(stolen) s") == "false")
                 // Without the settings of its session, each of them would.
                 try await shop.database.session { victim async throws in
                     _ = await #expect(throws: (any Error).self) {
@@ -227,6 +234,37 @@ import Testing
             try await Self.call(url, shop)
             try await expectUnused("pyapns", "")
             try await run(Self.last)
+        }
+    }
+
+    /// A command that waits for a lock asks on a connection of its own whose it is.
+    private static func wait(_ shop: Shop) async throws {
+        try await shop.database.session { other in
+            try await other.run("BEGIN")
+            try await other.run("LOCK TABLE carillon.apps")
+            try await TestLoop.with { loop in
+                let program = try shop.start("app", "list")
+                _ = try await program.line(containing: "Waiting for a lock", on: loop)
+                try await other.run("ROLLBACK")
+                let end = try await program.end(on: loop)
+                #expect(end == .status(0), "\(end): \(program.said)")
+            }
+        }
+    }
+
+    /// A worker falls asleep, and is woken.
+    private static func wake(_ shop: Shop, _ workerURL: String) async throws {
+        let worker = try BackgroundProgram(["worker"], environment: ["DATABASE_URL": workerURL], in: shop.folder)
+        try await TestLoop.with { loop in
+            try await loop.eventually("the worker sleeps") {
+                try await shop.database.number("SELECT count(*) FROM carillon.worker_status WHERE state = 'asleep'")
+                    == 1
+            }
+            try await shop.database.run("INSERT INTO carillon.certificates (name, certificate) VALUES ('late', 'x')")
+            try await loop.eventually("it has woken") {
+                try await shop.database.number("SELECT last_value FROM carillon.asleep") == 1
+            }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
     }
 

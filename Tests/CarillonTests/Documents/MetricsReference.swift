@@ -50,7 +50,7 @@ struct MetricsReference {
         is about one of them.
 
         Every worker serves the state of the whole database, for all apps: `carillon_app_held`, `carillon_ready_jobs`,
-        `carillon_scheduled_jobs`, `carillon_queue_oldest_age_seconds`, `carillon_credential_expiry_seconds`,
+        `carillon_scheduled_jobs`, `carillon_oldest_ready_job_age_seconds`, `carillon_credential_expiry_seconds`,
         `carillon_workers` and the metrics of maintenance. It reads them at most once a second, and omits them while the
         database does not answer.
 

@@ -34,6 +34,21 @@ import Testing
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ").replacing(#/[0-9]+/#, with: "0")
     }
 
+    /// Whether it is what the page shows: all of it, except for what `…` stands for.
+    private static func fits(_ said: String, _ shown: Substring) -> Bool {
+        var parts = shown.split(separator: "…", omittingEmptySubsequences: false).map { lasting($0) }
+        let last = parts.removeLast()
+        var rest = lasting(said[...])[...]
+        guard let first = parts.first else { return rest == last }
+        guard rest.hasPrefix(first) else { return false }
+        rest = rest.dropFirst(first.count)
+        for part in parts.dropFirst() {
+            guard let range = rest.firstRange(of: part) else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return rest.hasSuffix(last)
+    }
+
     @Test func `every command of the tutorial does what it says`() async throws {
         let page = try GeneratedPage("docs/tutorial.md").text
         let production = try #require(page.firstRange(of: "## 7. Go to production"))
@@ -99,15 +114,17 @@ import Testing
         _ database: TestDatabase,
         _ loop: EventLoop
     ) async throws {
-        for part in box.shown.split(whereSeparator: { $0 == "…" || $0 == "\n" }) {
-            #expect(lasting(said[...]).contains(lasting(part)), "\(part)\n\(said)")
-        }
+        #expect(box.shown.isEmpty || fits(said, box.shown), "\(box.shown)\n\(said)")
         if box.text.contains("'order 7');\nCOMMIT") {
             try await eventually(
                 "SELECT state = 'sent' FROM carillon.message_status(reference => 'order 7')",
                 database,
                 loop
             )
+        }
+        if box.text.contains("carillon migrate up") {
+            // On a slow machine, the worker's own pass would come before the one of the page.
+            try await database.run("UPDATE carillon.fleet_tasks SET next_run = now() + every WHERE name = 'feedback'")
         }
         if box.text.contains("'midnight'") {
             try await eventually(

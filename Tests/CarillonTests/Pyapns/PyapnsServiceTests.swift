@@ -73,6 +73,21 @@ import Testing
         }
     }
 
+    @Test func `a notification that devices ignore is accepted, and logged`() async throws {
+        try await Client.with(shop.database.url, in: shop.folder) { client, program, loop in
+            let ignored = Client.structure(["aps": Client.structure(["category": "x"])])
+            let answer = await client.call("notify", "shop", Shop.token("aa"), ignored)
+            #expect(answer.isNothing, "\(answer)")
+            let line = try await program.line(containing: "that devices ignore", on: loop)
+            #expect(
+                line.contains(#""level":"warning""#) && line.contains(#""app":"shop""#)
+                    && line.contains("no alert, badge, sound"),
+                "\(line)"
+            )
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
+        }
+    }
+
     @Test func `a large call does not delay a small one`() async throws {
         try await shop.database.run(
             """

@@ -122,11 +122,11 @@ struct OpenReader: Sendable, CustomTestStringConvertible {
             _ = try? XMLRPCCall(call("m", ["<string>" + String(decoding: bytes, as: UTF8.self) + "</string>"]))
         },
         OpenReader("notify", ["<value>aa</value>", "<value/>", "<value> </value>"]) { bytes in
-            let text = String(decoding: bytes, as: UTF8.self)
-            let token = "<array><data>\(text)</data></array>"
-            let payload = text.replacing("<value>aa</value>", with: "<value><struct/></value>")
-            guard let call = try? XMLRPCCall(call("notify", ["app", token, "<array><data>\(payload)</data></array>"]))
-            else { return }
+            let tokens = "<array><data>\(String(decoding: bytes, as: UTF8.self))</data></array>"
+            // One for each token.
+            let count = bytes.ranges(of: "<value>aa</value>".utf8).count
+            let payloads = "<array><data>\(String(repeating: "<value><struct/></value>", count: count))</data></array>"
+            guard let call = try? XMLRPCCall(call("notify", ["app", tokens, payloads])) else { return }
             var parameters = CallParameters(call)
             _ = try? NotifyCall(&parameters).sqlParameters
         },

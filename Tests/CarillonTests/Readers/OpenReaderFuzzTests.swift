@@ -31,7 +31,8 @@ import Testing
             let bytes = [16, 1_024, 32_768, 131_072][Int.random(in: 0..<4, using: &random)]
             let input = Self.input(reader.pieces + [""], bytes: bytes, using: &random)
             let seconds = Growth.seconds { reader.read(input) }
-            #expect(Growth.isLinear(seconds, bytes: input.count), "\(reader.name), seed \(seed): \(seconds) s")
+            let isLinear = Growth.isLinear(seconds, bytes: input.count) { reader.read(Array(input.prefix($0))) }
+            #expect(isLinear, "\(reader.name), seed \(seed): \(seconds) s")
         }
     }
 
@@ -41,7 +42,8 @@ import Testing
             await Computing.run {
                 let input = Array(("a" + String(repeating: text, count: 131_072 / text.utf8.count)).utf8)
                 let seconds = Growth.seconds { reader.read(input) }
-                #expect(Growth.isLinear(seconds, bytes: input.count), "\(reader.name), \(text): \(seconds) s")
+                let isLinear = Growth.isLinear(seconds, bytes: input.count) { reader.read(Array(input.prefix($0))) }
+                #expect(isLinear, "\(reader.name), \(text): \(seconds) s")
             }
         }
     }
@@ -49,13 +51,15 @@ import Testing
     @Test func `a reader that looks at all bytes before each byte would be found`() async {
         await Computing.run {
             let input = [UInt8](repeating: 97, count: 16_384)
-            let seconds = Growth.seconds {
-                for end in input.indices {
+            func read(_ bytes: Int) {
+                for end in 0..<bytes {
                     var place = 0
                     while place < end, input[place] == 97 { place += 1 }
                 }
             }
-            #expect(!Growth.isLinear(seconds, bytes: input.count), "\(seconds) s")
+            let seconds = Growth.seconds { read(input.count) }
+            let isLinear = Growth.isLinear(seconds, bytes: input.count, read)
+            #expect(!isLinear, "\(seconds) s")
         }
     }
 }

@@ -242,6 +242,12 @@ import Testing
             )
             let text = try Client.read(sight, "/test").text
             #expect(text.contains(payload), "\(text)")
+            #expect(!text.contains("A device does nothing with this push"), "\(text)")
+            let ignored = "app=shop&token=\(token)&payload=%7B%22aps%22%3A%7B%7D%7D&preview=yes"
+            let notice = try Client.read(await visitor.post("/test", ignored), "/test").text
+            #expect(notice.contains("A device does nothing with this push"), "\(notice)")
+            let json = await visitor.post("/test", ignored, more: "Accept: application/json\r\n")
+            #expect(json.body.contains(#""notices":["A device does nothing with this push"#), "\(json)")
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
             let sent = await visitor.post("/test", form + "&send=yes")
             #expect(sent.status == "303" && sent.header("Location")?.hasPrefix("/messages/") == true, "\(sent.body)")

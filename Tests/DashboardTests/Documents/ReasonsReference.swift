@@ -58,7 +58,7 @@ struct ReasonsReference {
             return [
                 "without a status: \(try await requeueing(of: name, status: nil))",
                 "200: \(try await requeueing(of: name, status: 200))",
-                "other statuses but 410: \(try await requeueing(of: name, status: 400))",
+                "other statuses except 410: \(try await requeueing(of: name, status: 400))",
             ].joined(separator: "; ")
         }
         guard let status = Self.apple[name] else { return try await requeueing(of: name, status: nil) }

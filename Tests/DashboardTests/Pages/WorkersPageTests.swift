@@ -46,7 +46,7 @@ import Testing
         let shared: [String: Value] = [
             "id": .number(7), "name": .text("patient"), "host": .text("h"), "pid": .number(12),
             "version": .text("1.2"), "lease_seconds": .number(120), "state": .text("silent"),
-            "alive": .truth(false), "claims": .number(0),
+            "alive": .truth(false), "claims": .number(0), "asleep_since": .nothing,
         ]
         let ages = ["age_seconds", "silence_seconds"]
         let status = try JSONDecoder().decode(

@@ -108,7 +108,7 @@ import Testing
         try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
             let url = pooler.url(database: scene.database)
             for _ in 1...4 {
-                let flags = Fleet.patient + ["--max-in-flight", "30"]
+                let flags = Fleet.longTimeout + ["--max-in-flight", "30"]
                 _ = try scene.fleet.start(flags, lease: Fleet.calm, database: url)
             }
             for worker in scene.fleet.all { try await worker.started() }

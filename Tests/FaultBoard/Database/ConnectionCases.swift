@@ -5,7 +5,7 @@ import Testing
 /// Faults between a worker and its database.
 @Suite(.scene) struct ConnectionCases {
     @Test func `D1: workers whose sessions are ended again and again come back and lose nothing`() async throws {
-        try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
+        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
         try await scene.underLoad {
             for _ in 1...Board.sized(3, full: 20) {
                 try await scene.goesOn(200, within: .seconds(30))
@@ -96,7 +96,7 @@ import Testing
         try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
             for _ in 1...4 {
                 _ = try scene.fleet.start(
-                    Fleet.patient,
+                    Fleet.longTimeout,
                     lease: Fleet.calm,
                     database: pooler.url(database: scene.database)
                 )

@@ -37,7 +37,7 @@ import Testing
 
     @Test(.scene)
     func `D19: CREATE INDEX on results costs no worker its lease, and nothing is sent twice`() async throws {
-        try await scene.fleet.started(2, Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+        try await scene.fleet.started(2, Fleet.longTimeout + ["--max-in-flight", "500"], lease: Self.lease)
         try await scene.enqueue(200)
         try await scene.drained()
         try await scene.client.session { session in
@@ -45,7 +45,7 @@ import Testing
             try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
             try await scene.enqueue(Board.sized(5000, full: 38_000))
             try await scene.requests(200 + 500)
-            let late = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+            let late = try await scene.fleet.started(Fleet.longTimeout + ["--max-in-flight", "500"], lease: Self.lease)
             try await scene.transactionIsOpen(for: Self.hold)
             // Each worker goes on with its heartbeats.
             for worker in scene.fleet.all { try await scene.livesOn(worker) }
@@ -72,7 +72,7 @@ import Testing
             try await session.script(
                 "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
             )
-            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
             try await Self.othersGoOn(in: scene)
             let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
             #expect(try await scene.client.number(silent) == 1)
@@ -104,7 +104,7 @@ import Testing
             // Too large for one job: a worker splits it, and all jobs update one row.
             try await scene.enqueue(1, tokens: 4000)
             let id = try await scene.client.number("SELECT m.id FROM carillon.messages m")
-            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
             try await scene.requests(1500)
             try await scene.client.session { session in
                 try await session.script("BEGIN; SELECT carillon.cancel(\(id))")
@@ -133,7 +133,7 @@ import Testing
     ) async throws {
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
-            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
             try await scene.enqueue(2, tokens: 1500)
             try await scene.requests(500)
             try await scene.client.session { session in

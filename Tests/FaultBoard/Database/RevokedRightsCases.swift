@@ -98,6 +98,7 @@ import Testing
             let revocations = try await body(scene)
             #expect(try await worker.metric("carillon_unrecorded_jobs_total") == 0)
             #expect(try await worker.stop() == .status(0))
+            #expect(!worker.lines(containing: "permission denied").isEmpty)
             let errors = try await TestCluster.errors(of: scene.database)
             #expect(errors.count > 0)
             for (second, found) in errors.sorted(by: { $0.key < $1.key }) where found.count > 20 {
@@ -127,6 +128,8 @@ import Testing
         """
 
     private static let shares = 4
+    /// Every share has it, because others may not be needed within a second.
+    private static let needed = "DELETE ON carillon.messages"
 
     /// `make test` takes a twelfth of them, by the seed.
     @Test(arguments: 0..<Self.shares)
@@ -141,14 +144,16 @@ import Testing
             let step = Self.shares * Board.sized(12, full: 1)
             let first = (share + Int(Board.seed % UInt64(step))) % step
             var revocations: Revocations = []
-            for right in stride(from: first, to: all.count, by: step).map({ all[$0] }) {
+            for right in stride(from: first, to: all.count, by: step).map({ all[$0] }) + [Right(name: Self.needed)] {
                 revocations.append((try await Self.now(in: scene), right.name))
                 let rounds = revocations.count
                 try await scene.client.run(right.revoke)
                 try await scene.client.run(Self.work(rounds))
                 let begin = MonotonicInstant.now
-                try await scene.eventually("a second has passed") {
-                    MonotonicInstant.now - begin >= .milliseconds(1200)
+                try await scene.eventually("a second has passed, and a claim was refused if it had to be") {
+                    let errors = try await TestCluster.errors(of: scene.database)
+                    return MonotonicInstant.now - begin >= .milliseconds(1200)
+                        && !(errors.isEmpty && right.name == Self.needed)
                 }
                 try await scene.client.run(right.grant)
                 try await scene.eventually("the round has ended after \(right.grant)", within: .seconds(180)) {
@@ -158,6 +163,64 @@ import Testing
             try await Self.expectEnd(of: revocations.count, in: scene)
             return revocations
         }
+    }
+
+    /// A right without which a worker sends nothing, loses its lease or cannot start.
+    private struct VitalRight: Sendable {
+        let right: Right
+        let isNeeded: Need
+
+        enum Need { case toStart, toGoOn, toDoEither }
+
+        init(_ name: String, _ need: Need) { (right, isNeeded) = (Right(name: name), need) }
+    }
+
+    private static let vitalRights = [
+        VitalRight("SELECT ON carillon.schema_migrations", .toStart),
+        .init("SELECT ON carillon.schema_routines", .toStart),
+        .init("SELECT ON carillon.installation", .toStart), .init("INSERT ON carillon.workers", .toStart),
+        .init("EXECUTE ON ROUTINE carillon.installation_fault", .toStart),
+        .init("EXECUTE ON ROUTINE carillon.installation_state", .toGoOn), .init("UPDATE ON carillon.workers", .toGoOn),
+        .init("SELECT ON carillon.certificates", .toGoOn), .init("DELETE ON carillon.inflight", .toGoOn),
+        .init("INSERT ON carillon.results", .toGoOn), .init("EXECUTE ON ROUTINE carillon.settle", .toGoOn),
+        .init("USAGE ON SCHEMA carillon", .toDoEither), .init("SELECT ON carillon.workers", .toDoEither),
+        .init("SELECT ON carillon.apps", .toDoEither), .init("SELECT ON carillon.messages", .toDoEither),
+        .init("UPDATE ON carillon.messages", .toDoEither), .init("DELETE ON carillon.messages", .toDoEither),
+        .init("SELECT ON carillon.inflight", .toDoEither), .init("INSERT ON carillon.inflight", .toDoEither),
+    ]
+
+    /// Each worker is new, because a worker logs one error of a kind in thirty seconds. `make test` takes three.
+    @Test(.scene, arguments: 0..<Board.sized(3, full: Self.vitalRights.count))
+    func `D42: without a right that it cannot do without a worker says so, waits or ends, and goes on when it is back`(
+        number: Int
+    ) async throws {
+        let count = Self.vitalRights.count
+        let step = Board.sized((count + 2) / 3, full: 1)
+        let vital = Self.vitalRights[(number * step + Int(Board.seed % UInt64(step))) % count]
+        let login = try await scene.login()
+        func start() throws -> WorkerProcess { try scene.fleet.start(Fleet.longTimeout, database: login.url) }
+        let worker = try start()
+        try await worker.started()
+        try await scene.enqueue(5)
+        try await scene.drained()
+        try await scene.client.run(vital.right.revoke)
+        let pushes = 20
+        try await scene.enqueue(pushes)
+        if vital.isNeeded != .toStart { try await worker.says("permission denied for") }
+        let late = try start()
+        if vital.isNeeded == .toGoOn {
+            try await late.started()
+        } else {
+            #expect(try await late.end() == .status(78))
+            #expect(late.said.contains("Permission denied for") && late.said.contains("GRANT carillon_worker"))
+        }
+        let begin = MonotonicInstant.now
+        try await scene.eventually("a lease has passed") { MonotonicInstant.now - begin > Fleet.lease }
+        #expect(worker.isRunning)
+        try await scene.client.run(vital.right.grant)
+        if vital.isNeeded != .toGoOn { try await start().started() }
+        let audit = try await scene.finish(duplicates: pushes)
+        #expect(audit.outcomes.failures.isEmpty)
     }
 
     @Test func `D43: without any right, a worker logs and repeats as little, and goes on once it has them all`()

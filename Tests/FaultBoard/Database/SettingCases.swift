@@ -98,7 +98,7 @@ import Testing
         await scene.client.close()
         try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now()")
         var workers: [WorkerProcess] = []
-        for _ in 1...2 { workers.append(try scene.fleet.start(Fleet.patient, lease: Fleet.calm, database: url)) }
+        for _ in 1...2 { workers.append(try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm, database: url)) }
         for worker in workers { try await worker.started() }
         try await scene.enqueue(2, tokens: 3000)
         try await scene.enqueue(Board.sized(2000, full: 20_000))

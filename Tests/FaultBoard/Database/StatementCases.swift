@@ -9,7 +9,7 @@ import Testing
         async throws
     {
         let lease = Duration.seconds(5)
-        let worker = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: lease)
+        let worker = try await scene.fleet.started(Fleet.longTimeout + ["--max-in-flight", "500"], lease: lease)
         try await scene.enqueue(500)
         try await scene.requests(500)
         for limit in ["0", "300ms"] {
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `D16: a large transaction that commits during sending is sent like the rest`() async throws {
         // There is no fault here, so no lease may run out, however busy the machine is.
-        try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
+        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
         try await scene.underLoad {
             try await scene.requests(200)
             try await scene.enqueue(Board.sized(10_000, full: 200_000), atOnce: .max)

@@ -85,17 +85,11 @@ extension Scene {
     /// Points the app to another gateway, which knows its device tokens.
     fileprivate func withAnotherGateway(_ body: () async throws -> Void) async throws {
         let record = self.record
-        var configuration = SimulatorConfiguration()
-        configuration.observer = { event in record.note(event) }
-        let gateway = try APNsSimulator(configuration)
-        try await gateway.start()
-        try await attempt {
+        try await APNsSimulator.with({ $0.observer = { event in record.note(event) } }) { gateway in
             try await client.run(
                 "UPDATE carillon.apps SET gateway = 'localhost:\(gateway.port)', gateway_ca = '\(gateway.rootPEM)'"
             )
             try await body()
-        } finally: {
-            await gateway.stop()
         }
     }
 }

@@ -10,7 +10,7 @@ final class Fleet: Sendable {
     /// dead.
     static let calm = Duration.seconds(60)
     /// For cases without faults: on a busy machine an answer may be late, and must not count as unknown.
-    static let patient = ["--request-timeout", "60s"]
+    static let longTimeout = ["--request-timeout", "60s"]
 
     private let database: String
     private let folder: TemporaryFolder

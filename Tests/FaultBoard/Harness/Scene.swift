@@ -42,14 +42,12 @@ struct Scene: Sendable {
         _ body: (Scene) async throws -> Void
     ) async throws {
         let record = Arrivals()
-        var configuration = SimulatorConfiguration()
-        // As far away as Apple, so that faults find pushes in flight, and the load is limited.
-        configuration.delay = .milliseconds(50)
-        configuration.observer = { event in record.note(event) }
-        try configure(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
+        try await APNsSimulator.with {
+            // As far away as Apple, so that faults find pushes in flight, and the load is limited.
+            $0.delay = .milliseconds(50)
+            $0.observer = { event in record.note(event) }
+            try configure(&$0)
+        } _: { simulator in
             try await TestLoop.with { loop in
                 try await Self.withDatabase(on: ground, loop) { url, cluster in
                     try await TemporaryFolder.with { folder in
@@ -67,8 +65,6 @@ struct Scene: Sendable {
                     }
                 }
             }
-        } finally: {
-            await simulator.stop()
         }
     }
 

@@ -115,7 +115,7 @@ import Testing
         }
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(500, padding: Self.padding)
-            let worker = try scene.fleet.start(Fleet.patient + ["--connections", "1"], lease: Fleet.calm)
+            let worker = try scene.fleet.start(Fleet.longTimeout + ["--connections", "1"], lease: Fleet.calm)
             try await scene.drained(within: .seconds(120))
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             let ends = try await worker.ends(by: "window_closed")

@@ -11,7 +11,7 @@ extension Scene {
         _ pushes: Int = 2000,
         duplicates: Int = 0,
         localReasons: Set<String> = [],
-        _ flags: [String] = Fleet.patient,
+        _ flags: [String] = Fleet.longTimeout,
         through judge: @escaping Relay.Judge,
         then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
     ) async throws {

@@ -97,12 +97,13 @@ import Testing
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs",
             "apps_of_caller",
-            "request_channel", "record_channel", "channel", "remove_channel", "submit_publication",
+            "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
+            "push_each",
         ],
         "carillon_tenant": [
             "apps_of_caller", "broadcast_progress", "cancel_messages", "channel", "message_jobs", "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
-            "submit_publication", "unregister_token",
+            "submit_publication", "unregister_token", "push", "push_each",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
@@ -136,7 +137,8 @@ import Testing
         let calls = try await scene.client.query(
             """
             SELECT p.proname::text, format('carillon.%I(%s)', p.proname, (
-                SELECT string_agg('NULL::' || format_type(t.type, NULL), ', ' ORDER BY t.place)
+                SELECT string_agg('NULL::' || replace(format_type(t.type, NULL), 'anycompatiblearray', 'text[]'), ', '
+                    ORDER BY t.place)
                 FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY t (type, place)))
             FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
             """
@@ -203,6 +205,8 @@ import Testing
                     [
                         "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
                         "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
+                        "push('board', '{bb}', 'y', 1, NULL)", #"push('board', '{bb}', '{"aps":{"alert":"y"}}')"#,
+                        #"push_each('board', '{bb}', ARRAY['{"aps":{"alert":"y"}}'])"#,
                     ]
                 ),
                 (
@@ -227,7 +231,7 @@ import Testing
                 "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"
             ) == "(4,2501)"
         )
-        #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == 1)
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == 4)
         #expect(try await scene.client.number("SELECT count(*) FROM carillon.tokens") == 1)
     }
 

@@ -14,7 +14,7 @@ import Testing
             // Each app has a connection of its own, and one after the other.
             let names = (1...Board.sized(20, full: 50)).map { "app\($0)" }
             for name in names { try await scene.addApp(name, topic: Scene.topic, to: scene.simulator) }
-            let worker = try await scene.fleet.started(Fleet.patient + ["--connections", "1"], lease: Fleet.calm)
+            let worker = try await scene.fleet.started(Fleet.longTimeout + ["--connections", "1"], lease: Fleet.calm)
             let rounds = 10
             let cycles = Board.sized(2, full: 40)
             var curve = UsageCurve()
@@ -65,7 +65,7 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let connections = 2
             let worker = try await scene.fleet.started(
-                Fleet.patient + ["--connections", "\(connections)", "--max-in-flight", "500"],
+                Fleet.longTimeout + ["--connections", "\(connections)", "--max-in-flight", "500"],
                 lease: Fleet.calm
             )
             var curve = UsageCurve()
@@ -114,7 +114,7 @@ import Testing
         // In full, autovacuum must keep up; it is looked for every second, since all of it happens within minutes.
         let settings = PrivateCluster.Settings(isDurable: false, parameters: ["autovacuum_naptime": "1s"])
         try await Scene.with(on: .own(settings), { $0.delay = .zero }) { scene in
-            let worker = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+            let worker = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
             let jobs = Board.sized(5000, full: 40_000)
             var rounds: [(bytes: Int, took: Duration)] = []
             for _ in 1...Board.sized(6, full: 8) {

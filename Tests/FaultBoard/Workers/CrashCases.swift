@@ -60,7 +60,7 @@ import Testing
         let ground: Scene.Ground = Board.sized(.shared, full: .own(.fast))
         try await Scene.with(on: ground, { $0.delay = .seconds(2) }) { scene in
             let most = 100
-            let flags = Fleet.patient + ["--max-in-flight", "\(most)"]
+            let flags = Fleet.longTimeout + ["--max-in-flight", "\(most)"]
             let lease = Duration.seconds(15)
             var random = SeededGenerator(seed: Board.seed)
             var inFlight = 0

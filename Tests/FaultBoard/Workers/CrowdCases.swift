@@ -42,12 +42,12 @@ import Testing
 
     /// There is one version so far: only the processes are replaced.
     @Test(.scene) func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
-        try await scene.fleet.started(3, Fleet.patient, lease: Fleet.calm)
+        try await scene.fleet.started(3, Fleet.longTimeout, lease: Fleet.calm)
         try await scene.underLoad {
             for _ in 0..<Board.sized(1, full: 5) {
                 for old in scene.fleet.running {
                     try await scene.goesOn(200)
-                    try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+                    try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
                     #expect(try await old.stop() == .status(0))
                 }
             }

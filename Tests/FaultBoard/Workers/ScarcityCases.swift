@@ -56,6 +56,31 @@ import Testing
         }
     }
 
+    /// By a host name, which needs descriptors to be looked up, to a server that is there.
+    @Test func `W23: a worker that is short of descriptors blames them, and no database that is there`() async throws {
+        let address = scene.cluster.loopbackURL(database: scene.database)
+        let url = address.replacing("@127.0.0.1:", with: "@localhost:")
+        try #require(url != address)
+        for files in 4...20 {
+            let worker = try scene.fleet.start(lease: Fleet.calm, database: url, shell: "ulimit -n \(files)")
+            try await scene.eventually("a worker limited to \(files) files has started or ended") {
+                !worker.isRunning || !worker.lines(containing: "The worker has started.").isEmpty
+            }
+            let hasStarted = worker.isRunning
+            let exit = hasStarted ? try await worker.stop() : try await worker.end()
+            // Of the program alone: a sanitizer has its own. One that ended after its registration is taken over some time.
+            let complaints = worker.said.split(separator: "\n").filter { line in
+                (line.hasPrefix("{") || line.hasPrefix("carillon: ")) && !line.contains(#""level":"info""#)
+                    && !line.contains("Took over the jobs")
+            }
+            #expect(hasStarted || !complaints.isEmpty, "\(files): \(exit)")
+            #expect([.status(69), .status(70), .status(75)].contains(exit) || hasStarted && exit == .status(0))
+            for line in complaints {
+                #expect(line.contains("ulimit -n") && !line.contains("check that PostgreSQL runs"), "\(files): \(line)")
+            }
+        }
+    }
+
     @Test func `W11: a worker whose output is closed, or not read, goes on sending`() async throws {
         let pipe = scene.folder.file("pipe")
         try #require(mkfifo(pipe, 0o600) == 0)

@@ -1,7 +1,7 @@
 import CarillonIO
 import Testing
 
-struct FifoTests {
+@Suite struct FifoTests {
     @Test func `a queue gives back what it was given, in order`() {
         var queue = Fifo<Int>()
         var next = 0

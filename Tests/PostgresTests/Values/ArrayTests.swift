@@ -84,6 +84,28 @@ import Testing
         }
     }
 
+    @Test func `integers and times that are written at once are what the server expects`() async throws {
+        let check = Statement(
+            "check columns",
+            """
+            SELECT $1 = ARRAY[3, -3, 9223372036854775807], $2 = ARRAY['2000-01-01 00:00Z', 'infinity', '-infinity']::timestamptz[],
+                $3 = '{}'::int8[], $4 = '{}'::timestamptz[]
+            """
+        )
+        try await TestDatabase.connected(.nothing) { connection, _ in
+            let parameters = Parameters(
+                PostgresArray(integers: [3, -3, .max]),
+                PostgresArray(times: [946_684_800_000_000, .max, .min]),
+                PostgresArray(integers: []),
+                PostgresArray(times: [])
+            )
+            let answers = try await connection.query(check, parameters) { rows in
+                try (0..<rows.columnCount).map { try rows.bool(0, .place($0)) }
+            }
+            #expect(answers == [true, true, true, true])
+        }
+    }
+
     @Test func `ten thousand rows go in one statement and come back in one`() async throws {
         let write = Statement(
             "write rows",

@@ -35,6 +35,29 @@ import Testing
         }
     }
 
+    @Test func `a column is used if it has a value in any row`() async throws {
+        let values = "(VALUES (NULL::int8, NULL::text, 1), (NULL, '', 2)) AS v(nowhere, somewhere, everywhere)"
+        let two = Statement("two rows", "SELECT * FROM \(values)")
+        let none = Statement("no rows", "SELECT * FROM \(values) WHERE everywhere = 3")
+        try await TestDatabase.connected(.nothing) { connection, _ in
+            let used = try await connection.query(two) { rows in
+                try [
+                    rows.positionIfUsed(of: "nowhere"), rows.positionIfUsed(of: "somewhere"),
+                    rows.positionIfUsed(of: "everywhere"),
+                ]
+                .map { $0 != nil }
+            }
+            #expect(used == [false, true, true])
+            let usedOfNone = try await connection.query(none) { rows in try rows.positionIfUsed(of: "everywhere") != nil
+            }
+            #expect(!usedOfNone)
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.query(two) { rows in try rows.positionIfUsed(of: "elsewhere") != nil }
+            }
+            #expect(error?.code == .unexpectedValue)
+        }
+    }
+
     @Test func `a null of every type is a null`() async throws {
         let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8")
         try await TestDatabase.connected(.nothing) { connection, _ in

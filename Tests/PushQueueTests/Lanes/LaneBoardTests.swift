@@ -147,6 +147,27 @@ import Testing
         #expect(lanes.sorted() == [0, 1])
     }
 
+    @Test(arguments: [nil, 5] as [Int?])
+    func `a lane that is blocked longer does not delay another of its app`(seconds: Int?) throws {
+        var board = LaneBoard(quantum: 100)
+        board.found([lane(1), lane(1, 0)], at: start)
+        let end = start + .seconds(2)
+        func allowance(_ lane: Lane) -> LaneBoard.Allowance {
+            .blocked(until: lane.number == 1 ? end : seconds.map { start + .seconds($0) })
+        }
+        for order in [[lane(1), lane(1, 0)], [lane(1, 0), lane(1)]] {
+            board.freed(1)
+            board.found(order, at: start)
+            var asked = 0
+            let none = next(&board, counting: &asked, allowance)
+            #expect(none == nil && asked == 2)
+        }
+        var asked = 0
+        let early = next(&board, at: end + .nanoseconds(-1), counting: &asked) { _ in room }
+        let onTime = next(&board, at: end, counting: &asked) { $0.number == 1 ? room : .blocked(until: nil) }
+        #expect(early == nil && onTime?.lane.number == 1)
+    }
+
     @Test func `ten thousand blocked apps are asked once, however often a claim is planned`() {
         var board = LaneBoard(quantum: 100)
         let lanes = (1...10000).map { lane($0) }

@@ -64,7 +64,7 @@ import Testing
             if tick % 5 == 0 { flights.append((StatementRetries(), now)) }
             for index in flights.indices where flights[index].due <= now && flights[index].retries.mayRepeat {
                 isRepeated = flights[index].due > start + .milliseconds(index * 50)
-                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                if let wait = flights[index].retries.wait(before: .settlement, of: 1, &state, at: now) {
                     flights[index].due = now + wait
                 } else {
                     repeated += isRepeated ? 1 : 0
@@ -87,7 +87,7 @@ import Testing
             let now = start + .milliseconds(tick * 10)
             state.refusals.succeeded(.settlement)
             for index in flights.indices where flights[index].due <= now {
-                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                if let wait = flights[index].retries.wait(before: .settlement, of: 1, &state, at: now) {
                     flights[index].due = now + wait
                 } else {
                     tries.append(tick)
@@ -112,7 +112,7 @@ import Testing
         for tick in 0..<800 {
             let now = start + .milliseconds(tick * 10)
             for index in flights.indices where flights[index].due <= now {
-                if let wait = flights[index].retries.wait(before: .settlement, &state, at: now) {
+                if let wait = flights[index].retries.wait(before: .settlement, of: 1, &state, at: now) {
                     flights[index].due = now + wait
                 } else if tick < 500 {
                     tries.append(tick)

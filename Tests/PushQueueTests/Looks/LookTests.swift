@@ -71,6 +71,30 @@ import Testing
         }
     }
 
+    @Test func `a look says whether jobs are due after a position, and takes one in the future for due`() async throws {
+        func isDue(after position: DueFloor.Position?) async throws -> Bool {
+            let parameters = LookStatements.parameters(above: [], dueAfter: position)
+            return try await database.connection.query(LookStatements.above, parameters) {
+                try LookStatements.lanes($0).isDue
+            }
+        }
+        #expect(try await !isDue(after: .beginning))
+        try await database.run(
+            """
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES
+                (100, 1, '{aa}', '{}', '2020-01-01Z'), (101, 1, '{aa}', '{}', now() + interval '1 hour')
+            """
+        )
+        let due = try await database.connection.query(
+            Statement("due_time", "SELECT s.run_at FROM carillon.scheduled s WHERE s.id = 100")
+        ) { try $0.timestamp(0, 0) }
+        #expect(try await isDue(after: .beginning))
+        #expect(try await isDue(after: DueFloor.Position(time: due, id: 99)))
+        #expect(try await !isDue(after: DueFloor.Position(time: due, id: 100)))
+        #expect(try await isDue(after: DueFloor.Position(time: .max, id: .max)))
+        #expect(try await !isDue(after: nil))
+    }
+
     @Test func `due jobs of more than a megabyte move one at a time, and all of them move`() async throws {
         try await database.run(
             """

@@ -42,6 +42,16 @@ import Testing
         #expect(wait == .milliseconds(125))
     }
 
+    @Test func `a worker that cannot sleep looks ever more rarely, and at least every second`() {
+        var pace = PollingPace()
+        var generator = SeededGenerator(seed: 3)
+        var waits: [Duration] = []
+        for seconds in [60, 300, 3600] {
+            waits.append(pace.foundNothing(after: .zero, idleFor: .seconds(seconds), using: &generator))
+        }
+        #expect(waits == [.milliseconds(100), .milliseconds(500), .milliseconds(900)])
+    }
+
     @Test func `the wait after expensive looks has a limit`() {
         var pace = PollingPace()
         for _ in 0..<10 {

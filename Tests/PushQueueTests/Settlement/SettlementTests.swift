@@ -114,6 +114,24 @@ import Testing
         }
     }
 
+    @Test func `a job is settled in the same way whether all its pushes were answered early or late`() {
+        var generator = SeededGenerator(seed: 5)
+        for _ in 0..<500 {
+            var claim = ClaimBuilder()
+            for _ in 0..<Int.random(in: 1...5, using: &generator) {
+                let tokens = (0..<Int.random(in: 1...4, using: &generator)).map { "aa0\($0)" }
+                claim.add(tokens: tokens, origin: Bool.random(using: &generator) ? 77 : nil)
+            }
+            let outcomes: [Outcome] = [.accepted, .accepted, rejected(410, "Unregistered"), rejected(503, "Shutdown")]
+            let given = (0..<claim.jobs.batch.count).compactMap { _ in outcomes.randomElement(using: &generator) }
+            let early = settle(claim, given)
+            let late = settle(claim, given, after: given.map { _ in .pending })
+            #expect(early.ended == late.ended && early.partial == late.partial)
+            #expect(early.failures == late.failures && early.goingBack == late.goingBack)
+            #expect(early.tally == late.tally)
+        }
+    }
+
     @Test func `a job whose pushes are all pending stays unchanged`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])

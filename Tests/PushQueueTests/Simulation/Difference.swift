@@ -190,7 +190,12 @@ struct Difference {
             "\($0.worker) \($0.beat) \($0.lease.nanoseconds / 1000)"
         }
         _ = same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
-        let parameters = LeaseStatements.parameters(renewing: worker, for: .seconds(600))
+        let parameters = LeaseStatements.parameters(
+            renewing: worker,
+            for: .seconds(600),
+            noting: ([], [], 0),
+            settlingWithin: nil
+        )
         let real = try await ask(LeaseStatements.heartbeat, parameters) { rows in
             try rows.int64IfPresent(0, 0)
         }

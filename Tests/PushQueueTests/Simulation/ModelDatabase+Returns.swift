@@ -2,6 +2,11 @@
 
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
+    func isDue(after start: DueFloor.Position) -> Bool {
+        start.time > now
+            || tables.dates.contains { $0.value <= now && DueFloor.Position(time: $0.value, id: $0.key) > start }
+    }
+
     /// What it costs is for the caller to say.
     mutating func promote(most: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
         let now = self.now

@@ -8,6 +8,10 @@ struct ModelDatabase {
     private(set) var tables = ModelTables()
     /// Microseconds since 1970.
     var now: Int64 = 1_800_000_000_000_000
+    /// Until when transactions that bring work notify the workers. A sequence, which no transaction undoes.
+    var asleepUntil: Int64 = 0
+    /// The transactions of callers that have inserted a row and are not committed.
+    var holders: Set<String> = []
     /// What the disk may have: the tables before each transaction that did not wait for it, since the last that did.
     private var undone: [ModelTables] = []
 
@@ -30,6 +34,7 @@ struct ModelDatabase {
     mutating func crash(using generator: inout some RandomNumberGenerator) {
         if let survivor = (undone + [tables]).randomElement(using: &generator) { tables = survivor }
         undone.removeAll()
+        holders = []
     }
 
     // MARK: Callers
@@ -124,11 +129,15 @@ struct ModelDatabase {
     }
 
     /// How many workers there are; nil: this one was declared dead.
-    mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
+    /// - Parameter wakes: It was asleep.
+    mutating func heartbeat(_ worker: Int64, lease: Int64, wakes: Bool = false) -> Int? {
         let now = self.now
         return change { tables in
-            guard let row = tables.workers[worker] else { return nil }
-            tables.workers[worker] = ModelWorker(beat: row.beat + 1, lease: lease, leaseUntil: now + lease)
+            guard var row = tables.workers[worker] else { return nil }
+            row.beat += 1
+            (row.lease, row.leaseUntil) = (lease, now + lease)
+            if wakes { row.isAsleep = false }
+            tables.workers[worker] = row
             return tables.workers.count
         }
     }

@@ -156,4 +156,5 @@ struct ModelWorker: Equatable {
     var lease: Int64
     /// By the database's clock.
     var leaseUntil: Int64
+    var isAsleep = false
 }

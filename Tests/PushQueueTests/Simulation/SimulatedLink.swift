@@ -46,7 +46,9 @@ final class SimulatedLink {
                 self.reply(process) { answer(.failure(.refused)) }
                 return
             }
+            let before = simulation.database.arrivals
             let result = statement(&simulation.database)
+            if simulation.database.isNotifying, simulation.database.hasGrown(since: before) { simulation.notify() }
             self.reply(process) { answer(.success(result)) }
         }
     }

@@ -6,6 +6,7 @@ import CarillonIO
 extension SimulatedWorker {
     func keepOrder() {
         after(state.maintenanceWait()) {
+            guard self.state.sleep.isAwake else { return self.keepOrder() }
             self.takeOverOrphans { self.releaseAgedStrays { self.keepOrder() } }
         }
     }
@@ -61,7 +62,9 @@ extension SimulatedWorker {
     func keepMaintaining() {
         // Less often than it would: most looks find nothing due.
         after(state.maintenanceWait(for: .maintain) * 3) {
-            self.run(.maintain, every: nil, then: { self.keepMaintaining() }) { link, then in
+            self.run(.maintain, every: self.state.options.lease.nanoseconds / 1000, then: { self.keepMaintaining() }) {
+                link,
+                then in
                 self.maintain(on: link, steps: 3, then: then)
             }
         }
@@ -84,6 +87,15 @@ extension SimulatedWorker {
         work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
     ) {
         guard FleetRun.mayBegin(in: state) else { return then() }
+        if !state.sleep.isAwake {
+            guard state.maintenance.begun.contains(task) else { return then() }
+            wake()
+        }
+        state.maintenance.started(task)
+        let done = {
+            self.state.maintenance.stopped(task)
+            then()
+        }
         withDatabase { link in
             let worker = self.state.lease.id
             link.ask(self) {
@@ -91,14 +103,14 @@ extension SimulatedWorker {
             } then: { answer in
                 switch answer {
                 case .success(true):
-                    guard self.link != nil, self.simulation.databaseIsUp else { return then() }
+                    guard self.link != nil, self.simulation.databaseIsUp else { return done() }
                     let run = FleetRun(task, in: &self.state)
                     let own = self.newLink()
-                    self.take(SimulatedRun(task, interval, run, self.state.lease.id, own, then: then, work: work))
-                case .success: then()
+                    self.take(SimulatedRun(task, interval, run, self.state.lease.id, own, then: done, work: work))
+                case .success: done()
                 case .failure(let loss):
                     self.failed(loss, on: link)
-                    then()
+                    done()
                 }
             }
         }
@@ -169,7 +181,9 @@ extension SimulatedWorker {
         after(state.maintenance.sweepWait) {
             let floors = self.state.floorsToSweep
             let promotes = self.state.sweepsScheduled
-            guard !floors.isEmpty || promotes, let link = self.link else { return self.sweep() }
+            guard !floors.isEmpty || promotes, self.state.sleep.isAwake, let link = self.link else {
+                return self.sweep()
+            }
             link.ask(self) { database in
                 (promotes ? self.promote(in: &database, from: .beginning) : nil, database.lookBelow(floors))
             } then: { answer in

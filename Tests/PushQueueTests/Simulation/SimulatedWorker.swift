@@ -14,6 +14,13 @@ final class SimulatedWorker {
     /// For heartbeats.
     private var lifeline: SimulatedLink?
     private var isReconnecting = false
+    private var isRegisteringAgain = false
+    /// What is set to happen next of the looks. An earlier one is void.
+    var nextLook = 0
+    /// A look is under way.
+    var isLooking = false
+    /// It is to look again at once.
+    var isRung = false
     var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     private(set) var isAlive = true
     /// In microseconds.
@@ -79,7 +86,7 @@ final class SimulatedWorker {
                     self.keepMaintaining()
                     self.keepFeedback()
                     self.sweep()
-                    self.watchOthers { self.takeOverOrphans { self.lookForWork() } }
+                    self.watchOthers { self.takeOverOrphans { self.step() } }
                 }
             }
         }
@@ -102,6 +109,7 @@ final class SimulatedWorker {
     private func use(_ link: SimulatedLink) {
         guard link.isOpen else { return reconnect() }
         self.link = link
+        state.sleep.connected(hears: true)
         state.reconnection.connected(at: now)
         let waiting = self.waiting
         self.waiting = []
@@ -183,28 +191,34 @@ final class SimulatedWorker {
         }
     }
 
-    private func renewLease(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+    func renewLease(on link: SimulatedLink, wakes: Bool = false, then: @escaping (Bool) -> Void) {
         let askedAt = now
         let worker = state.lease.id
         let lease = state.options.lease.nanoseconds / 1000
         link.ask(self) {
-            $0.heartbeat(worker, lease: lease)
+            $0.heartbeat(worker, lease: lease, wakes: wakes)
         } then: { answer in
             guard case .success(let alive) = answer else { return then(false) }
+            guard worker == self.state.lease.id, !self.isRegisteringAgain else { return then(true) }
             if let alive {
                 self.state.renewed(workersAlive: alive, askedAt: askedAt)
                 if let end = self.state.lease.end { self.permit.extend(until: end) }
                 then(true)
             } else {
+                self.isRegisteringAgain = true
                 self.state.lease.declaredDead()
                 self.permit.revoke()
-                self.register(on: link, then: then)
+                self.register(on: link) { isDone in
+                    self.isRegisteringAgain = false
+                    then(isDone)
+                }
             }
         }
     }
 
     private func keepLease() {
-        after(state.lease.heartbeatWait(at: now)) {
+        after(state.heartbeatWait(at: now)) {
+            guard self.state.sleep.isAwake else { return self.keepLease() }
             self.withLifeline { lifeline in
                 self.renewLease(on: lifeline) { isDone in
                     self.dispatch()
@@ -226,7 +240,7 @@ final class SimulatedWorker {
     }
 
     private func watchOthers(then: @escaping () -> Void) {
-        guard let lifeline else { return then() }
+        guard let lifeline, state.sleep.isAwake else { return then() }
         let worker = state.lease.id
         lifeline.ask(self) {
             $0.heartbeats(butOf: worker)
@@ -242,7 +256,7 @@ final class SimulatedWorker {
         }
     }
 
-    private func takeOver(from dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
+    func takeOver(from dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
         guard let next = dead.first else { return then() }
         takeOver(from: next) { self.takeOver(from: dead.dropFirst(), then: then) }
     }
@@ -265,35 +279,6 @@ final class SimulatedWorker {
             link.cut()
             self.dispatch()
             then()
-        }
-    }
-
-    // MARK: Looking
-
-    private func lookForWork() {
-        withDatabase { link in
-            var look = self.state.lookBegan(at: self.now)
-            let again = { (wait: Duration) in
-                self.dispatch()
-                self.after(wait) { self.lookForWork() }
-            }
-            let floors = self.state.schedule.floors
-            // Both are asked for together.
-            link.ask(self) { database in
-                (look.start.map { self.promote(in: &database, from: $0) }, database.look(floors))
-            } then: { answer in
-                switch answer {
-                case .failure(let loss):
-                    self.failed(loss, on: link)
-                    again(self.state.failed(in: .look))
-                case .success(let (promotion, lanes)):
-                    _ = self.state.apps.found(lanes)
-                    _ = self.state.understood(lanes, at: self.now)
-                    if let promotion { self.state.promoted(promotion, in: &look, at: self.now) }
-                    // More rarely than it would: looks that find nothing tell nothing.
-                    again(self.state.lookEnded(look, lanes, at: self.now) * 3)
-                }
-            }
         }
     }
 

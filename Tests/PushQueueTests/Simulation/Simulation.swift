@@ -21,6 +21,12 @@ final class Simulation {
     private var paused: Set<Int32> = []
     /// What callers have enqueued, by message.
     private(set) var enqueued: [Int64: ModelJob] = [:]
+    /// When they were committed.
+    private var committedAt: [Int64: Int64] = [:]
+    /// How often workers have slept.
+    var sleeps = 0
+    /// How long the oldest message had waited when a sleeper found it that had not been called, in microseconds.
+    private(set) var longestWait: Int64 = 0
     /// The message that each token is in, and when the token was registered last.
     private var registrations: [String: (message: Int64, at: Int64)] = [:]
     /// The place of each update in the order.
@@ -38,15 +44,21 @@ final class Simulation {
     /// The database forgot what it had answered.
     private(set) var isAnybodysGuess = false
 
-    static let lease = Duration.seconds(1)
+    let lease: Duration
     /// When faults end. All in microseconds.
     private static let horizon = 2_500_000
     /// Faults may put things off for so long, a clock set back for instance.
     private static let limit = 240_000_000
 
-    init(seed: UInt64, apps: AppDirectory, faults: ((inout SeededGenerator) -> SimulationFaults)? = nil) {
+    init(
+        seed: UInt64,
+        apps: AppDirectory,
+        lease: Duration = .seconds(1),
+        faults: ((inout SeededGenerator) -> SimulationFaults)? = nil
+    ) {
         self.seed = seed
         self.apps = apps
+        self.lease = lease
         random = SeededGenerator(seed: seed)
         self.faults = faults?(&random) ?? SimulationFaults(using: &random)
         gateway.habits = self.faults.habits
@@ -68,6 +80,14 @@ final class Simulation {
     /// So many milliseconds from now.
     private func after(_ milliseconds: ClosedRange<Int>, _ action: @escaping () -> Void) {
         at(time + Int64(random.number(in: milliseconds)) * 1000, action)
+    }
+
+    /// The tasks of the fleet are not due for a lease.
+    func putOffTasks() {
+        for task in [MaintenanceTask.Name.maintain, .feedback]
+        where database.take(task, every: lease.nanoseconds / 1000, for: 0) {
+            database.end(task, of: 0)
+        }
     }
 
     /// Runs until nothing is left to do. False: there is still something at the time limit.
@@ -118,19 +138,31 @@ final class Simulation {
         let isUnwritable = random.chance(faults.unwritable, outOf: 100)
         if job.isUpdate {
             let call = database.call(with: job)
+            let notifies = database.isNotifying
             // Its transaction may stay open for a while: others see later ids before.
-            guard random.chance(1, outOf: 3) else { return commit(call, isUnwritable) }
+            guard random.chance(1, outOf: 3) else { return commit(call, isUnwritable, notifies) }
             let life = databaseLife
-            return after(1...400) { if self.databaseLife == life { self.commit(call, isUnwritable) } }
+            let holder = "\(call.job.id)"
+            database.holders.insert(holder)
+            return after(1...400) {
+                guard self.databaseLife == life else { return }
+                self.database.holders.remove(holder)
+                self.commit(call, isUnwritable, notifies)
+            }
         }
+        let notifies = database.isNotifying
         job.id = database.insert(job, isUnwritable: isUnwritable)
+        if notifies { notify() }
         enqueued[job.id] = job
+        committedAt[job.id] = time
         for token in job.tokens { register(token, of: job.id) }
         if random.chance(1, outOf: 3), let token = job.tokens.first { sometime { self.register(token, of: job.id) } }
     }
 
-    private func commit(_ call: ModelDatabase.Call, _ isUnwritable: Bool) {
+    private func commit(_ call: ModelDatabase.Call, _ isUnwritable: Bool, _ notifies: Bool) {
         database.commit(call, isUnwritable: isUnwritable)
+        if notifies { notify() }
+        committedAt[call.job.id] = time
         enqueued[call.job.id] = call.job
         for (token, update) in call.updates {
             places[ModelPush(message: call.job.id, token: token)] = update.place
@@ -167,10 +199,10 @@ final class Simulation {
 
     private func start() {
         var options = WorkerOptions()
-        options.lease = Self.lease
+        options.lease = lease
         options.maxInFlight = random.number(in: 6...60)
         options.settleAfter = random.milliseconds(in: 20...300)
-        options.feedbackInterval = .seconds(1)
+        options.feedbackInterval = lease
         options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
         let worker = SimulatedWorker(self, options)
@@ -253,6 +285,7 @@ final class Simulation {
             worker.after(random.milliseconds(in: 0...1000)) {
                 let rows = [1, 2].map { SimulatedApp.row($0, isPaused: self.paused.contains($0)) }
                 _ = worker.state.read(rows, of: rows.map(\.app.id))
+                worker.wake()
                 worker.dispatch()
             }
         }
@@ -262,6 +295,21 @@ final class Simulation {
     private func calm() {
         gateway.isDown = false
         if workers.allSatisfy({ !$0.isAlive || $0.state.phase != .working }) { start() }
+    }
+
+    // MARK: Sleep
+
+    /// PostgreSQL notifies all workers that listen.
+    func notify() {
+        for worker in workers where worker.isAlive { worker.hear() }
+    }
+
+    /// A sleeper has found work that it had not been called for.
+    func foundWhileAsleep() {
+        for job in database.tables.messages.values {
+            guard let committed = committedAt[job.id] else { continue }
+            longestWait = max(longestWait, time - committed)
+        }
     }
 
     // MARK: The gateway

@@ -11,10 +11,21 @@ import Testing
     private static let runs = Self.environment["SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
     private static let seed = Self.environment["SIMULATION_SEED"].flatMap { UInt64($0) }
 
-    private func run(_ seed: UInt64, _ faults: SimulationFaults? = nil) async throws -> Simulation {
+    /// - Parameter lease: If not nil, the tasks of the fleet are not due for so long.
+    private func run(
+        _ seed: UInt64,
+        _ faults: SimulationFaults? = nil,
+        lease: Duration? = nil
+    ) async throws -> Simulation {
         try await Computing.run {
             let apps = try SimulatedApp.directory.get()
-            let simulation = Simulation(seed: seed, apps: apps, faults: faults.map { faults in { _ in faults } })
+            let simulation = Simulation(
+                seed: seed,
+                apps: apps,
+                lease: lease ?? .seconds(1),
+                faults: faults.map { faults in { _ in faults } }
+            )
+            if lease != nil { simulation.putOffTasks() }
             _ = simulation.run()
             let wrongs = simulation.audit()
             let findings = "\(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)"
@@ -41,6 +52,17 @@ import Testing
             superseded += simulation.database.tables.results.reduce(0) { $0 + $1.cancelled }
         }
         #expect(superseded > 0)
+    }
+
+    /// With so long a lease, the next slow look may be half a minute away. An answer that takes 0.3 s puts off the next by six.
+    @Test func `sleeping workers miss no commit, whoever falls asleep or wakes at that moment`() async throws {
+        var sleeps = 0
+        for seed in 1...200 as ClosedRange<UInt64> {
+            let simulation = try await run(seed, SimulationFaults.none, lease: .seconds(15))
+            sleeps += simulation.sleeps
+            #expect(simulation.longestWait < 10_000_000, "seed \(seed)")
+        }
+        #expect(sleeps > 200)
     }
 
     @Test func `feedback passes delete dead tokens, and tasks of the fleet run`() async throws {

@@ -39,6 +39,19 @@ import Testing
         #expect(counters.readiness(at: now) == .disconnected)
     }
 
+    @Test func `a sleeping worker is ready without a lease, as long as its slow looks are answered`() {
+        var counters = WorkerCounters()
+        let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+        counters.isConnected = true
+        counters.answeredAt = now
+        counters.leaseEnd = now + .seconds(14)
+        counters.asleepSince = now
+        #expect(counters.readiness(at: now + .seconds(69)) == .ready)
+        #expect(counters.readiness(at: now + .seconds(70)) == .silent)
+        counters.asleepSince = nil
+        #expect(counters.readiness(at: now + .seconds(14)) == .silent)
+    }
+
     @Test func `messages of apps that do not exist do not make the counters grow`() {
         var counters = WorkerCounters()
         for app in 1...1000 { counters.add(settlement(0), of: Int32(app)) }

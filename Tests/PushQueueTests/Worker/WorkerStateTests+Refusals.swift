@@ -1,3 +1,4 @@
+import ApplePush
 import CarillonIO
 import CarillonPostgres
 import Testing
@@ -78,6 +79,50 @@ extension WorkerStateTests {
         }
         #expect(more.count { $0.lane == second } > 100)
         #expect(more.count { $0.lane != second } <= 60)
+    }
+
+    @Test
+    func `a lane of an app in doubt is claimed from again when its claim has ended, or at once when the doubt ends`()
+        throws
+    {
+        var state = try begin(with: [first])
+        var claims: [UnsettledClaim] = []
+        for number in 1...2 {
+            state.schedule.found([first], at: now)
+            let plan = try plan(&state, at: now)
+            let answer = self.answer(to: plan, rows: 1, claim: Int64(number))
+            _ = state.claimAnswered(answer, to: plan, at: now)
+            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now))
+        }
+        state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
+        func isClaimed() -> Bool {
+            state.schedule.found([first], at: now)
+            return state.nextClaim(at: now) != nil
+        }
+        for claim in claims {
+            #expect(!isClaimed())
+            _ = end(claim, .accepted, in: &state, at: now)
+        }
+        _ = try claim(&state, at: now, rows: 1)
+        #expect(!isClaimed())
+        state.schedule.triedSettlementWritten(of: 1)
+        #expect(isClaimed())
+    }
+
+    @Test func `a claim that cannot be settled does not hold up others of its lane`() throws {
+        var state = try begin(with: [first])
+        var stuck = try claim(&state, at: now, rows: 1)
+        state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
+        state.schedule.found([first], at: now)
+        #expect(state.nextClaim(at: now) == nil)
+        for _ in 0..<2 { state.schedule.stuck(&stuck) }
+        let other = try claim(&state, at: now, rows: 1)
+        state.schedule.found([first], at: now)
+        #expect(state.nextClaim(at: now) == nil)
+        _ = end(stuck, .accepted, in: &state, at: now)
+        #expect(state.nextClaim(at: now) == nil)
+        _ = end(other, .accepted, in: &state, at: now)
+        #expect(state.nextClaim(at: now) != nil)
     }
 
     @Test func `the lane of a row that cannot be split is claimed from less and less often`() throws {

@@ -311,6 +311,21 @@ import Testing
         #expect(state.schedule.jobSize(at: state.apps.maxRate(of: second.app)) == 4)
     }
 
+    // MARK: Due jobs
+
+    @Test func `jobs are moved to the queue when some are due, and then until a promotion has found none`() throws {
+        var state = try begin()
+        var look = state.lookBegan(at: now)
+        #expect(look.startOfPromotion(isDue: false) == nil)
+        #expect(look.startOfPromotion(isDue: true) == .beginning)
+        let moved = PromotionRows.Promotion(lane: first, lowest: 1, rows: 3)
+        for (promotions, followed) in [([moved], true), ([], false)] {
+            state.promoted(PromotionRows(promotions: promotions), in: &look, at: now)
+            look = state.lookBegan(at: now)
+            #expect((look.startOfPromotion(isDue: false) != nil) == followed)
+        }
+    }
+
     // MARK: Ceilings
 
     @Test func `pushes in flight stay within the limit, and one app does not use all of it`() throws {

@@ -66,6 +66,24 @@ import Testing
         #expect(try await Self.ask(database, "new", isRefused: true) == "new")
     }
 
+    /// Otherwise no worker could mint a token, or none for a century.
+    @Test(arguments: ["infinity", "-infinity", "294276-12-31", "4713-01-01 BC"])
+    func `a provider token with an odd time is replaced, and an odd rest keeps no old one`(time: String) async throws {
+        _ = try await Self.ask(database, "first")
+        try await database.run("UPDATE carillon.provider_tokens SET issued_at = '\(time)'")
+        #expect(try await Self.ask(database, "second") == "second")
+        try await database.run(Self.age(4000) + ", rests_until = '\(time)'")
+        #expect(try await Self.ask(database, "third") == "third")
+    }
+
+    @Test func `a rest that is longer than APNs asks for began before the clock was set back, and is over`()
+        async throws
+    {
+        _ = try await Self.ask(database, "old")
+        try await database.run(Self.age(4000) + ", rests_until = now() + interval '1 hour'")
+        #expect(try await Self.ask(database, "new") == "new")
+    }
+
     @Test func `a provider token of a replaced key, or with a wrong time, is not stored`() async throws {
         #expect(try await Self.ask(database, "late", at: "\(Self.now) - 3600") == nil)
         let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))

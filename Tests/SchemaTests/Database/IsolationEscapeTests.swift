@@ -25,7 +25,7 @@ import Testing
             func run(_ call: String) async throws -> [String] {
                 try await database.rows("SELECT pg_temp.run('SELECT \(call.replacing("'", with: "''"))')")
             }
-            for call in [
+            let calls = [
                 "carillon.enqueue('other', '{aa}', 'x')::text", "carillon.cancel(201, 'other')::text",
                 "carillon.register_token('other', 'cc')::text", "carillon.unregister_token('other', 'b1')::text",
                 "carillon.requeue_failures('other')::text", "carillon.requeue_failures(reason => 'OfOther')::text",
@@ -34,7 +34,8 @@ import Testing
                 "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
                 "carillon.remove_channel('other', 'theirs')::text",
                 "carillon.update_activity('other', '{aa}', '{}')::text",
-            ] {
+            ]
+            for call in calls + IsolationTests.pushes("other").map({ "\($0)::text" }) {
                 let error = await #expect(throws: PostgresError.self, "\(call)") { try await run(call) }
                 #expect(["42704", "P0002", "22023"].contains(error?.sqlState), "\(call): \(error?.message ?? "")")
                 #expect(error?.hint?.contains("The apps are") != true, "\(call): \(error?.hint ?? "")")

@@ -19,6 +19,17 @@ import Testing
         INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state) VALUES (2, 'theirs', 0, 'AAAA', 'ready')
         """
 
+    /// Calls of each variant of `push`, and of `push_each`.
+    static func pushes(_ app: String) -> [String] {
+        let payload = #"'{"aps":{"alert":"x"}}'"#
+        return [
+            "carillon.push('\(app)', '{aa}', \(payload))", "carillon.push('\(app)', '{aa}', \(payload)::json)",
+            "carillon.push('\(app)', '{aa}', 'x', 1, NULL)",
+            "carillon.push('\(app)', '{aa}', '{\"title\":\"x\"}'::jsonb, 1, NULL)",
+            "carillon.push_each('\(app)', '{aa}', ARRAY[\(payload)])",
+        ]
+    }
+
     /// Continues the session as a role that may use the app "demo" and nothing else.
     static func isolated(_ body: (TestDatabase, _ role: String) async throws -> Void) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -33,6 +44,9 @@ import Testing
     @Test func `an isolated role enqueues, reads and cancels messages of its app`() async throws {
         try await Self.isolated { database, _ async throws in
             #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
+            for call in Self.pushes("demo") {
+                #expect(try await database.value("\(call) IS NOT NULL") == "true", "\(call)")
+            }
             #expect(try await database.value("carillon.broadcast('demo', 'x') IS NOT NULL") == "true")
             try await database.run(
                 "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}') RETURNING id"
@@ -101,6 +115,11 @@ import Testing
 
     @Test func `an isolated role can neither read nor change rows of another app`() async throws {
         try await Self.isolated { database, role async throws in
+            for call in Self.pushes("other") {
+                let error = await #expect(throws: PostgresError.self, "\(call)") { try await database.value(call) }
+                #expect(error?.sqlState == "42704", "\(call): \(error?.message ?? "")")
+                #expect(error?.hint?.contains("other") != true, "\(call): \(error?.hint ?? "")")
+            }
             for (statement, state) in [
                 ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
                 ("SELECT carillon.broadcast('other', 'x')", "42704"),
@@ -199,7 +218,8 @@ import Testing
                 """
             ) == [
                 "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)",
-                "(installation_fault)", "(message_jobs)", "(message_status)", "(record_channel)",
+                "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
+                "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
                 "(submit_publication)", "(unregister_token)",
             ]
@@ -298,7 +318,7 @@ import Testing
                 try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
             }
         }
-        #expect(try await refusal()?.message.contains("takes a role that is limited to the app") == true)
+        #expect(try await refusal()?.message.contains("takes a role that is isolated to the app") == true)
         try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
         try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
         #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
@@ -314,12 +334,14 @@ import Testing
         let role = "demo_\(database.connection.backendProcessID)"
         try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
         for (app, name, said) in [
-            ("demo", role, "which sees all apps as a member of carillon_app"),
-            ("demo", "postgres", "bypasses row-level security"),
-            ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
+            ("demo", "'\(role)'", "which sees all apps as a member of carillon_app"),
+            ("demo", "'postgres'", "bypasses row-level security"),
+            ("demo", "'nobody_here'", "takes the name of a role"),
+            ("demo", "NULL", "takes the name of a role, got null"),
+            ("nope", "'\(role)'", "takes the name of an app"),
         ] {
             let error = await #expect(throws: PostgresError.self) {
-                try await database.run("SELECT carillon.isolate_app('\(app)', '\(name)')")
+                try await database.run("SELECT carillon.isolate_app('\(app)', \(name))")
             }
             #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
         }

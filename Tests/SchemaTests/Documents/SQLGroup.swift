@@ -22,6 +22,8 @@ struct SQLGroup {
     static let all = [
         Self(
             "Functions: enqueueing",
+            "push",
+            "push_each",
             "enqueue",
             "broadcast",
             "cancel",

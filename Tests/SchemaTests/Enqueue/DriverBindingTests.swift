@@ -93,6 +93,37 @@ import Testing
     }
 
     @Test(arguments: Self.drivers)
+    func `a driver finds push with any parameter types`(_ driver: Driver) async throws {
+        for json in driver.json {
+            try await call(
+                "carillon.push($1, $2, $3)",
+                [driver.text, driver.texts, json],
+                #"'demo', '{ab}', '{"aps":{"alert":{"body":"x"},"badge":3}}'"#,
+                in: database
+            )
+            for number in driver.number {
+                try await call(
+                    "carillon.push($1, $2, $3, $4, $5)",
+                    [driver.text, driver.texts, json, number, driver.text],
+                    #"'demo', '{ab}', '{"body":"x"}', 3, NULL"#,
+                    in: database
+                )
+            }
+            let list = json == "unknown" ? json : "\(json)[]"
+            try await call(
+                "carillon.push_each($1, $2, $3)",
+                [driver.text, driver.texts, list],
+                #"'demo', '{ab}', '{"{\"aps\":{\"alert\":{\"body\":\"x\"},\"badge\":3}}"}'"#,
+                in: database
+            )
+        }
+        #expect(
+            try await database.rows("SELECT DISTINCT payload::text FROM carillon.messages")
+                == [#"("{""aps"":{""alert"":{""body"":""x""},""badge"":3}}")"#]
+        )
+    }
+
+    @Test(arguments: Self.drivers)
     func `a driver finds broadcast with any parameter types`(_ driver: Driver) async throws {
         try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ab')")
         for json in driver.json {

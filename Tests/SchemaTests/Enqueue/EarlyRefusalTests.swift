@@ -115,25 +115,4 @@ import Testing
             return said
         }
     }
-
-    @Test func `null for an argument that has a default takes the default`() async throws {
-        for call in [
-            "enqueue('demo', '{ab}', 'x', on_unknown => NULL, on_duplicate => NULL, strict => NULL)",
-            "enqueue('demo', '{ab}', 'x', on_unknown => NULL, expires_at => now() + interval '1 day')",
-            "update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb, on_unknown => NULL)",
-            "start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x', push_token => NULL, everyone => NULL)",
-            "request_channel('demo', NULL, NULL)", "set_badge('demo', 'ab', badge => NULL)", "queue_depth(1, NULL)",
-        ] {
-            #expect(try await database.value("carillon.\(call)") != nil, "\(call)")
-        }
-        #expect(try await database.number("SELECT count(*) FROM carillon.messages WHERE on_unknown = 'retry'") == 4)
-        #expect(
-            try await database.number(
-                "SELECT count(*) FROM carillon.messages WHERE payload::text LIKE '%input-push-token\":1%'"
-            ) == 1
-        )
-        #expect(try await database.number("SELECT policy FROM carillon.channels") == 0)
-        try await database.run("CALL carillon.maintain(NULL)")
-        #expect(try await database.number("SELECT count(*) FROM carillon.next_due(NULL, NULL, NULL, NULL, NULL)") == 0)
-    }
 }

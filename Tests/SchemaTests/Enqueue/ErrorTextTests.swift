@@ -14,7 +14,7 @@ import Testing
         ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "at position 2, which has 65 digits"),
         ("carillon.enqueue('demo', ARRAY['\(long)', '<\(long)>'], 'x')", "at position 2, whose character 1 is '<'"),
         ("carillon.register_token('demo', 'ab' || chr(9))", #"got 'ab\t', whose character 3 is '\t'"#),
-        ("carillon.register_token('demo', NULL)", "got NULL"),
+        ("carillon.register_token('demo', NULL)", "got null"),
         ("carillon.enqueue('demo', '{ab}', 'x', collapse_id => E'a\\nb\\x1b[31m')", #"got 'a\nb\u001b[31m' (8 bytes)"#),
         ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"got 'a\r\nlert'"#),
         ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"got 'de\nmo'"#),

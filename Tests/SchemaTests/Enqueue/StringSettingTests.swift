@@ -54,6 +54,20 @@ import Testing
         #expect(usual.count == Self.calls.count && Set(usual).count > 8)
     }
 
+    /// Only a string of the form E'…' means the same with either setting. PL/pgSQL reads a body when it first runs in a session.
+    @Test func `no function has a backslash in any other string`() async throws {
+        let strings = try await TestDatabase.with(.schema) { database in
+            try await database.rows(
+                #"""
+                SELECT p.proname, position(chr(92) IN s.others) FROM pg_proc p
+                CROSS JOIN LATERAL regexp_replace(p.prosrc, E'E''(\\\\.|[^''\\\\]|'''')*''', '', 'g') AS s(others)
+                WHERE p.pronamespace = 'carillon'::regnamespace AND position(chr(92) IN p.prosrc) > 0
+                """#
+            )
+        }
+        #expect(strings.count > 6 && strings.allSatisfy { $0.hasSuffix(",0)") }, "\(strings)")
+    }
+
     private static let definitions = """
         SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'carillon'::regnamespace
         UNION ALL SELECT proname || md5(prosrc) FROM pg_proc WHERE pronamespace = 'carillon'::regnamespace

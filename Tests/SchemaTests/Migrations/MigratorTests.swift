@@ -53,6 +53,28 @@ import Testing
         }
     }
 
+    @Test func `nobody may delete from watched tables before rights are granted, on the way up or down`() async throws {
+        try await TestDatabase.with(.nothing) { database in
+            let migrator = Migrator(database.connection)
+            func expectClosed(_ what: String) async throws {
+                let deleting = "'carillon.as_reaper(text, text, text[], timestamptz[])'"
+                for role in ["public", "carillon_app", "carillon_worker"] {
+                    let mayDelete = "has_function_privilege('\(role)', \(deleting), 'EXECUTE')"
+                    #expect(try await database.value(mayDelete) == "false", "\(role), \(what)")
+                }
+            }
+            for version in [6, 7] {
+                _ = try await migrator.up(to: version)
+                try await expectClosed("up to \(version)")
+            }
+            _ = try await migrator.up()
+            for version in [Migration.latest, 7, 6] {
+                _ = try await migrator.down(to: version)
+                try await expectClosed("down to \(version)")
+            }
+        }
+    }
+
     @Test(arguments: Migration.all)
     func `a migration records that it was applied, and its way back forgets it`(_ migration: Migration) {
         #expect(

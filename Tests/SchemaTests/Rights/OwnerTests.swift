@@ -71,6 +71,63 @@ import Testing
         }
     }
 
+    /// What anybody but its owner may do with each object of the schema.
+    private static let rights = """
+        SELECT string_agg(line, E'\\n' ORDER BY line) FROM (
+            SELECT o.name || ' ' || g.privilege_type || ': ' || string_agg(coalesce(r.rolname, 'PUBLIC'), ', ' ORDER BY r.rolname)
+            FROM (
+                SELECT c.oid::regclass::text, c.relowner, c.relacl FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace
+                UNION ALL
+                SELECT c.oid::regclass::text || '.' || a.attname, c.relowner, a.attacl FROM pg_class c
+                    JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = 'carillon'::regnamespace
+                UNION ALL
+                SELECT p.oid::regprocedure::text, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) FROM pg_proc p
+                WHERE p.pronamespace = 'carillon'::regnamespace
+            ) o (name, owner, acl) CROSS JOIN LATERAL aclexplode(o.acl) g LEFT JOIN pg_roles r ON r.oid = g.grantee
+            WHERE g.grantee <> o.owner GROUP BY o.name, g.privilege_type
+        ) l (line)
+        """
+
+    @Test(arguments: [true, false])
+    func `the way down takes back all rights, also if it undoes no migration, and none of what others own`(
+        _ isOwner: Bool
+    ) async throws {
+        try await Self.owned(granting: Self.needed) { above, owner, web async throws in
+            // A right that was granted by hand goes, too.
+            try await owner.run(
+                "GRANT CREATE, USAGE ON SCHEMA carillon TO \(web); GRANT DELETE ON carillon.results TO carillon_reader"
+            )
+            try await above.session(as: web) { other async throws in
+                try await other.run(
+                    """
+                    CREATE TABLE carillon.theirs (id int);
+                    GRANT SELECT ON carillon.theirs TO carillon_app;
+                    CREATE FUNCTION carillon.as_reaper(id int) RETURNS int LANGUAGE sql AS 'SELECT 1';
+                    ALTER DEFAULT PRIVILEGES IN SCHEMA carillon GRANT SELECT ON TABLES TO carillon_reader
+                    """
+                )
+            }
+            let before = try await owner.value(Self.rights)
+            #expect(before?.contains("carillon.results DELETE: carillon_reader") == true, "\(before ?? "")")
+            // These tables say which migration is missing.
+            let all = "carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker"
+            let migrator = Migrator((isOwner ? owner : above).connection)
+            for version in [Migration.latest, 7, 6] {
+                _ = try await migrator.down(to: version)
+                #expect(
+                    try await owner.value(Self.rights) == """
+                        carillon.as_reaper(integer) EXECUTE: PUBLIC
+                        carillon.schema_migrations SELECT: \(all)
+                        carillon.schema_routines SELECT: \(all)
+                        carillon.theirs SELECT: carillon_app
+                        """,
+                    "down to \(version)"
+                )
+            }
+            #expect(try await above.number("SELECT count(*) FROM pg_default_acl") == 1)
+        }
+    }
+
     @Test func `a role with the owner's rights cannot be isolated`() async throws {
         try await Self.owned(granting: Self.needed) { above, owner, web async throws in
             try await above.run(

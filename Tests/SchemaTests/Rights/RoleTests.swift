@@ -66,6 +66,11 @@ import Testing
                 "SELECT carillon.enqueue('demo', '{aa}', 'x', run_at => now() + interval '1 day')",
                 "SELECT carillon.enqueue('demo', '{aa}', 'x', dedupe_key => 'k', lane => 0, priority => 5)",
                 "SELECT carillon.enqueue('demo', ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i), 'x')",
+                "SELECT carillon.push('demo', '{aa}', '{\"aps\":{\"alert\":\"x\"}}')",
+                "SELECT carillon.push('demo', '{aa}', '{\"aps\":{\"alert\":\"x\"}}'::jsonb)",
+                "SELECT carillon.push('demo', '{aa,bb}', 'x', 1, NULL)",
+                "SELECT carillon.push('demo', '{aa}', '{\"title\":\"x\"}'::jsonb, 1, NULL)",
+                "SELECT carillon.push_each('demo', '{aa}', ARRAY['{\"aps\":{\"alert\":\"x\"}}'])",
                 "SELECT carillon.broadcast('demo', 'x')",
                 "SELECT carillon.broadcast('demo', '{\"title\":\"x\"}'::jsonb)",
                 "SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x'))",
@@ -81,6 +86,7 @@ import Testing
                 "DELETE FROM carillon.tokens WHERE token = 'aa'", "SELECT carillon.unregister_token('demo', 'aa')",
                 "TABLE carillon.tokens", "TABLE carillon.results",
                 "TABLE carillon.failures", "SELECT id, name, topic FROM carillon.apps",
+                "SELECT last_value FROM carillon.asleep",
             ],
             as: "carillon_app",
             allowed: true
@@ -102,7 +108,8 @@ import Testing
                 "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
                 "UPDATE carillon.apps SET paused = true", "TABLE carillon.unfinished", "DELETE FROM carillon.dedupe",
                 "SELECT carillon.make_partitions('results')", "CALL carillon.maintain()", "TABLE carillon.maintenance",
-                "SELECT carillon.drop_partition('results', now())",
+                "SELECT carillon.drop_partition('results', now())", "SELECT setval('carillon.asleep', 1)",
+                "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
             ],
             as: "carillon_app",
             allowed: false
@@ -168,6 +175,8 @@ import Testing
                 "SELECT carillon.maintain_step('make results')", "TABLE carillon.app_status", "TABLE carillon.pending",
                 "DELETE FROM carillon.dedupe", "SELECT carillon.promote(10)", "SELECT carillon.take_over(1)",
                 "SELECT carillon.release(1, '{1}')", "SELECT carillon.split(1, 1::smallint, 1, 1)",
+                "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
+                "SELECT setval('carillon.asleep', 1)",
             ],
             as: "carillon_worker",
             allowed: true
@@ -177,6 +186,8 @@ import Testing
                 "UPDATE carillon.certificates SET private_key = 'z'", "UPDATE carillon.certificates SET name = 'z'",
                 "UPDATE carillon.apps SET topic = 'z'", "UPDATE carillon.installation SET id = gen_random_uuid()",
                 "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+                "SELECT carillon.push('demo', '{aa}', '{}')", "SELECT carillon.push('demo', '{aa}', 'x', 1, NULL)",
+                "SELECT carillon.push_each('demo', '{aa}', '{NULL}')",
                 "SELECT carillon.requeue_failures(everything => true)",
                 "SELECT carillon.cancel(1)", "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ee')",
                 "UPDATE carillon.tokens SET owner = 'x'", "SELECT carillon.register_token('demo', 'aa')",
@@ -211,7 +222,8 @@ import Testing
                 "SELECT gateway_ca FROM carillon.apps", "TABLE carillon.messages", "TABLE carillon.scheduled",
                 "TABLE carillon.inflight", "TABLE carillon.tokens", "TABLE carillon.dedupe",
                 "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
-                "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.cancel(1)",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.push('demo', '{aa}', '{}')",
+                "SELECT carillon.push_each('demo', '{aa}', '{NULL}')", "SELECT carillon.cancel(1)",
                 "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.reap()",
                 "SELECT carillon.maintain_step('make results')",
                 "SELECT carillon.requeue_failures(everything => true)", "TABLE carillon.failed_messages",
@@ -254,6 +266,9 @@ import Testing
             SET search_path = evil, pg_temp, pg_catalog;
             SELECT carillon.cancel(\(id ?? ""));
             SELECT carillon.enqueue('demo', '{bb}', 'y', run_at => pg_catalog.now() + interval '1 hour');
+            SELECT carillon.enqueue('demo', '{dd}', 'y'), carillon.push('demo', '{dd}', 'y', NULL, NULL),
+                carillon.push('demo', '{dd}', '{"aps":{"alert":"y"}}'),
+                carillon.push_each('demo', '{dd}', ARRAY['{"aps":{"alert":"y"}}']);
             SELECT carillon.register_token('demo', 'cc');
             RESET ROLE;
             RESET search_path
@@ -261,6 +276,11 @@ import Testing
         )
         #expect(try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(\(id ?? ""),1)"])
         #expect(try await database.rows("SELECT app_id, tokens FROM carillon.scheduled") == ["(1,{bb})"])
+        #expect(
+            try await database.rows(
+                "SELECT app_id, tokens, payload::text, count(*) FROM carillon.messages GROUP BY 1, 2, 3"
+            ) == [#"(1,{dd},"{""aps"":{""alert"":""y""}}",4)"#]
+        )
         #expect(try await database.value("SELECT last_update < 'infinity' FROM carillon.tokens") == "true")
     }
 

@@ -29,21 +29,21 @@ import Testing
 
         /// False: somebody else is at it.
         func take(_ token: Int) -> Bool {
-            self.histories.withLock { histories in
+            histories.withLock { histories in
                 defer { histories[token].isBusy = true }
                 return !histories[token].isBusy
             }
         }
 
         func registered(_ token: Int, at time: Int64) {
-            self.histories.withLock { histories in
+            histories.withLock { histories in
                 histories[token].registered = max(histories[token].registered ?? .min, time)
                 histories[token].isBusy = false
             }
         }
 
         func died(_ token: Int, at time: Int64) {
-            self.histories.withLock { histories in
+            histories.withLock { histories in
                 histories[token].died = max(histories[token].died ?? .min, time)
                 histories[token].isBusy = false
             }

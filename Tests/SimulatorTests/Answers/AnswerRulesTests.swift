@@ -2,7 +2,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct AnswerRulesTests {
+@Suite struct AnswerRulesTests {
     private func rules(_ texts: String...) throws -> AnswerRules {
         AnswerRules(try texts.map { try AnswerRule(parsing: $0) })
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct AuthorityFileTests {
+@Suite struct AuthorityFileTests {
     private func simulator(in folder: String) throws -> APNsSimulator {
         var configuration = SimulatorConfiguration()
         configuration.stateFolder = folder

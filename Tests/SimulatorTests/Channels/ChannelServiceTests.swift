@@ -7,7 +7,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// Channels and broadcasts, as Apple's pages and the answers seen live have them.
-struct ChannelServiceTests {
+@Suite struct ChannelServiceTests {
     private static let app = "com.example.app"
     private static let channels = "/1/apps/\(app)/channels"
     private static let broadcasts = "/4/broadcasts/apps/\(app)"

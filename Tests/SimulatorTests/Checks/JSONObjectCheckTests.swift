@@ -2,7 +2,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct JSONObjectCheckTests {
+@Suite struct JSONObjectCheckTests {
     private func accepts(_ bytes: [UInt8]) -> Bool {
         var check = JSONObjectCheck()
         return check.faultOffset(in: bytes.span) == nil

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct RequestCheckTests {
+@Suite struct RequestCheckTests {
     private static let id = "123e4567-e89b-12d3-a456-426614174000"
 
     private func refusal(

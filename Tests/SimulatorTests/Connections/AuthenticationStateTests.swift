@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct AuthenticationStateTests {
+@Suite struct AuthenticationStateTests {
     private static let now = 1_700_000_000.0
     private static let then: Int64 = 1_700_000_000
 

@@ -8,7 +8,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// Foreign clients: what Apple accepts is accepted, and failures are recorded.
-struct PeerTests {
+@Suite struct PeerTests {
     private func identity(from simulator: APNsSimulator, isExpired: Bool = false) throws -> Identity {
         let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: isExpired)
         return try Identity(certificate: issued.certificate, privateKey: issued.privateKey)

@@ -7,7 +7,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// The log has the cause of a stream or connection that was ended for breaking HTTP/2, without secrets.
-struct ResetReasonTests {
+@Suite struct ResetReasonTests {
     private static let secret = "eyJhbGciOiJFUzI1NiIsImtpZCI6IktFWSJ9.eyJpc3MiOiJURUFNIn0.c2VjcmV0"
 
     /// The detail of the line that the simulator writes of a reset stream 1.

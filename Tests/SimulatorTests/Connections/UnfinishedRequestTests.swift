@@ -7,7 +7,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// Requests that are never complete.
-struct UnfinishedRequestTests {
+@Suite struct UnfinishedRequestTests {
     /// The lines of the log after a client has sent these bytes and closed.
     private func log(
         saying first: [UInt8] = FrameBytes.preface + FrameBytes.settings(),

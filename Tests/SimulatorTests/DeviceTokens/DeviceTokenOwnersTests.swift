@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct DeviceTokenOwnersTests {
+@Suite struct DeviceTokenOwnersTests {
     private func judge(_ change: (inout SimulatorConfiguration) throws -> Void = { _ in }) rethrows -> Judge {
         var configuration = SimulatorConfiguration()
         try change(&configuration)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct DeadTokenListTests {
+@Suite struct DeadTokenListTests {
     private func tuple(_ seconds: UInt32, _ token: [UInt8]) -> [UInt8] {
         [UInt8(seconds >> 24), UInt8(seconds >> 16 & 255), UInt8(seconds >> 8 & 255), UInt8(seconds & 255)]
             + [0, UInt8(token.count)] + token

@@ -5,7 +5,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// The log in a pipe, whose reader may be missing or slow.
-struct LogFileTests {
+@Suite struct LogFileTests {
     @Test func `a pipe without a reader is refused at once`() throws {
         try TemporaryFolder.with { folder in
             let path = folder.file("pipe")

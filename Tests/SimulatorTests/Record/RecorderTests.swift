@@ -3,7 +3,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct RecorderTests {
+@Suite struct RecorderTests {
     @Test func `made ids are UUIDs in upper case and differ`() {
         var maker = MessageIDMaker()
         var seen: Set<[UInt8]> = []

@@ -8,7 +8,7 @@ import Testing
 @testable import ApplePushSimulator
 
 /// The log has a line for each request, and each line is true.
-struct RequestLogTests {
+@Suite struct RequestLogTests {
     /// The body can read the lines that are there so far, by connection and stream.
     private func withSimulator(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-struct SimulatorObserverTests {
+@Suite struct SimulatorObserverTests {
     @Test(arguments: [Duration.zero, .milliseconds(20)])
     func `the observer is called when a request is received and when it is answered`(delay: Duration) async throws {
         let events = Guarded<[SimulatorEvent]>([])

@@ -22,8 +22,6 @@ import Testing
         #expect(facts.environments == .sandbox)
         #expect(!facts.isApple)
         #expect(facts.fingerprint.utf8.count == 64)
-        #expect(facts.isExpired(at: 1_800_000_001))
-        #expect(!facts.isExpired(at: 1_800_000_000))
     }
 
     @Test func `a certificate for a server has no topics`() throws {

@@ -1,7 +1,7 @@
 import CarillonTLS
 import Testing
 
-struct P256RecoveryTests {
+@Suite struct P256RecoveryTests {
     @Test func `the signer's key is among those recovered from its signature`() throws {
         let key = try SigningKey.generate()
         let pem = key.publicKey.pem

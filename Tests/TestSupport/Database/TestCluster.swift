@@ -1,4 +1,6 @@
+import CarillonIO
 package import CarillonPostgres
+import Glibc
 
 /// One private PostgreSQL for all tests of a process, started on first use. It ends with the process, also when that
 /// crashes.
@@ -6,7 +8,6 @@ package enum TestCluster {
     private static let start = Task {
         var settings = PrivateCluster.Settings.fast
         settings.listensOnLoopback = true
-        settings.parameters["max_prepared_transactions"] = "10"
         settings.parameters["log_line_prefix"] = "%m %d "
         return try await PrivateCluster.start(settings, on: TestLoop.shared)
     }
@@ -15,12 +16,27 @@ package enum TestCluster {
         get async throws { try await start.value }
     }
 
+    /// The lines of the server's log that contain a text.
+    package static func log(with text: String) async throws -> [String] {
+        // The log has megabytes, which those who wait for a line read again and again, so this leaves them to the C library.
+        let path = try await shared.folder + "/server.log"
+        guard let file = fopen(path, "r") else { throw IOError(errno: errno, doing: "opening \(path)") }
+        var (line, capacity): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)
+        defer {
+            fclose(file)
+            free(line)
+        }
+        var found: [String] = []
+        while getline(&line, &capacity, file) > 0, let line {
+            if strstr(line, text) != nil { found.append(String(String(cString: line).dropLast())) }
+        }
+        return found
+    }
+
     /// The lines that the server has logged of a database, without its name: the time in UTC, and what happened.
     package static func log(of database: String) async throws -> [String] {
-        let log = try TemporaryFolder.text(of: try await shared.folder + "/server.log")
-        return log.split(separator: "\n").filter { $0.contains(" UTC \(database) ") }.map {
-            String($0.replacing(" UTC \(database) ", with: " ", maxReplacements: 1))
-        }
+        let name = " UTC \(database) "
+        return try await log(with: name).map { String($0.replacing(name, with: " ", maxReplacements: 1)) }
     }
 
     /// How many errors the server has logged of a database, by second, and one of each second.

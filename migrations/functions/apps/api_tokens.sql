@@ -10,7 +10,7 @@ DECLARE
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
 BEGIN
     IF (octet_length(name) BETWEEN 1 AND 255) IS NOT TRUE THEN
-        PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_nullable(name)));
+        PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_literal(name)));
     ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = create_api_token.name) THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
             'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));

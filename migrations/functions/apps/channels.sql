@@ -27,7 +27,7 @@ BEGIN
             AND (c.reference = channel OR c.channel_id = channel)
         ORDER BY c.reference <> channel, c.app_id LIMIT 2);
     IF cardinality(matches) = 0 THEN
-        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_nullable(channel),
+        refusal := carillon.refusal('channel', 'the reference or the id of a channel', quote_literal(channel),
             'Request one with carillon.request_channel, or record one that Apple has with carillon.record_channel.', '42704');
     ELSIF target IS NULL AND cardinality(matches) = 2 AND (matches[1]).app_id <> (matches[2]).app_id THEN
         refusal := carillon.refusal('app', 'the name of an app if several have the channel', NULL);
@@ -126,7 +126,7 @@ BEGIN
     IF refusal.message IS NOT NULL THEN
         NULL;
     ELSIF (channel_id ~ '^[!-~]{1,255}$') IS NOT TRUE THEN
-        refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_nullable(channel_id));
+        refusal := carillon.refusal('channel_id', 'Apple''s id of a channel', quote_literal(channel_id));
     ELSIF EXISTS (SELECT FROM carillon.channels c
         WHERE c.app_id = target AND (c.reference = record_channel.reference OR c.channel_id = record_channel.channel_id))
     THEN

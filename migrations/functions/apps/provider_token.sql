@@ -2,7 +2,8 @@
 -- it needs one for a signing key.
 
 -- A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty minutes or before
--- rests_until. A token from the future was minted before the clock was set back.
+-- rests_until. A token from the future was minted before the clock was set back, and a rest that is too long began before that. The
+-- row may have any times.
 CREATE OR REPLACE FUNCTION carillon.seconds_to_renewal(known carillon.provider_tokens, refused_at bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -11,12 +12,17 @@ DECLARE
     refused_life CONSTANT integer := 1200;
     clock_error CONSTANT integer := 60;
     clock CONSTANT bigint := floor(extract(epoch FROM clock_timestamp()));
-    made_at CONSTANT bigint := floor(extract(epoch FROM known.issued_at));
+    earliest CONSTANT timestamptz := '2000-01-01 00:00+00';
+    latest CONSTANT timestamptz := '2200-01-01 00:00+00';
+    made_at CONSTANT bigint := floor(extract(epoch FROM least(greatest(known.issued_at, earliest), latest)));
     age CONSTANT bigint := clock - made_at;
-    rest CONSTANT bigint := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+    rest bigint := ceil(extract(epoch FROM least(greatest(known.rests_until, earliest), latest))) - clock;
 BEGIN
-    IF known.jwt IS NULL OR NOT (rest > 0
-        OR age >= -clock_error AND age < CASE WHEN made_at = refused_at THEN refused_life ELSE usual_life END)
+    IF rest > refused_life + clock_error THEN
+        rest := 0;
+    END IF;
+    IF known.jwt IS NULL OR age < -clock_error
+        OR rest <= 0 AND (age >= CASE WHEN made_at = refused_at THEN refused_life ELSE usual_life END)
     THEN
         RETURN 0;
     END IF;
@@ -45,7 +51,7 @@ BEGIN
     renews_in := carillon.seconds_to_renewal(known, refused_at);
     IF renews_in > 0 THEN
         token := known.jwt;
-        made_at := floor(extract(epoch FROM known.issued_at));
+        made_at := floor(extract(epoch FROM greatest(known.issued_at, '2000-01-01 00:00+00')));
     END IF;
 END
 $$;

@@ -71,7 +71,8 @@ $$;
 COMMENT ON FUNCTION carillon.check_installation IS 'Internal: fails if nothing may be sent from this database.';
 
 -- The original's workers do not serve this copy, so all claims are taken over. Jobs created before `expire_before` expire: the next
--- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database.
+-- worker ends them without sending them. So do those that dead workers hold, as in an older state of the same database. The server
+-- of a copy may lack the compression of the original, or have a better one.
 CREATE OR REPLACE FUNCTION carillon.adopt(installation text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -99,6 +100,7 @@ BEGIN
         name = nullif(coalesce(adopt.installation, home.name), '');
     PERFORM carillon.record_change('adopt', NULL, jsonb_build_object('database', here.database_oid,
         'cluster', here.system_identifier::text, 'name', nullif(coalesce(installation, home.name), ''), 'expired_jobs', expired));
+    PERFORM carillon.choose_compression();
     RETURN expired;
 END
 $$;

@@ -7,13 +7,23 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,chan
 COMMENT ON FUNCTION carillon.guarded_tables IS
     'Internal: returns the tables that row-level security guards while a role is isolated.';
 
--- enforce_isolation() never waits long, because its lock blocks other sessions. Roles belong to the cluster: a role that is
--- isolated in another database is a carillon_tenant here too, and must not use the schema while nothing limits it.
+-- Roles belong to the cluster: a role that is isolated in another database is a carillon_tenant here too, and must not use the
+-- schema while nothing limits it. Every upgrade calls enforce_isolation() with the current state, which then needs no lock.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
+    -- Of new apps.
+    has_default CONSTANT boolean := EXISTS (
+        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
+            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text);
     relation regclass;
 BEGIN
+    PERFORM carillon.lock_tables(ARRAY(
+        SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
+            AND c.relname = ANY (carillon.guarded_tables())
+        UNION SELECT 'apps' WHERE NOT has_default OR EXISTS (SELECT FROM carillon.apps a WHERE a.is_guarded <> is_on)
+        ORDER BY 1));
     IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
         EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
             ELSE 'REVOKE USAGE ON SCHEMA carillon FROM carillon_tenant' END;
@@ -27,12 +37,7 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;
-    -- Also covers new apps. Every upgrade calls this with the current state, which then needs no lock.
-    IF NOT EXISTS (
-        SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-        WHERE d.adrelid = 'carillon.apps'::regclass AND a.attname = 'is_guarded'
-            AND pg_get_expr(d.adbin, d.adrelid) = is_on::text)
-    THEN
+    IF NOT has_default THEN
         EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
     END IF;
     UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
@@ -68,33 +73,36 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 
+-- Two calls must not both have read apps before one of them locks it. So the first statement of isolate_app() and unisolate_app()
+-- lets one call in at a time; it keeps nobody from reading.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    isolated CONSTANT integer := carillon.app_id(app);
+    isolated integer;
     refusal carillon.refusal;
     known pg_roles;
     wider text;
 BEGIN
+    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
         SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
     IF known.oid IS NULL THEN
-        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
-            format('Create it with: CREATE ROLE %I LOGIN', role), '42704');
+        refusal := carillon.refusal('role', 'the name of a role', quote_literal(role),
+            'Create it with: CREATE ROLE ' || quote_ident(role) || ' LOGIN', '42704');
     ELSIF known.rolsuper OR known.rolbypassrls THEN
-        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+        refusal := carillon.refusal('role', 'a role that can be isolated',
             quote_literal(role) || ', which bypasses row-level security', 'Let the app log in as a role without such rights.');
     ELSIF wider IS NOT NULL THEN
-        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+        refusal := carillon.refusal('role', 'a role that can be isolated',
             quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
     PERFORM carillon.refuse(refusal);
-    PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, known.oid) ON CONFLICT DO NOTHING;
     IF FOUND THEN
         PERFORM carillon.record_change('isolate', app, jsonb_build_object('role', role));
@@ -107,26 +115,30 @@ BEGIN
                 'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
                 'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
     END;
+    -- Last, because its locks stop enqueues until the transaction ends.
+    PERFORM carillon.enforce_isolation(true);
 END
 $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Limits a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
+    'Isolates a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
 
 -- The role of unisolate_app() may have been dropped already. Row-level security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    isolated CONSTANT integer := carillon.app_id(unisolate_app.app);
+    isolated integer;
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
 BEGIN
+    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    isolated := carillon.app_id(unisolate_app.app);
     -- A dropped role leaves its oid behind.
     DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
         AND (r.role::oid = known OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
     IF NOT FOUND THEN
-        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
-            coalesce((SELECT 'These roles are limited to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704'));
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that is isolated to the app', quote_literal(unisolate_app.role),
+            coalesce((SELECT 'These roles are isolated to it: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is isolated to it.'), '42704'));
     END IF;
     PERFORM carillon.record_change('unisolate', unisolate_app.app, jsonb_build_object('role', unisolate_app.role));
     IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role

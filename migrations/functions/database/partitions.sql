@@ -34,14 +34,14 @@ COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table 
 -- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
 -- day that ends at least two hours from now.
 --
--- The ACCESS EXCLUSIVE locks never block others for long: the first request waits for at most lock_timeout, a second one does not
--- wait at all, and nothing waits while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default
--- partition.
+-- lock_tables() takes the ACCESS EXCLUSIVE locks that others would wait behind. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if
+-- there is a default partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
 DECLARE
     small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
+    lock_wait CONSTANT interval := interval '500 milliseconds';  -- workers soon repeat a step that fails
     time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
     spare CONSTANT text := parent || '_default';
     days date[] := ARRAY(
@@ -76,12 +76,14 @@ BEGIN
     WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
     IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
         -- Left behind by a worker that died.
+        PERFORM carillon.lock_tables(ARRAY[spare], lock_wait);
         EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
         is_proven := NULL;
     END IF;
 
     IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
         IF is_proven IS NULL THEN
+            PERFORM carillon.lock_tables(ARRAY[spare], lock_wait);
             EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, condition);
             more := true;
             RETURN;
@@ -103,8 +105,7 @@ BEGIN
     IF is_used THEN
         child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
         PERFORM carillon.make_partition_table(parent, parent || '_next');
-        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
-        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        PERFORM carillon.lock_tables(ARRAY[parent, spare], lock_wait);
         EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
         EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
         EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
@@ -124,6 +125,10 @@ BEGIN
             EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
         END IF;
         changed := 1;
+    ELSIF days <> '{}' THEN
+        -- To attach a partition, PostgreSQL reads the default partition and locks it, after the parent.
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+        PERFORM carillon.lock_tables(ARRAY[spare], lock_wait);
     END IF;
     FOREACH day IN ARRAY days LOOP
         CONTINUE WHEN day < upper_bound;
@@ -136,20 +141,20 @@ $$;
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 
 -- drop_partition() returns whether there may be more. A partition that is in use, or on which a view depends, is skipped until a
--- later call. For its locks see make_partitions().
+-- later call.
 CREATE OR REPLACE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     child text;
     fault text;
+    lock_wait interval := interval '500 milliseconds';
 BEGIN
     FOR child IN
         SELECT p.name FROM carillon.partitions(parent) p
         WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
     LOOP
         BEGIN
-            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
-            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
+            PERFORM carillon.lock_tables(ARRAY[parent, child, parent || '_default'], lock_wait);
             EXECUTE format('DROP TABLE carillon.%I', child);
             changed := 1;
             more := true;
@@ -157,6 +162,7 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available THEN
                 fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
+                lock_wait := interval '0';  -- once for all
             WHEN OTHERS THEN
                 fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
         END;

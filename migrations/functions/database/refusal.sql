@@ -40,7 +40,7 @@ COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is 
 
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_literal(app), coalesce(
             (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
                 OPERATOR(pg_catalog.||) '.' FROM (
                     SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)

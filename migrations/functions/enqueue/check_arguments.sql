@@ -80,28 +80,28 @@ BEGIN
                 'and without spaces at either end',
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
-    IF m.topic !~ '^[!-~]{1,255}$' THEN
-        RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
-    END IF;
-    IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
-        RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
-            quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
-    END IF;
-    IF rules.topic_suffix = '' AND m.topic IS NOT NULL THEN
-        SELECT p.* INTO other FROM carillon.push_types() AS p
-        WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
-            -- A bundle ID may have the same ending.
-            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND m.topic = ANY (a.topic || a.topics));
-        IF FOUND THEN
-            RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
-                push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
+    IF m.topic IS NOT NULL THEN
+        IF m.topic !~ '^[!-~]{1,255}$' THEN
+            RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
         END IF;
-    END IF;
-    IF m.topic IS NOT NULL
-        AND m.topic <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = m.app)::text[])
-    THEN
-        RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
-            'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+        IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
+            RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
+                quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
+        END IF;
+        IF rules.topic_suffix = '' THEN
+            SELECT p.* INTO other FROM carillon.push_types() AS p
+            WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
+                -- A bundle ID may have the same ending.
+                AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND m.topic = ANY (a.topic || a.topics));
+            IF FOUND THEN
+                RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
+                    push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
+            END IF;
+        END IF;
+        IF m.topic <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = m.app)::text[]) THEN
+            RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
+                'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+        END IF;
     END IF;
     -- A signing key sends to all topics of its team.
     IF push_type <> 'channel' AND (rules.needs_provider_token OR rules.topic_suffix <> '' OR m.topic IS NOT NULL) THEN
@@ -141,19 +141,21 @@ BEGIN
     IF m.lane NOT IN (0, 1, 2) THEN
         RETURN carillon.refusal('lane', '0 (urgent), 1 (normal) or 2 (bulk)', m.lane::text);
     END IF;
-    IF m.on_unknown NOT IN ('retry', 'fail') OR m.on_unknown IS NULL THEN
+    IF m.on_unknown NOT IN ('retry', 'fail') THEN
         RETURN carillon.refusal('on_unknown', '''retry'' or ''fail''', quote_literal(m.on_unknown));
     END IF;
-    IF m.dedupe_key = '' OR octet_length(m.dedupe_key) > 1000 THEN
-        RETURN carillon.refusal('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(m.dedupe_key));
+    IF num_nonnulls(m.dedupe_key, m.dedupe_for) > 0 THEN
+        IF m.dedupe_key = '' OR octet_length(m.dedupe_key) > 1000 THEN
+            RETURN carillon.refusal('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(m.dedupe_key));
+        END IF;
+        IF m.dedupe_for <= interval '0' OR m.dedupe_for > interval '100 years'
+            OR m.dedupe_for IS NOT NULL AND m.dedupe_key IS NULL
+        THEN
+            RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
+                quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
+        END IF;
     END IF;
-    IF m.dedupe_for <= interval '0' OR m.dedupe_for > interval '100 years'
-        OR m.dedupe_for IS NOT NULL AND m.dedupe_key IS NULL
-    THEN
-        RETURN carillon.refusal('dedupe_for', 'an interval above 0 and at most 100 years, together with dedupe_key',
-            quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
-    END IF;
-    IF m.on_duplicate NOT IN ('null', 'existing') OR m.on_duplicate IS NULL THEN
+    IF m.on_duplicate NOT IN ('null', 'existing') THEN
         RETURN carillon.refusal('on_duplicate', '''null'' or ''existing''', quote_literal(m.on_duplicate));
     END IF;
     RETURN NULL;
@@ -195,6 +197,9 @@ BEGIN
         RETURN carillon.refusal('aps', 'the members of aps', 'an object with the key aps',
             'Pass the inner object; payload takes the whole payload.');
     END IF;
+    IF m.aps IS NULL THEN
+        RETURN NULL;
+    END IF;
     SELECT g.* INTO twice FROM (VALUES
         ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
         ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
@@ -235,7 +240,7 @@ BEGIN
     sound := CASE WHEN m.sound ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.sound)) = 'object'
         THEN btrim(m.sound, E' \t\r\n') ELSE to_json(m.sound)::text END;
     refusal := carillon.check_members(m);
-    IF refusal.message IS NULL THEN
+    IF refusal.message IS NULL AND position('{' IN concat(m.alert, m.sound)) > 0 THEN
         refusal := coalesce(carillon.broken_json('alert', m.alert), carillon.broken_json('sound', m.sound));
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -247,8 +252,7 @@ BEGIN
             refusal := carillon.refusal('alert', 'null if title, subtitle or body is given', 'a value',
                 'Pass the text as body, together with title and subtitle.');
         END IF;
-        alert := '{' || concat_ws(',', '"title":' || to_json(m.title), '"subtitle":' || to_json(m.subtitle),
-            '"body":' || to_json(m.body)) || '}';
+        alert := carillon.alert_of_lines(m.title, m.subtitle, m.body);
     END IF;
     more := nullif(concat_ws(',',
         '"interruption-level":' || to_json(m.interruption_level),
@@ -261,11 +265,15 @@ END
 $$;
 COMMENT ON FUNCTION carillon.check_fields IS 'Internal: checks the fields of a payload more closely.';
 
--- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own. Most
--- payloads have an alert, and are not parsed.
+-- Most payloads have an alert, and are not parsed.
+CREATE OR REPLACE FUNCTION carillon.has_alert(payload text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT payload ~ '"alert":[[:space:]]*["{]' $$;
+COMMENT ON FUNCTION carillon.has_alert IS 'Internal: whether a payload has an alert; false if only parsing it would tell.';
+
+-- Apple accepts such a push, but the device shows nothing and wakes no app. Other push types have content of their own.
 CREATE OR REPLACE FUNCTION carillon.is_ignored(push_type text, payload text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT push_type IN ('alert', 'background') AND payload !~ '"alert":[[:space:]]*["{]'
+    SELECT push_type IN ('alert', 'background') AND NOT carillon.has_alert(payload)
         AND NOT EXISTS (SELECT FROM json_object_keys(payload::json) AS k WHERE k <> 'aps')
         AND (SELECT num_nonnulls(aps ->> 'alert', aps ->> 'badge', aps ->> 'sound', aps ->> 'content-available') = 0
             FROM (VALUES (payload::json -> 'aps')) AS g(aps))

@@ -1,6 +1,40 @@
 -- From the arguments of a message to its payload and headers. submit(), submit_publication() and preview_message() call draft(). It
 -- only reads, and returns a refusal instead of raising it. The usual message skips the closer checks of check_arguments.sql.
 
+-- The parts of a payload. PostgreSQL inlines these functions, and PL/pgSQL prepares an expression anew in each transaction: so
+-- callers leave out the parts that a message does not have.
+CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT '{' || concat_ws(',', '"title":' || to_json(title), '"subtitle":' || to_json(subtitle), '"body":' || to_json(body))
+        || '}'
+$$;
+COMMENT ON FUNCTION carillon.alert_of_lines IS 'Internal: returns an alert with these lines as JSON.';
+
+CREATE OR REPLACE FUNCTION carillon.other_members(
+    content_available boolean, mutable_content boolean, category text, thread_id text
+) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT nullif(concat_ws(',', CASE WHEN content_available THEN '"content-available":1' END,
+        CASE WHEN mutable_content THEN '"mutable-content":1' END, '"category":' || to_json(category),
+        '"thread-id":' || to_json(thread_id)), '')
+$$;
+COMMENT ON FUNCTION carillon.other_members IS
+    'Internal: returns members of aps that need no check, other than alert, badge and sound, as JSON; null if there are none.';
+
+CREATE OR REPLACE FUNCTION carillon.own_members(extra jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN extra <> '{}' THEN ',' || left(substr(carillon.compact_json(extra), 2), -1) END
+$$;
+COMMENT ON FUNCTION carillon.own_members IS 'Internal: returns the members beside aps as JSON, each after a comma.';
+
+-- Compact, with aps first and text unchanged.
+CREATE OR REPLACE FUNCTION carillon.compose(alert text, badge bigint, sound text, more text, own text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT '{"aps":{' || concat_ws(',', '"alert":' || alert, '"badge":' || badge, '"sound":' || sound, more) || '}'
+        || coalesce(own, '') || '}'
+$$;
+COMMENT ON FUNCTION carillon.compose IS 'Internal: returns a payload of these parts.';
+
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
@@ -52,18 +86,10 @@ BEGIN
             more := checked.more;
             made.refusal := checked.refusal;
         END IF;
-        -- Compact, with aps first and text unchanged.
-        made.payload := '{"aps":{' || concat_ws(',',
-            '"alert":' || alert,
-            -- The largest number, because each device gets its own.
-            '"badge":' || CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END,
-            '"sound":' || sound,
-            CASE WHEN m.content_available THEN '"content-available":1' END,
-            CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
-            '"category":' || to_json(m.category),
-            '"thread-id":' || to_json(m.thread_id),
-            more) || CASE WHEN m.extra <> '{}'
-                THEN '},' || substr(carillon.compact_json(m.extra), 2) ELSE '}}' END;
+        -- The largest number, because each device gets its own.
+        made.payload := carillon.compose(alert, CASE WHEN m.badge_add IS NULL THEN m.badge ELSE 2147483647 END, sound,
+            nullif(concat_ws(',', carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id), more),
+                ''), carillon.own_members(m.extra));
         IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
             made.refusal := carillon.refusal('alert',
                 'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
@@ -122,10 +148,15 @@ BEGIN
             RETURN made;
         END IF;
     END IF;
-    IF m.alert IS NULL AND m.alert_json IS NULL AND as_type IS NULL AND made.payload IS NOT NULL
-        AND carillon.is_ignored(made.push_type, made.payload)
+    IF num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.badge_add, m.sound) = 0
+        AND m.content_available IS NOT TRUE AND as_type IS NULL
     THEN
-        ignored := made.payload;
+        IF NOT carillon.has_alert(made.payload) THEN
+            -- Apart, because PL/pgSQL evaluates an expression with a query much more slowly.
+            IF carillon.is_ignored(made.push_type, made.payload) THEN
+                ignored := made.payload;
+            END IF;
+        END IF;
     END IF;
     IF ignored IS NOT NULL THEN
         RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
@@ -139,7 +170,7 @@ BEGIN
     END IF;
     -- Most calls set none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
-        m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
+        m.dedupe_for) > 0 OR m.on_unknown <> 'retry' OR m.on_duplicate <> 'null' OR silent
         OR octet_length(m.reference) > carillon.max_reference_bytes()
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);

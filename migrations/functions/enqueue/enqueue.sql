@@ -4,8 +4,7 @@
 -- with most of its arguments left out:
 --
 --     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
---         SELECT carillon.submit_publication(
---             ROW(app, channel, content_state, COALESCE(event, 'update'), …)::carillon.publication)
+--         SELECT carillon.submit_publication(ROW($1, $2, $3, $4, …))
 --
 -- SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue' prints what a database has, and docs/sql.md lists the
 -- arguments. The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and
@@ -17,8 +16,11 @@
 -- are separate; an untyped value counts as text. PostgreSQL cannot resolve the default of a polymorphic array, so a third enqueue
 -- takes payloads.
 --
--- All are plain SQL without SET clauses, so that the planner inlines them: they cost nothing, and error messages do not mention
--- them.
+-- All are plain SQL without SET clauses, so that the planner inlines them: a prepared call costs nothing more, and error messages
+-- do not mention them. A call that is not prepared is parsed and planned each time, and half of its cost is that of 34 arguments:
+-- carillon.push has few.
+--
+-- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
 DO $make$
 DECLARE
     -- Lists of optional arguments. The default is null unless another one is given.
@@ -43,21 +45,21 @@ DECLARE
         'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, '
         || sending || ', on_duplicate text = ''null'', title text, body text, extra jsonb';
     -- Fields of the type that are not just the argument of the same name.
-    any_payload CONSTANT jsonb := '{"is_strict": "strict", "payload": "payload::pg_catalog.text",
-        "payload_type": "pg_catalog.pg_typeof(payload)"}';
-    any_payloads CONSTANT jsonb := '{"is_strict": "strict", "payloads": "payloads::pg_catalog.text[]",
-        "payloads_type": "pg_catalog.pg_typeof(payloads)"}';
-    json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb(alert)"}';
-    text_state CONSTANT jsonb := '{"alert": "alert::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof(alert)",
-        "content_state": "NULL", "state_text": "content_state", "attributes": "NULL"}';
-    json_state CONSTANT jsonb := text_state || '{"state_text": "pg_catalog.to_jsonb(content_state)::pg_catalog.text"}';
-    text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "attributes"}';
+    any_payload CONSTANT jsonb := '{"is_strict": "{strict}", "payload": "{payload}::pg_catalog.text",
+        "payload_type": "CASE WHEN {payload} IS NOT NULL THEN pg_catalog.pg_typeof({payload}) END"}';
+    any_payloads CONSTANT jsonb := '{"is_strict": "{strict}", "payloads": "{payloads}::pg_catalog.text[]",
+        "payloads_type": "pg_catalog.pg_typeof({payloads})"}';
+    json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb({alert})"}';
+    text_state CONSTANT jsonb := '{"alert": "{alert}::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof({alert})",
+        "content_state": "NULL", "state_text": "{content_state}", "attributes": "NULL"}';
+    json_state CONSTANT jsonb := text_state || '{"state_text": "pg_catalog.to_jsonb({content_state})::pg_catalog.text"}';
+    text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "{attributes}"}';
     json_start CONSTANT jsonb := json_state
-        || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb(attributes)::pg_catalog.text"}';
+        || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb({attributes})::pg_catalog.text"}';
     one record;  -- a function: its name, arguments and fields, and what it calls
     arguments text[];
     names text[];
-    fields text;
+    body text;
 BEGIN
     FOR one IN
         SELECT f.*, c.type, c.call, c.comment FROM (VALUES
@@ -79,10 +81,11 @@ BEGIN
             ('publish', 'app text, channel text', 'content_state text, ' || publication, text_state),
             ('publish', 'app text, channel text, content_state anyelement', publication, json_state)
         ) AS f(name, required, optional, fields) JOIN (VALUES
-            ('enqueue', 'message_arguments', 'submit({row}, false)',
+            -- The null saves PostgreSQL from reading a default.
+            ('enqueue', 'message_arguments', 'submit({row}, false, NULL)',
                 'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('broadcast', 'message_arguments', 'submit({row}, true, kind)',
+            ('broadcast', 'message_arguments', 'submit({row}, true, {kind})',
                 'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
                 'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
             ('start_activity', 'activity_arguments', 'submit_activity({row})',
@@ -104,18 +107,16 @@ BEGIN
             SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
             FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
         names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
-        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. An argument that is
-        -- null has its default: ORMs pass every argument.
-        SELECT string_agg(coalesce(one.fields ->> t.attname, d.expression, CASE WHEN t.attname = ANY (names) THEN t.attname END,
-            'NULL'), ', ' ORDER BY t.attnum) INTO fields
-        FROM pg_attribute t LEFT JOIN (
-            SELECT split_part(a, ' ', 1) AS argument, format('COALESCE(%s, %s)', split_part(a, ' ', 1), split_part(a, ' = ', 2))
-                AS expression
-            FROM unnest(arguments) AS a WHERE a ~ ' = ' AND a !~ ' = (NULL|false)$') AS d ON d.argument = t.attname
-        WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. The body names the
+        -- arguments by number, which PostgreSQL parses faster.
+        SELECT replace(one.call, '{row}', 'ROW(' || string_agg(coalesce(one.fields ->> t.attname,
+            CASE WHEN t.attname = ANY (names) THEN '{' || t.attname || '}' END, 'NULL'), ', ' ORDER BY t.attnum) || ')')
+        INTO body FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
+        FOR place IN 1..cardinality(names) LOOP
+            body := replace(body, '{' || names[place] || '}', '$' || place);
+        END LOOP;
         EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
-            one.name, array_to_string(arguments, ', '),
-            'SELECT carillon.' || replace(one.call, '{row}', 'ROW(' || fields || ')::carillon.' || one.type));
+            one.name, array_to_string(arguments, ', '), 'SELECT carillon.' || body);
         EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L',
             one.name, regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
     END LOOP;

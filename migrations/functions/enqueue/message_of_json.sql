@@ -98,8 +98,6 @@ BEGIN
             RAISE;
     END;
     m.app := app;
-    m.on_unknown := coalesce(m.on_unknown, 'retry');
-    m.on_duplicate := coalesce(m.on_duplicate, 'null');
     IF jsonb_typeof(message -> 'alert') = 'object' THEN
         m.alert := NULL;
         m.alert_json := message -> 'alert';

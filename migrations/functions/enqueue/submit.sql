@@ -1,5 +1,5 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs. enqueue.sql has the functions that users call.
--- A call for one token costs little more than its transaction. submit() runs as its owner, because apps may not write all columns.
+-- submit() runs as its owner, because apps may not write all columns.
 
 -- Lists with more than tokens_per_job() tokens are split, so that workers share them.
 CREATE OR REPLACE FUNCTION carillon.tokens_per_job() RETURNS integer
@@ -20,12 +20,12 @@ BEGIN
         INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id, run_at)
         VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
+            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id, m.run_at);
     ELSE
         INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, payloads, push_type, priority, expires_at,
             collapse_id, topic, reference, on_unknown, broadcast_id)
         VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
+            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id);
     END IF;
 END
 $$;
@@ -54,6 +54,27 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 
+-- A payload with an alert is neither silent nor ignored.
+CREATE OR REPLACE FUNCTION carillon.plain_payload(m carillon.message_arguments) RETURNS text
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    payload text;
+BEGIN
+    IF num_nonnulls(m.badge, m.sound, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0
+        AND octet_length(m.payload) <= carillon.payload_limit('alert')
+    THEN
+        payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb) ELSE m.payload END;
+        RETURN CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
+    END IF;
+    RETURN NULL;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.plain_payload IS
+    'Internal: returns the argument payload if it has an alert and no other argument for a payload is given; otherwise null.';
+
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
 -- or another message holds the dedupe_key.
 --
@@ -63,14 +84,18 @@ CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyon
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-    size CONSTANT integer := carillon.tokens_per_job();
-    made carillon.draft := carillon.draft(m);
-    refusal carillon.refusal := made.refusal;
+    size integer;
+    made carillon.draft;
+    refusal carillon.refusal;
     wanted text;
-    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    token text;
     cleaned record;
     clean text[];
     slices refcursor;
+    alert text;
+    more text;
+    own text;
+    whole text;
     payloads json[];
     job_tokens text[];
     job_payloads json[];
@@ -78,9 +103,49 @@ DECLARE
     job bigint;
     holder bigint;
     lane integer;
-    jobs integer := 0;
-    pushes bigint := 0;
+    jobs integer;
+    pushes bigint;
 BEGIN
+    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. What the
+    -- others cost is mainly that PL/pgSQL prepares each expression of draft() anew in each transaction, so there are few here.
+    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(m.tokens[1])
+        AND num_nonnulls(m.alert, m.alert_json, m.payload, coalesce(m.title, m.subtitle, m.body)) = 1
+        AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
+            m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
+            m.payloads, m.badge_add) = 0
+        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND position('{' IN concat(m.alert, m.sound)) = 0
+        AND (octet_length(m.reference) <= carillon.max_reference_bytes()) IS NOT FALSE
+        AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
+    THEN
+        IF m.alert IS NOT NULL THEN
+            alert := to_json(m.alert);
+        ELSIF m.payload IS NOT NULL THEN
+            whole := carillon.plain_payload(m);
+        ELSIF m.alert_json IS NULL THEN
+            alert := carillon.alert_of_lines(m.title, m.subtitle, m.body);
+        ELSIF jsonb_typeof(m.alert_json) = 'object' THEN
+            alert := carillon.compact_json(m.alert_json);
+        END IF;
+        IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
+            more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
+            own := carillon.own_members(m.extra);
+            alert := CASE WHEN (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE THEN alert END;
+        END IF;
+        IF alert IS NOT NULL THEN
+            whole := carillon.compose(alert, m.badge, to_json(m.sound)::text, more, own);
+        END IF;
+        INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], whole::json, m.reference FROM carillon.apps a
+        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
+        RETURNING messages.id INTO first;
+        IF FOUND THEN
+            RETURN first;
+        END IF;
+    END IF;
+    size := carillon.tokens_per_job();
+    made := carillon.draft(m);
+    refusal := made.refusal;
+    token := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     IF refusal.message IS NOT NULL THEN
         NULL;
     ELSIF everyone THEN
@@ -132,7 +197,7 @@ BEGIN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
         VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
-            m.collapse_id, m.topic, m.reference, m.on_unknown)
+            m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'))
         RETURNING messages.id INTO first;
         RETURN first;
     END IF;
@@ -161,6 +226,8 @@ BEGIN
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
+    jobs := 0;
+    pushes := 0;
     WHILE job_tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND everyone THEN

@@ -123,7 +123,7 @@ BEGIN
             '"attributes-type":' || to_json(a.attributes_type),
             '"attributes":' || carillon.compact_json(a.attributes),
             CASE WHEN a.channel IS NOT NULL THEN '"input-push-channel":' || to_json(a.channel)
-                WHEN a.push_token THEN '"input-push-token":1' END,
+                WHEN coalesce(a.push_token, a.event = 'start') THEN '"input-push-token":1' END,
             '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
             '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
             '"relevance-score":' || to_json(a.relevance_score),

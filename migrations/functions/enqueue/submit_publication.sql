@@ -15,7 +15,7 @@ BEGIN
                     'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
                 WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
                 ELSE 'Request it again with carillon.request_channel.' END, '55000');
-    ELSIF p.event NOT IN ('update', 'end') OR p.event IS NULL THEN
+    ELSIF p.event NOT IN ('update', 'end') THEN
         refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
             CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
     ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
@@ -62,6 +62,7 @@ DECLARE
     id bigint;
     holder bigint;
 BEGIN
+    p.event := coalesce(p.event, 'update');
     IF refusal.message IS NULL THEN
         refusal := carillon.check_publication(p, answer.known, content_state);
     END IF;
@@ -90,7 +91,7 @@ BEGIN
         m.reference := p.reference;
         m.dedupe_key := p.dedupe_key;
         m.dedupe_for := p.dedupe_for;
-        m.on_unknown := p.on_unknown;
+        m.on_unknown := coalesce(p.on_unknown, 'retry');
         m.on_duplicate := p.on_duplicate;
         made := carillon.draft(m, 'channel');
         refusal := CASE

@@ -35,7 +35,8 @@ COMMENT ON FUNCTION carillon.queue_depth IS
 -- One more than exact_up_to: counting stopped there, and the estimate was no higher.
 CREATE OR REPLACE FUNCTION carillon.depth_precision(depth bigint, exact_up_to bigint DEFAULT 1000) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN depth <= exact_up_to THEN 'exact' WHEN depth = exact_up_to + 1 THEN 'at least' ELSE 'about' END
+    SELECT CASE WHEN depth <= coalesce(exact_up_to, 1000) THEN 'exact' WHEN depth = coalesce(exact_up_to, 1000) + 1 THEN 'at least'
+        ELSE 'about' END
 $$;
 COMMENT ON FUNCTION carillon.depth_precision IS
     'Internal: returns how exact a result of queue_depth is: exact, at least (a lower bound) or about (an estimate).';

@@ -184,7 +184,7 @@ BEGIN
         AND everything IS NOT TRUE
     THEN
         refusal := (
-            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
+            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out or null',
                 format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
                     count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
                     count(DISTINCT a.app_id), CASE count(DISTINCT a.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),

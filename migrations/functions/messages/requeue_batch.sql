@@ -39,7 +39,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
-    last CONSTANT timestamptz := carillon.failure_batch_end(target.id, after, until, max_rows_read);
+    last CONSTANT timestamptz := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
 BEGIN
     IF action = 'requeue' THEN
         SELECT count(*) INTO pushes FROM carillon.requeueable(target.id, reason, NULL,
@@ -65,7 +65,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
-    next := carillon.failure_batch_end(target.id, after, until, max_rows_read);
+    next := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 2000));
     pushes := carillon.requeue_some(target.id, reason, NULL, after + interval '1 microsecond', coalesce(next, until),
         include_unknown, false);
     IF pushes > 0 THEN
@@ -90,7 +90,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
-    next := carillon.failure_batch_end(target.id, after, until, max_rows_read);
+    next := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
         AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);

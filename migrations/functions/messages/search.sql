@@ -40,7 +40,7 @@ CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, max_rows_re
 RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
+    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
     SELECT a.name, found.id FROM (
         (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
         WHERE r.reference = search_reference.reference LIMIT 1000)
@@ -48,7 +48,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         (SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
         WHERE f.reference = search_reference.reference AND f.reason = 'Unrecorded' LIMIT 1000)
         UNION
-        SELECT b.app_id, b.id FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT max_rows_read) b
+        SELECT b.app_id, b.id FROM (
+            SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT coalesce(max_rows_read, 4000)) b
         WHERE b.reference = search_reference.reference
         UNION
         SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
@@ -80,7 +81,7 @@ RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
+    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
     SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
     FROM carillon.apps a
     CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t

@@ -39,12 +39,20 @@ DECLARE
     had_slot boolean;
     taken pg_catalog.timestamptz[];
     waiting carillon.device_slot;
+    latest pg_catalog.timestamptz;
+    present pg_catalog.timestamptz := clock;
 BEGIN
-    SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.message_id <> message),
-        message IN (SELECT s.message_id FROM unnest(d.slots) AS s)
-    INTO others, had_slot FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    -- A row may have any time, and with infinity there is no reckoning.
+    SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.at < '2200-01-01 00:00+00'
+            AND s.message_id <> message),
+        message IN (SELECT s.message_id FROM unnest(d.slots) AS s), d.last_at
+    INTO others, had_slot, latest FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    -- Another worker may have sent a push since this call began: then its slot is no longer in the future.
+    IF latest > clock THEN
+        present := greatest(clock, pg_catalog.clock_timestamp());
+    END IF;
     -- A push that has had a slot goes ahead of pushes whose slots are in the future.
-    taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= clock OR NOT had_slot ORDER BY o.at);
+    taken := ARRAY(SELECT o.at FROM unnest(others) AS o WHERE o.at <= present OR NOT had_slot ORDER BY o.at);
     IF pg_catalog.cardinality(taken) < max_per_device THEN
         decision := 'send';
         slot_at := clock;
@@ -53,7 +61,7 @@ BEGIN
         slot_at := clock + interval '1 minute'
             * pg_catalog.ceil(
                 extract(epoch FROM taken[pg_catalog.cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
-        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > clock
+        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > present
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
             PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], claimed_ids);

@@ -1,18 +1,25 @@
 -- Device tokens: what a valid one is, and the functions with which users register tokens and set badges. Several rows are locked in
 -- the order of tokens.
 
--- token() is the only definition of a valid token: pairs of hex digits, at most 512 digits.
+-- is_token() is the only definition of a valid token: pairs of hex digits, at most 512 digits. PostgreSQL inlines both functions.
+CREATE OR REPLACE FUNCTION carillon.is_token(token text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
+        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$'
+$$;
+COMMENT ON FUNCTION carillon.is_token IS 'Internal: returns whether text is a device token, in upper or lower case.';
+
 CREATE OR REPLACE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
-        AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
+    SELECT CASE WHEN carillon.is_token(token) THEN pg_catalog.lower(token) END
 $$;
 COMMENT ON FUNCTION carillon.token IS 'Internal: returns a device token in lower case; null if the text is not a token.';
 
 -- invalid_token() shows both ends of a long string, and the first character that is not a hex digit.
 CREATE OR REPLACE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
+    SELECT coalesce(
+            quote_literal(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END), 'null')
         || coalesce(' at position ' || place, '')
         || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
             ', which has ' || nullif(length(token), 0) || ' digits', '')

@@ -36,10 +36,18 @@ private struct AdoptCommand: Sendable {
         """
     )
 
-    private static let adopt = Statement(
-        "adopt",
-        "SELECT carillon.adopt($1, CASE $2::bigint WHEN 9223372036854775807 THEN 'infinity' ELSE 'epoch'::timestamptz + $2 * interval '1 us' END)"
+    private static let adopt = Statement("adopt", "SELECT carillon.adopt($1, \(time("$2")))")
+
+    /// What is still claimed belongs to workers that may be alive.
+    private static let claims = Statement(
+        "adopt_claims",
+        "SELECT count(*) FROM carillon.inflight f, unnest(f.jobs) AS j WHERE j.created_at < \(time("$1"))"
     )
+
+    /// - Parameter parameter: In microseconds since 1970.
+    private static func time(_ parameter: String) -> String {
+        "CASE \(parameter)::bigint WHEN \(Int64.max) THEN 'infinity' ELSE 'epoch'::timestamptz + \(parameter) * interval '1 us' END"
+    }
 
     private struct Places: Sendable {
         let home: String
@@ -99,14 +107,21 @@ private struct AdoptCommand: Sendable {
         }
         console.print(places.jobs)
         try Confirmation(invocation: invocation).obtain(consequence(places))
-        let expired = try await connection.query(Self.adopt, Parameters(name, expireBefore)) { rows in
-            try rows.int64(0, 0)
+        let (expired, claimed) = try await connection.transaction {
+            let expired = try await connection.query(Self.adopt, Parameters(name, expireBefore)) { try $0.int64(0, 0) }
+            return (expired, try await connection.query(Self.claims, Parameters(expireBefore)) { try $0.int64(0, 0) })
         }
         console.print("Pushes are now sent from this database.")
         if expireBefore != nil {
             console.print(
                 "\(Counted.text(expired, "job expires", "jobs expire")): workers end them without sending them."
             )
+            if claimed > 0 {
+                console.print(
+                    "\(Counted.text(claimed, "job does", "jobs do")) not expire, because the leases of the workers that "
+                        + "claimed them have not ended. Run this again when they have, before you start a worker."
+                )
+            }
         }
         return .done
     }

@@ -47,12 +47,9 @@ private struct AppView: JSONConvertible {
         }
     }
 
-    /// What is read where the app names no feedback gateway.
-    private var feedback: String {
-        switch (app.protocol, app.gateway) {
-        case (.binary, nil): "Apple's"
-        case (.binary, _): "none: no list of dead tokens is read"
-        default: "none"
+    private var waiting: String? {
+        status.map {
+            "\($0.ready.text) ready, \($0.later.text) later, \(Int($0.inFlight).grouped) in flight"
         }
     }
 
@@ -72,32 +69,19 @@ private struct AppView: JSONConvertible {
             app.isPaused
             ? "paused" + (app.pausedReason.map { ": \($0)" } ?? "")
             : status?.holdReason.map { "held: \($0)" } ?? "active"
-        let rows: [(String, String?)] = [
-            ("name", app.name), ("state", state), ("topic", app.topic ?? "the certificate's"),
-            ("topics", app.topics?.joined(separator: ", ") ?? "no others"),
+        var settings = app.settings
+        // People do not read PEM.
+        settings.gatewayCA = authority
+        var rows: [(String, String?)] = [
+            ("name", app.name), ("state", state),
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
-            ("environment", app.environment.rawValue), ("protocol", app.protocol.rawValue),
-            ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
-            ("feedback-gateway", app.feedbackGateway ?? feedback),
-            (
-                "channel-gateway",
-                app.channelGateway ?? (app.protocol == .http2 && app.gateway == nil ? "Apple's" : "none")
-            ),
-            ("remove-unknown-channels", app.removeUnknownChannels ? "yes" : "no"),
-            ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
-            ("max-per-device", app.maxPerDevice.map { "\($0) background pushes an hour" } ?? "no limit"),
-            ("max-attempts", String(app.maxAttempts)),
-            ("reap-bad-tokens", app.reapBadTokens ? "yes" : "no"),
-            ("collapse-unknown", app.collapseUnknown ? "yes" : "no"),
-            ("keep-unique-ids", app.keepUniqueIDs ? "yes" : "no"),
-            (
-                "waiting",
-                status.map {
-                    "\($0.ready.text) ready, \($0.later.text) later, "
-                        + "\(Int($0.inFlight).grouped) in flight"
-                }
-            ),
-            ("added", TimeText.seconds(app.createdAt)), ("changed", TimeText.seconds(app.updatedAt)),
+        ]
+        for setting in AppSetting.all where setting.name != "name" {
+            rows.append((setting.name, setting.text(settings)))
+        }
+        rows += [
+            ("waiting", waiting), ("added", TimeText.seconds(app.createdAt)),
+            ("changed", TimeText.seconds(app.updatedAt)),
         ]
         let width = rows.map(\.0.count).max() ?? 0
         return rows.compactMap { name, value in value.map { "\(name.padding(to: width))  \($0.visible)" } }

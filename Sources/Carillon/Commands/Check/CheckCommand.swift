@@ -40,7 +40,7 @@ extension Command {
 
     private static func findings(_ invocation: Invocation) async -> [Finding] {
         let databases = invocation.settings.databases
-        if databases.count < 2 { return await findings(invocation, on: databases.first ?? DatabaseSetting("")) }
+        if databases.count == 1 { return await findings(invocation, on: databases[0]) }
         var findings: [Finding] = []
         for (label, database) in zip(DatabaseLabel.of(databases.map(\.text)), databases) {
             findings += await Self.findings(invocation, on: database).map { $0.about(label) }

@@ -40,7 +40,7 @@ enum CheckStatements {
         """
     )
 
-    /// Apps restricted to a role that no longer exists or has lost its rights, and the statement that mends it. A null name means
+    /// The apps of isolated roles that no longer exist or have lost their rights, and the statement that mends it. A null name means
     /// that there is no such role.
     static let isolation = Statement(
         "check_isolation",
@@ -53,7 +53,7 @@ enum CheckStatements {
         """
     )
 
-    /// What lets roles see more than the app they are restricted to, with the roles concerned. No row if there is nothing.
+    /// What lets isolated roles see other apps, with the roles concerned. No row if there is nothing.
     static let openIsolation = Statement(
         "check_open_isolation",
         """

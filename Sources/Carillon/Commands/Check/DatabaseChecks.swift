@@ -68,9 +68,7 @@ struct DatabaseChecks {
             (try rows.string(0, 0), try rows.string(0, 1))
         }
         guard missing.isEmpty else {
-            let all =
-                missing.count > 3
-                ? missing.prefix(3).joined(separator: ", ") + " and more" : missing.joined(separator: ", ")
+            let all = Self.first(of: missing)
             // A grant to that role would give the rights to all its members.
             if user != login {
                 return .failed(
@@ -92,13 +90,16 @@ struct DatabaseChecks {
         return .ok("roles", "The user \(user) has the rights of a worker.")
     }
 
+    private static func first(of rights: [String]) -> String {
+        rights.prefix(3).joined(separator: ", ") + (rights.count > 3 ? " and more" : "")
+    }
+
     private func grants() async throws -> Finding {
         let missing: [String] = try await connection.values(of: CheckStatements.missingGrants)
         guard missing.isEmpty else {
-            let all = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? " and more" : "")
             return .warning(
                 "grants",
-                "Rights that the migrations granted were revoked: \(all).",
+                "Rights that the migrations granted were revoked: \(Self.first(of: missing)).",
                 remedy:
                     "Grant them again as the schema's owner; 'carillon migrate sql --after \(Migration.latest)' shows how."
             )
@@ -129,7 +130,7 @@ struct DatabaseChecks {
         if let first = holes.first {
             return .failed(
                 "isolation",
-                "Roles that are limited to an app (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
+                "Isolated roles (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
             )
@@ -138,13 +139,15 @@ struct DatabaseChecks {
             try rows.indices.map { (try rows.string($0, 0), try rows.stringIfPresent($0, 1), try rows.string($0, 2)) }
         }
         guard let (app, role, command) = faults.first else {
-            return .ok("isolation", "Every role that is limited to an app exists and can use it.")
+            return .ok("isolation", "Every isolated role exists and can use its app.")
         }
         let more = faults.count > 1 ? ", and \(faults.count - 1) more of that kind" : ""
         return .warning(
             "isolation",
-            role.map { "The role \($0), limited to the app \(app), lost carillon_tenant and can do nothing\(more)." }
-                ?? "A role that was limited to the app \(app) was dropped\(more): row-level security stays on for it.",
+            role.map {
+                "The role \($0), isolated to the app \(app), no longer has carillon_tenant, so it can do nothing\(more)."
+            }
+                ?? "A role that was isolated to the app \(app) was dropped\(more): row-level security stays on for it.",
             remedy: "Have the schema's owner run \(command)."
         )
     }

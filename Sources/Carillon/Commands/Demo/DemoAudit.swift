@@ -22,8 +22,6 @@ struct DemoAudit: JSONConvertible {
         mutating func add(_ token: String, status: Int) {
             answers[token, default: [:]][status, default: 0] += 1
         }
-
-        func count(_ token: String, status: Int) -> Int { answers[token]?[status] ?? 0 }
     }
 
     struct Check {

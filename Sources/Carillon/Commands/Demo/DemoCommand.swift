@@ -14,7 +14,7 @@ extension Command {
         options: [.messages, .json, .withWeb, .webAddress],
         examples: ["carillon demo", "carillon demo --messages 100000", "carillon demo --web"],
         run: { invocation in
-            try await LoopScope.with { loop in
+            try await EventLoop.with(name: "command") { loop in
                 if invocation.settings.isOn(.withWeb) { return try await play(invocation, on: loop) }
                 return try await Interruption.cancelling(on: loop) {
                     try await DemoRun(

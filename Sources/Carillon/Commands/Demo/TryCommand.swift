@@ -13,7 +13,7 @@ extension Command {
         options: [.answer],
         examples: ["carillon try", "carillon try --answer 'aa=429:TooManyRequests*2'"],
         run: { invocation in
-            try await LoopScope.with { loop in
+            try await EventLoop.with(name: "command") { loop in
                 try await Interruption.cancelling(on: loop) {
                     try await TryRun(invocation: invocation, loop: loop).run()
                 }

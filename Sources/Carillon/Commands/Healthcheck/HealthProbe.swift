@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import CarillonWeb
 
 /// Asks a worker for its health, over HTTP/1.
@@ -52,15 +53,6 @@ struct HealthProbe {
             )
         }
         let body = text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
-        return HealthAnswer(status: status, body: body.trimmingSuffix(while: \.isWhitespace).description)
-    }
-}
-
-extension StringProtocol {
-    /// The text without trailing characters of that kind.
-    func trimmingSuffix(while matches: (Character) -> Bool) -> SubSequence {
-        var end = endIndex
-        while end > startIndex, matches(self[index(before: end)]) { end = index(before: end) }
-        return self[startIndex..<end]
+        return HealthAnswer(status: status, body: String(body).trimmed)
     }
 }

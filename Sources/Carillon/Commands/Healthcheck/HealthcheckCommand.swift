@@ -12,7 +12,7 @@ extension Command {
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in
             guard let address = invocation.settings.address(.http) else { return .usage }
-            let answer = try await LoopScope.with { loop in
+            let answer = try await EventLoop.with(name: "command") { loop in
                 try await HealthProbe(address: address, timeout: .seconds(3)).ask(on: loop)
             }
             invocation.console.print(answer.body)

@@ -45,7 +45,7 @@ extension Command {
         roles: [],
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
-            "Also drops all functions and views: afterwards, run 'carillon migrate up' with the version that you want to use. "
+            "Also removes all functions, views and rights: afterwards, run 'carillon migrate up' with the version that you want to use. "
             + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
@@ -92,11 +92,11 @@ extension Command {
         let isolated =
             roles.isEmpty
             ? ""
-            : " \(Counted.list(roles)), limited to an app by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
+            : " \(Counted.list(roles)), isolated by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
                 + "until 'carillon migrate up'."
         let what =
             loss.migrations.isEmpty
-            ? "Dropping the functions and views" : "Undoing \(Counted.list(loss.migrations.map(\.title)))"
+            ? "Removing the functions, views and rights" : "Undoing \(Counted.list(loss.migrations.map(\.title)))"
         try Confirmation(invocation: invocation).obtain(
             "\(what) "
                 + (tables.isEmpty ? "deletes no rows." : "deletes \(Counted.list(tables)).") + isolated
@@ -163,7 +163,7 @@ extension SchemaChange {
         case .routines(let release, let dropped):
             ["Applied the functions, views and rights of \(release)."] + dropped.map { "Dropped \($0)." }
         case .view(let name): ["Replaced the view carillon.\(name)."]
-        case .withoutRoutines: ["Dropped the functions and views."]
+        case .withoutRoutines: ["Removed the functions, views and rights."]
         }
     }
 }

@@ -50,7 +50,7 @@ private struct PyapnsCommand {
                     + "and name its file with --access-token-file."
             )
         }
-        return try await LoopScope.with { loop in
+        return try await EventLoop.with(name: "command") { loop in
             try await DatabaseScope.with(invocation, on: loop) { connection in
                 try await SchemaCheck.run(on: connection)
                 try await InstallationCheck.run(on: connection)

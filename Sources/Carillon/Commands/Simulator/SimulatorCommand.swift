@@ -48,7 +48,7 @@ private struct SimulatorCommand {
         // Checked before anything is created: an error in a path leaves no certificate and no log behind.
         for path in [caOut, requestLog] { if let path { try SmallFile.checkMayWrite(path) } }
         let simulator = try APNsSimulator(configuration)
-        return try await LoopScope.with { loop in
+        return try await EventLoop.with(name: "command") { loop in
             let server = statisticsServer(of: simulator)
             let end: @Sendable () async -> Void = {
                 server?.stop()

@@ -15,7 +15,7 @@ extension Command {
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.ready > 1000)'"],
         run: { invocation in
-            try await LoopScope.with { loop in
+            try await EventLoop.with(name: "command") { loop in
                 try await Interruption.cancelling(on: loop) {
                     try await StatusWatch(invocation: invocation, loop: loop).run()
                 }

@@ -32,19 +32,16 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             .left("CREDENTIAL") { "\($0.credential ?? "none") (\($0.credentialStatus?.rawValue ?? "not checked"))" }
         )
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
-        for app in apps {
-            guard let reason = app.pauseReason else { continue }
-            text += stream.styled("\(app.name.visible) is paused: ", .yellow) + reason.asSentence.visible + "\n"
+        func add(_ what: String, _ reason: (AppStatus) -> String?) {
+            for app in apps {
+                guard let reason = reason(app) else { continue }
+                text += stream.styled("\(app.name.visible)\(what): ", .yellow) + reason.asSentence.visible + "\n"
+            }
         }
-        for app in apps {
-            guard let reason = app.holdReason else { continue }
-            text += stream.styled("\(app.name.visible) cannot send: ", .yellow) + reason.asSentence.visible + "\n"
-        }
-        for app in apps {
-            // The reason of a hold has been printed already.
-            guard let error = app.credentialError, error != app.holdReason else { continue }
-            text += stream.styled("\(app.name.visible): ", .yellow) + error.asSentence.visible + "\n"
-        }
+        add(" is paused") { $0.pauseReason }
+        add(" cannot send") { $0.holdReason }
+        // The reason of a hold has been printed already.
+        add("") { $0.credentialError == $0.holdReason ? nil : $0.credentialError }
         text += "\n" + workersText(for: stream)
         return text
     }
@@ -56,7 +53,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             .left("WORKER") { $0.name },
             .right("ID") { String($0.id) },
             .left("VERSION") { $0.version ?? "?" },
-            .left("STATE") { $0.state.rawValue },
+            .left("STATE") { $0.stateText },
             .right("UP") { DurationText.write(.seconds($0.upFor)) },
             .right("HEARTBEAT") { DurationText.write(.seconds($0.silentFor)) + " ago" },
             .right("LEASE") { DurationText.write(.seconds($0.lease)) },

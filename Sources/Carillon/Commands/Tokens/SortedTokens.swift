@@ -27,6 +27,24 @@ struct SortedTokens: Sendable {
 
     func text(_ range: Range<Int32>) -> ArraySlice<UInt8> { texts[Int(range.lowerBound)..<Int(range.upperBound)] }
 
+    /// Whether all are device tokens. Their kind and their end are then what the table has by default.
+    var areOfDevices: Bool { lines.allSatisfy { ($0.kind ?? .device) == .device } }
+
+    /// Some of them, as the columns of `TokenStatements.insert`.
+    ///
+    /// - Parameter time: of the tokens whose line has none, in microseconds since 1970.
+    func rows(_ range: Range<Int>, of app: Int32, at time: Int64) -> CopyRows {
+        var rows = CopyRows(capacity: range.count * 128)
+        for line in lines[range] {
+            rows.begin(columns: 4)
+            rows.append(app)
+            rows.append(text: text(line.token))
+            rows.append(timestamp: line.lastUpdate ?? time)
+            rows.append(text: line.owner.map { text($0) })
+        }
+        return rows
+    }
+
     /// Some of them, as the columns of `TokenStatements.table`.
     func rows(_ range: Range<Int>) -> CopyRows {
         var rows = CopyRows(capacity: range.count * 128)

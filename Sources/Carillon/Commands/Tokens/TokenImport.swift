@@ -14,11 +14,15 @@ struct TokenImport {
     private var batch: TokenBatch
     private let now: Int64
     private var writing: Task<Written, any Error>?
+    /// Whether the app had none of the batches so far; nil before the first.
+    private var areAllNew: Bool?
 
     private struct Written: Sendable {
         let change: TokenStore.Change
         let count: Int
         let line: Int
+        /// Whether the app had none of the tokens.
+        let areNew: Bool
     }
 
     /// - Parameters:
@@ -105,7 +109,13 @@ struct TokenImport {
             tally.line = line
             return
         }
-        writing = Task { Written(change: try await store.write(tokens, to: app), count: count, line: line) }
+        // While nothing was known, the same is likely of the next. PostgreSQL logs a copy that it refuses as an error, so this is
+        // tried no more after the first known token.
+        let areLikelyNew = areAllNew ?? false
+        writing = Task {
+            let change = try await store.write(tokens, to: app, areLikelyNew: areLikelyNew)
+            return Written(change: change, count: count, line: line, areNew: change.new == tokens.lines.count)
+        }
     }
 
     private mutating func finishWriting() async throws {
@@ -113,5 +123,6 @@ struct TokenImport {
         self.writing = nil
         let written = try await writing.value
         tally.add(written.change, of: written.count, upTo: written.line)
+        areAllNew = written.areNew && areAllNew ?? true
     }
 }

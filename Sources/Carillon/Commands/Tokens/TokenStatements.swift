@@ -1,8 +1,18 @@
 import CarillonPostgres
 
-/// The statements that merge a batch of registrations with the tokens of an app.
+/// The statements that insert a batch of new tokens, or merge a batch with the tokens of an app.
 enum TokenStatements {
     static let app = Statement("tokens_app", "SELECT carillon.app_id($1)")
+
+    /// While row-level security limits the user, PostgreSQL refuses to copy into the table.
+    static let target = Statement(
+        "tokens_target",
+        """
+        SELECT carillon.app_id($1) AS app, now() AS time, NOT row_security_active('carillon.tokens') AS takes_copies
+        """
+    )
+
+    static let insert = "COPY carillon.tokens (app_id, token, last_update, owner) FROM STDIN (FORMAT binary)"
 
     /// The table lasts for the transaction, so that it works behind a pooler. It has no statistics: without these settings the
     /// planner may read all tokens instead of searching for each, compile the query, and sort on disk. It has a row for each

@@ -36,12 +36,11 @@ private struct WebCommand {
 
     func run() async throws -> ExitStatus {
         let (settings, log) = (invocation.settings, invocation.console.log)
-        let databases = settings.databases
         guard let address = settings.address(.webHTTP) else { preconditionFailure("--http has a default") }
-        return try await LoopScope.with { loop in
+        return try await EventLoop.with(name: "command") { loop in
             let service = try DashboardService(
                 settings,
-                databases: databases.isEmpty ? [DatabaseSetting("")] : databases,
+                databases: settings.databases,
                 at: address,
                 loop: loop,
                 log: log

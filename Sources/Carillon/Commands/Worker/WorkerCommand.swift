@@ -37,13 +37,12 @@ private struct WorkerCommand: Sendable {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
-        try await LoopScope.with { loop in
+        try await EventLoop.with(name: "command") { loop in
             guard invocation.settings.isOn(.embedded) else {
                 if invocation.settings.text(.data) != nil {
                     throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
                 }
-                let databases = invocation.settings.databases
-                return try await work(on: databases.isEmpty ? [DatabaseSetting("")] : databases, loop)
+                return try await work(on: invocation.settings.databases, loop)
             }
             return try await EmbeddedDatabase.with(invocation, on: loop) { url in
                 try await work(on: [DatabaseSetting(url)], loop)

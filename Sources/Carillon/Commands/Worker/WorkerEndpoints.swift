@@ -3,6 +3,7 @@ import CarillonIO
 import CarillonPushQueue
 import CarillonText
 import CarillonWeb
+import FoundationEssentials
 
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
@@ -69,10 +70,14 @@ struct WorkerEndpoints: Sendable {
 
     private static func sentence(on counters: WorkerCounters, at now: MonotonicInstant) -> String {
         switch counters.readiness(at: now) {
-        case .ready: "ready"
+        case .ready: counters.asleepSince.map { "ready, asleep since \(time(of: $0, at: now))" } ?? "ready"
         case .disconnected: "the database is not connected"
         case .silent: "the database does not answer"
         case .leaseUnproven: "the lease is not proven"
         }
+    }
+
+    private static func time(of instant: MonotonicInstant, at now: MonotonicInstant) -> String {
+        TimeText.seconds(Int64(Date.now.timeIntervalSince1970 * 1_000_000) - (now - instant).nanoseconds / 1000)
     }
 }

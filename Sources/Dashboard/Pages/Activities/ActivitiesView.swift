@@ -54,21 +54,18 @@ struct ActivitiesView: PageView {
             HTML(.a, .href(PageSection.channels.link)) { "channels" }
             "."
         }
-        if activities.isEmpty {
-            HTML(.p) { "There are none." }
-        } else {
-            DataTable(
-                precision == .exact ? "Under way" : "The \(activities.count) that end last",
-                activities,
-                .text("App") { .app($0.app) },
-                .text("Token") { tokens.html($0.token) },
-                .text("State") { $0.mark.html($0.state.rawValue) },
-                .number("Updates waiting") { Quantity.short($0.updates) },
-                .text("Last update") { row in Self.lastUpdate(row) },
-                .text("Registered") { $0.registeredAt.html },
-                .text("Ends") { $0.endsAt.html }
-            ).html
-        }
+        DataTable(
+            precision == .exact ? "Under way" : "The \(activities.count) that end last",
+            activities,
+            orSay: "There are none.",
+            .text("App") { .app($0.app) },
+            .text("Token") { tokens.html($0.token) },
+            .text("State") { $0.mark.html($0.state.rawValue) },
+            .number("Updates waiting") { Quantity.short($0.updates) },
+            .text("Last update") { row in Self.lastUpdate(row) },
+            .text("Registered") { $0.registeredAt.html },
+            .text("Ends") { $0.endsAt.html }
+        ).html
     }
 
     @HTMLBuilder private static func lastUpdate(_ row: Activity) -> HTML {

@@ -25,10 +25,7 @@ struct AppListView: PageView {
         } else {
             HTML(.p) { "There are no more apps." }
         }
-        HTML(.p, .class("pager")) {
-            if !isFirst { HTML(.a, .href(Link("apps"))) { "The first" } }
-            if let more { HTML(.a, .href(more)) { "More" } }
-        }
+        HTML.pager(("The first", isFirst ? nil : Link("apps")), ("More", more))
     }
 
     var json: JSONValue { ["apps": apps, "more": more?.text] }

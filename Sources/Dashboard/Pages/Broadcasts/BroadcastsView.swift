@@ -14,32 +14,29 @@ struct BroadcastsView: PageView {
         HTML(.p, .class("note")) {
             "The newest messages that were split into jobs: broadcasts, and those of more than 1,000 tokens."
         }
-        if broadcasts.isEmpty {
-            HTML(.p) { "There are none." }
-        } else {
-            DataTable(
-                precision == .exact ? "Broadcasts" : "The newest \(broadcasts.count)",
-                broadcasts,
-                .text("Message") { .message($0.id, of: $0.app) },
-                .text("App") { .app($0.app) },
-                .text("Reference") { HTML($0.reference ?? "–") },
-                .text("Progress") { Self.progress($0) },
-                .text("State") { $0.mark.html($0.state) },
-                .text("Cancel") { row in
-                    guard viewer.mayChange, row.waiting > 0, row.cancelledAt == nil else { return HTML("–") }
-                    return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
-                        "Cancel"
-                    }
-                },
-                .number("Tokens") { Int($0.tokens).grouped },
-                .number("Sent") { Int($0.sent).grouped },
-                .number("Failed") { Int($0.failed).grouped },
-                .number("Expired") { Int($0.expired).grouped },
-                .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
-                .number("A second") { $0.waiting > 0 ? Quantity.rate($0.rate) : "–" },
-                .text("Enqueued") { $0.createdAt.html }
-            ).html
-        }
+        DataTable(
+            precision == .exact ? "Broadcasts" : "The newest \(broadcasts.count)",
+            broadcasts,
+            orSay: "There are none.",
+            .text("Message") { .message($0.id, of: $0.app) },
+            .text("App") { .app($0.app) },
+            .text("Reference") { HTML($0.reference ?? "–") },
+            .text("Progress") { Self.progress($0) },
+            .text("State") { $0.mark.html($0.state) },
+            .text("Cancel") { row in
+                guard viewer.mayChange, row.waiting > 0, row.cancelledAt == nil else { return HTML("–") }
+                return HTML(.a, .href(Link("messages", String(row.id), "cancel", query: ["app": row.app]))) {
+                    "Cancel"
+                }
+            },
+            .number("Tokens") { Int($0.tokens).grouped },
+            .number("Sent") { Int($0.sent).grouped },
+            .number("Failed") { Int($0.failed).grouped },
+            .number("Expired") { Int($0.expired).grouped },
+            .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
+            .number("A second") { $0.waiting > 0 ? Quantity.rate($0.rate) : "–" },
+            .text("Enqueued") { $0.createdAt.html }
+        ).html
     }
 
     @HTMLBuilder private static func progress(_ row: BroadcastRow) -> HTML {

@@ -29,7 +29,7 @@ struct ChangesView: PageView {
         } else {
             Change.table(isFirst ? "The newest" : "Older ones", changes, withApp: true)
         }
-        HTML(.p, .class("pager")) { if let older { HTML(.a, .href(older)) { "Older" } } }
+        HTML.pager(("Older", older))
     }
 
     var json: JSONValue { ["app": app, "changes": changes, "older": older?.text] }

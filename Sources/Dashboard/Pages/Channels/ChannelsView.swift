@@ -19,6 +19,10 @@ struct ChannelsView: PageView {
     /// How many channels of each app were read.
     let depth: Int64
 
+    private static let nothing =
+        "There are no channels. A push to a channel updates all Live Activities that follow it: request one with "
+        + "carillon.request_channel."
+
     private var precision: Amount.Precision {
         var counts: [String: Int64] = [:]
         for channel in channels { counts[channel.app, default: 0] += 1 }
@@ -32,24 +36,18 @@ struct ChannelsView: PageView {
     var refreshInterval: Int? { 10 }
 
     @HTMLBuilder var content: HTML {
-        if channels.isEmpty {
-            HTML(.p) {
-                "There are no channels. A push to a channel updates all Live Activities that follow it: request one with "
-                    + "carillon.request_channel."
-            }
-        } else {
-            DataTable(
-                precision == .exact ? "Channels" : "The first \(channels.count)",
-                channels,
-                .text("App") { .app($0.app) },
-                .text("Reference") { HTML($0.reference) },
-                .text("State") { $0.mark.html($0.state.rawValue) },
-                .text("Stored for offline devices") { HTML($0.storage) },
-                .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
-                .text("Created") { $0.createdAt?.html ?? HTML("–") },
-                .text("Last error") { HTML($0.error ?? "–") }
-            ).html
-        }
+        DataTable(
+            precision == .exact ? "Channels" : "The first \(channels.count)",
+            channels,
+            orSay: Self.nothing,
+            .text("App") { .app($0.app) },
+            .text("Reference") { HTML($0.reference) },
+            .text("State") { $0.mark.html($0.state.rawValue) },
+            .text("Stored for offline devices") { HTML($0.storage) },
+            .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
+            .text("Created") { $0.createdAt?.html ?? HTML("–") },
+            .text("Last error") { HTML($0.error ?? "–") }
+        ).html
         if !unknown.isEmpty {
             DataTable(
                 (unknownPrecision == .exact ? "Unknown channels" : "The first \(unknown.count) unknown channels")

@@ -16,25 +16,22 @@ struct CredentialsView: PageView {
             "The credentials that apps use. Their certificates and keys cannot be read here; 'carillon credential list' shows "
                 + "those that no app uses too."
         }
-        if credentials.isEmpty {
-            HTML(.p) { "No app has a credential." }
-        } else {
-            DataTable(
-                (precision == .exact ? "" : "The first ") + Counted.text(Int64(credentials.count), "credential"),
-                credentials,
-                .text("Credential") { HTML($0.name) },
-                .text("State") { StateMark.ofCredential($0.status).html($0.status?.rawValue ?? "not checked yet") },
-                .number("Days left") { $0.expiresIn.map { Int($0 / 86_400).grouped } ?? "–" },
-                .text("Expires") { $0.end?.html ?? HTML("never") },
-                .text("Apps") { row in
-                    HTML(.ul, .class("inline")) {
-                        for app in row.apps.prefix(20) { HTML(.li) { HTML.app(app) } }
-                        if row.apps.count > 20 { HTML(.li) { "and \(row.apps.count - 20) more" } }
-                    }
-                },
-                .text("What is wrong") { HTML($0.error ?? "–") }
-            ).html
-        }
+        DataTable(
+            (precision == .exact ? "" : "The first ") + Counted.text(Int64(credentials.count), "credential"),
+            credentials,
+            orSay: "No app has a credential.",
+            .text("Credential") { HTML($0.name) },
+            .text("State") { StateMark.ofCredential($0.status).html($0.status?.rawValue ?? "not checked yet") },
+            .number("Days left") { $0.expiresIn.map { Int($0 / 86_400).grouped } ?? "–" },
+            .text("Expires") { $0.end?.html ?? HTML("never") },
+            .text("Apps") { row in
+                HTML(.ul, .class("inline")) {
+                    for app in row.apps.prefix(20) { HTML(.li) { HTML.app(app) } }
+                    if row.apps.count > 20 { HTML(.li) { "and \(row.apps.count - 20) more" } }
+                }
+            },
+            .text("What is wrong") { HTML($0.error ?? "–") }
+        ).html
     }
 
     private var precision: Amount.Precision { .init(isCut: credentials.count == CredentialsQuery.count) }

@@ -68,10 +68,7 @@ struct FailuresView: PageView {
                 .text("Done") { HTML($0.requeuedAt != nil ? "requeued" : $0.isDismissed ? "dismissed" : "–") }
             ).html
         }
-        HTML(.p, .class("pager")) {
-            if !isFirst { HTML(.a, .href(link)) { "Newest" } }
-            if let older { HTML(.a, .href(older)) { "Older" } }
-        }
+        HTML.pager(("Newest", isFirst ? nil : link), ("Older", older))
     }
 
     private var whole: Link? { showsDismissed ? nil : link.with("dismissed", "1") }
@@ -84,28 +81,17 @@ struct FailuresView: PageView {
 
     private var filters: HTML {
         HTML(.form, .class("filters"), .action(Link("failures")), Attribute(.method, "get")) {
-            field("app", "App", app)
-            field("reason", "Reason", reason)
-            HTML(.label) {
-                "Within"
-                HTML(.select, Attribute(.name, "since")) {
-                    for one in FailureWindow.allCases {
-                        HTML(.option, Attribute(.value, one.rawValue), Attribute(.selected, isOn: one == window)) {
-                            one.text
-                        }
-                    }
-                }
-            }
+            ActionForm.field("App", "app", value: app)
+            ActionForm.field("Reason", "reason", value: reason)
+            ActionForm.choice(
+                "Within",
+                "since",
+                FailureWindow.allCases.map { ($0.rawValue, $0.text) },
+                chosen: window.rawValue
+            )
             ActionForm.check("dismissed too", "dismissed", isOn: showsDismissed)
             HTML(.button, Attribute(.type, "submit")) { "Show" }
             if app != nil || reason != nil { HTML(.a, .href(Link("failures"))) { "All failures" } }
-        }
-    }
-
-    private func field(_ name: String, _ label: String, _ value: String?) -> HTML {
-        HTML(.label) {
-            label
-            HTML(.input, Attribute(.name, name), Attribute(.value, value), Attribute(.maxlength, 255))
         }
     }
 

@@ -13,13 +13,14 @@ struct OverviewQuery {
         async let maintenance = MaintenanceFindings(from: database)
         async let latency = Latency(from: database)
         async let appCount = LookDepth.appCount(from: database)
+        let (found, fleet) = (try await apps, try await workers)
         return OverviewView(
-            apps: try await apps,
-            workers: try await workers,
+            apps: found,
+            workers: fleet,
             minutes: try await minutes,
             day: try await day,
-            appCount: try await appCount,
-            maintenance: try await maintenance,
+            countsMore: try await appCount > LookDepth.apps,
+            problems: ProblemRules.problems(apps: found, workers: fleet, maintenance: try await maintenance),
             latency: try await latency
         )
     }

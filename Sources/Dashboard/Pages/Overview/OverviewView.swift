@@ -16,27 +16,9 @@ struct OverviewView: PageView {
     /// The last day; nil if the chart shows the last hour.
     let day: [PushCounts]?
     /// Whether there are more apps than `minutes` and `day` cover.
-    private let countsMore: Bool
+    let countsMore: Bool
     let problems: [Problem]
     let latency: Latency
-
-    init(
-        apps: [AppStatus],
-        workers: [WorkerRecord],
-        minutes: [PushCounts],
-        day: [PushCounts]? = nil,
-        appCount: Int64,
-        maintenance: MaintenanceFindings,
-        latency: Latency
-    ) {
-        self.latency = latency
-        self.apps = apps
-        self.workers = workers
-        self.minutes = minutes
-        self.day = day
-        countsMore = appCount > LookDepth.apps
-        problems = ProblemRules.problems(apps: apps, workers: workers, maintenance: maintenance)
-    }
 
     var title: String { "Overview" }
     var section: PageSection { .overview }
@@ -65,7 +47,7 @@ struct OverviewView: PageView {
     /// How long the oldest job has waited.
     var oldestWait: String? { oldestAge.map { ofAll.prefixed(Quantity.age($0)) } }
     var workersAlive: Amount {
-        Amount(Int64(workers.count { $0.state == .alive }), .init(isCut: workers.count == WorkerRow.most))
+        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.most))
     }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in

@@ -48,29 +48,25 @@ struct ScheduledView: PageView {
 
     @HTMLBuilder var content: HTML {
         filters
-        if jobs.isEmpty {
-            HTML(.p) {
-                app == nil && !onlyRetries
-                    ? "Nothing is scheduled." : "No such job is among the next \(ScheduledQuery.depth.grouped)."
-            }
-        } else {
-            DataTable(
-                isFirst ? "The next" : "Later ones",
-                jobs,
-                .text("Due") { $0.runAt.html },
-                .text("App") { HTML($0.app ?? "an app that is gone") },
-                .text("Message") { .message($0.messageID, of: $0.app) },
-                .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },
-                .number("Pushes") { Int($0.tokens).grouped },
-                .number("Attempt") { String($0.attempt) },
-                .text("Last answer") { HTML($0.lastAnswer) },
-                .text("Reference") { HTML($0.reference ?? "–") }
-            ).html
-        }
-        HTML(.p, .class("pager")) {
-            if !isFirst { HTML(.a, .href(link)) { "The next" } }
-            if let later { HTML(.a, .href(later)) { "Later" } }
-        }
+        DataTable(
+            isFirst ? "The next" : "Later ones",
+            jobs,
+            orSay: nothing,
+            .text("Due") { $0.runAt.html },
+            .text("App") { HTML($0.app ?? "an app that is gone") },
+            .text("Message") { .message($0.messageID, of: $0.app) },
+            .text("What") { ($0.isRetry ? StateMark.attention : .quiet).html($0.isRetry ? "retry" : "scheduled") },
+            .number("Pushes") { Int($0.tokens).grouped },
+            .number("Attempt") { String($0.attempt) },
+            .text("Last answer") { HTML($0.lastAnswer) },
+            .text("Reference") { HTML($0.reference ?? "–") }
+        ).html
+        HTML.pager(("The next", isFirst ? nil : link), ("Later", later))
+    }
+
+    private var nothing: String {
+        app == nil && !onlyRetries
+            ? "Nothing is scheduled." : "No such job is among the next \(ScheduledQuery.depth.grouped)."
     }
 
     private var filters: HTML {

@@ -72,21 +72,18 @@ struct TokensView: PageView {
                 "Up to 1,000 tokens of each kind are counted, fewer if there are more than 10 apps. Larger numbers are estimates."
             }
         }
-        if days.isEmpty {
-            HTML(.p) { "Apple has not reported any token dead in the last 14 days." }
-        } else {
-            DataTable(
-                "Reported dead, by day (UTC)" + (days.count == TokensQuery.dayCount ? ": the newest" : ""),
-                days,
-                .text("Day") { HTML($0.day) },
-                .text("App") { .app($0.app) },
-                .number("Reports") { Amount($0.reportedDead, $0.precision).text },
-                .number("Not handled yet") { $0.waiting == 0 ? "–" : Amount($0.waiting, $0.precision).text }
-            ).html
-            if days.contains(where: \.isBounded) {
-                HTML(.p, .class("note")) {
-                    "Counted among the newest \(Int(depth).grouped) reports of each app; there are more."
-                }
+        DataTable(
+            "Reported dead, by day (UTC)" + (days.count == TokensQuery.dayCount ? ": the newest" : ""),
+            days,
+            orSay: "Apple has not reported any token dead in the last 14 days.",
+            .text("Day") { HTML($0.day) },
+            .text("App") { .app($0.app) },
+            .number("Reports") { Amount($0.reportedDead, $0.precision).text },
+            .number("Not handled yet") { $0.waiting == 0 ? "–" : Amount($0.waiting, $0.precision).text }
+        ).html
+        if days.contains(where: \.isBounded) {
+            HTML(.p, .class("note")) {
+                "Counted among the newest \(Int(depth).grouped) reports of each app; there are more."
             }
         }
     }

@@ -20,7 +20,7 @@ struct WorkersView: PageView {
                 (precision == .exact ? "" : "The first ") + Counted.text(Int64(workers.count), "worker"),
                 workers,
                 .text("Worker") { HTML($0.worker.name) },
-                .text("State") { $0.worker.state.mark.html($0.worker.state.rawValue) },
+                .text("State") { $0.worker.state.mark.html($0.worker.stateText) },
                 .number("Id") { String($0.worker.id) },
                 .text("Host") { HTML($0.worker.host ?? "–") },
                 .text("Version") { HTML($0.worker.version ?? "–") },

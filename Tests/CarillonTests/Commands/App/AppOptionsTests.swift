@@ -5,50 +5,60 @@ import Testing
 @testable import Carillon
 
 @Suite struct AppOptionsTests {
-    /// An app whose every setting has a value.
-    private static let full: AppSettings = {
-        var app = AppSettings(name: "shop")
-        (app.topic, app.topics, app.credential) = ("com.example.shop", ["com.example.watch"], "shop")
-        (app.gateway, app.feedbackGateway, app.channelGateway) = ("localhost:1", "localhost:2", "localhost:3")
-        (app.gatewayCA, app.maxRate, app.maxPerDevice) = ("PEM", 5, 2)
-        return app
-    }()
+    /// The words that give an option its first or its second value. A flag has only a second: the first is its absence.
+    private static func words(_ option: Option, first: Bool, root: String) -> [String] {
+        let flag = "--" + option.flag
+        return switch option.kind {
+        case .flag: first ? [] : [flag]
+        case .count: [flag, first ? "5" : "7"]
+        case .file: [flag, root]
+        case .choice(let words): [flag, (first ? words.first : words.last) ?? ""]
+        default: [flag, first ? "localhost:5" : "localhost:7"]
+        }
+    }
 
-    /// The settings of that app that `app set` changes when it is given these words.
-    private static func changes(_ words: [String]) throws -> [String] {
+    private static let options = AppOptions.changes.filter { $0.flag != Option.clear.flag }
+
+    /// The settings of an app after `app set` with these words.
+    private static func set(_ words: [String], of app: AppSettings) throws -> AppSettings {
         let parser = ArgumentParser(commands: [.appSet], environment: [:])
-        guard case .run(_, _, let settings) = try parser.parse(["app", "set", "shop"] + words) else { return [] }
-        var app = full
+        guard case .run(_, _, let settings) = try parser.parse(["app", "set", "shop"] + words) else { return app }
+        var app = app
         try AppOptions(settings).apply(to: &app)
-        return unequalProperties(full, app)
+        return app
+    }
+
+    /// Calls the body with an app whose every setting has a value, and with the path of another root certificate than its own.
+    private static func withApp(_ body: (_ app: AppSettings, _ root: String) throws -> Void) throws {
+        try TemporaryFolder.with { folder in
+            let own = try folder.write("own.pem", try ServerCertificate().rootPEM)
+            let words = options.flatMap { Self.words($0, first: true, root: own) }
+            let other = try folder.write("other.pem", try ServerCertificate().rootPEM)
+            try body(try set(words, of: AppSettings(name: "shop")), other)
+        }
     }
 
     @Test func `each option changes one setting, and each setting has an option`() throws {
-        try TemporaryFolder.with { folder in
-            let root = try folder.write("root.pem", try ServerCertificate().rootPEM)
+        try Self.withApp { app, root in
             var changed: [String] = []
-            for option in AppOptions.changes where option.flag != Option.clear.flag {
-                let value: [String] =
-                    switch option.kind {
-                    case .flag: []
-                    case .count: ["7"]
-                    case .file: [root]
-                    case .choice(let words): words.suffix(1)
-                    default: ["localhost:7"]
-                    }
-                let one = try Self.changes(["--" + option.flag] + value)
+            for option in Self.options {
+                let one = unequalProperties(app, try Self.set(Self.words(option, first: false, root: root), of: app))
                 #expect(one.count == 1, "--\(option.flag): \(one)")
                 changed += one
             }
-            #expect(changed.sorted() == equalProperties(Self.full, Self.full).sorted())
+            #expect(changed.sorted() == equalProperties(app, app).sorted())
         }
     }
 
     @Test func `each setting that may be none can be cleared, and no other is`() throws {
-        let cleared = try AppOptions.clearable.flatMap { try Self.changes(["--clear", $0.flag]) }
-        // An app without a credential sends nothing.
-        let optional = Mirror(reflecting: Self.full).children
-            .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
-        #expect(cleared.sorted() == optional.filter { $0 != "credential" }.sorted())
+        try Self.withApp { app, _ in
+            let cleared = try AppOptions.clearable.flatMap { option in
+                unequalProperties(app, try Self.set(["--clear", option.flag], of: app))
+            }
+            // An app without a credential sends nothing.
+            let optional = Mirror(reflecting: app).children
+                .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
+            #expect(cleared.sorted() == optional.filter { $0 != "credential" }.sorted())
+        }
     }
 }

@@ -41,6 +41,13 @@ import Testing
         #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
     }
 
+    @Test func `each setting is shown by the name of its option`() async throws {
+        let lines = try await shop.run("app", "show", "shop").output.split(separator: "\n")
+        let names = lines.compactMap { $0.split(separator: " ").first.map(String.init) }
+        let options = AppOptions.changes.map(\.flag).filter { $0 != Option.rename.flag && $0 != Option.clear.flag }
+        #expect(names.sorted() == (options + ["name", "state", "waiting", "added", "changed"]).sorted())
+    }
+
     @Test func `further topics are listed with a comma between them, replaced, and cleared`() async throws {
         let list = "com.example.shop.watch,com.bank"
         let set = try await shop.run("app", "set", "shop", "--topics", list)

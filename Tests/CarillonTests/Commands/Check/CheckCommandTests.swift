@@ -173,7 +173,7 @@ import Testing
         // As unisolate_app in another database of the cluster does.
         try await shop.database.connection.script("REVOKE carillon_tenant FROM \(role)")
         let revoked = try await shop.run("check").output
-        #expect(revoked.contains("\(role), limited to the app shop, lost carillon_tenant"), "\(revoked)")
+        #expect(revoked.contains("\(role), isolated to the app shop, no longer has carillon_tenant"), "\(revoked)")
         let mending = try #require(revoked.firstMatch(of: /SELECT carillon\.isolate_app\([^)]*\)/)?.output)
         try await shop.database.connection.script(String(mending))
         #expect(try await shop.run("check").output.contains("ok       isolation"))
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(.shop)
-    func `isolation that is off while a role is held to an app is named, with the command for it`() async throws {
+    func `isolation that is off while a role is isolated is named, with the command for it`() async throws {
         let role = "held_\(shop.database.connection.backendProcessID)"
         try await shop.database.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
         try await attempt {

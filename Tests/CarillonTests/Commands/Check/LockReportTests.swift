@@ -43,16 +43,13 @@ import Testing
     }
 
     @Test func `a prepared transaction that has locked a table is named`() async throws {
-        let name = "nightly_\(shop.database.connection.backendProcessID)"
-        let lock = "BEGIN; LOCK TABLE carillon.results IN SHARE MODE; PREPARE TRANSACTION '\(name)'"
-        try await shop.database.connection.script(lock)
-        try await attempt {
+        try await TestDatabase.withOwnCluster(parameters: ["max_prepared_transactions": "1"]) { database, _ in
+            let lock = "BEGIN; LOCK TABLE carillon.results IN SHARE MODE; PREPARE TRANSACTION 'nightly'"
+            try await database.connection.script(lock)
             try await TestLoop.shared.eventually("check names it") {
-                let output = try await shop.run("check").output
-                return output.contains("The prepared transaction '\(name)' has locked carillon.results")
+                let run = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": database.url])
+                return run.output.contains("The prepared transaction 'nightly' has locked carillon.results")
             }
-        } finally: {
-            try await shop.database.connection.script("ROLLBACK PREPARED '\(name)'")
         }
     }
 

@@ -68,7 +68,7 @@ import Testing
             let asked = try await shop.run("migrate", "down", "--to", "\(isolation - 1)")
             #expect(
                 asked.status == 2
-                    && asked.errors.contains("\(role), limited to an app by isolate_app, loses access until"),
+                    && asked.errors.contains("\(role), isolated by isolate_app, loses access until"),
                 "\(asked.errors)"
             )
             #expect(try await shop.run("migrate", "down", "--to", "\(isolation - 1)", "--yes").status == 0)

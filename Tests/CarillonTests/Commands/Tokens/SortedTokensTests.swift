@@ -20,7 +20,7 @@ import Testing
 
     private static let now: Int64 = 1_000
 
-    private static func newest(_ lines: [Line]) -> [Line] {
+    private static func sorted(_ lines: [Line]) -> SortedTokens {
         var batch = TokenBatch(now: now)
         for line in lines {
             batch.append(
@@ -30,7 +30,11 @@ import Testing
                 kind: line.kind
             )
         }
-        let sorted = SortedTokens(batch)
+        return SortedTokens(batch)
+    }
+
+    private static func newest(_ lines: [Line]) -> [Line] {
+        let sorted = Self.sorted(lines)
         return sorted.lines.map { line in
             Line(
                 String(decoding: sorted.text(line.token), as: UTF8.self),
@@ -64,6 +68,12 @@ import Testing
             Line("ab", 9, "other"),
         ]
         #expect(Self.newest(lines) == [Line("aa", 4, "new", .widget), Line("ab", 9, "other")])
+    }
+
+    @Test func `tokens are of devices unless a line names another kind`() {
+        #expect(Self.sorted([Line("aa"), Line("ab", 1, "me", .device)]).areOfDevices)
+        #expect(!Self.sorted([Line("aa"), Line("ab", 1, "me", .liveActivity)]).areOfDevices)
+        #expect(!Self.sorted([Line("aa", 2), Line("aa", 1, nil, .voip)]).areOfDevices)
     }
 
     @Test func `any order of lines gives what a dictionary gives`() {

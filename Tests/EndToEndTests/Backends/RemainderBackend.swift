@@ -2,7 +2,7 @@ import ApplePush
 import CarillonIO
 
 /// Answers at once, but for tokens that begin with `5100`: those end when they are released, or at a shutdown.
-struct PatientBackend: DelayingBackend {
+struct RemainderBackend: DelayingBackend {
     var recorded = RecordedBackend()
     private let held = Held()
 

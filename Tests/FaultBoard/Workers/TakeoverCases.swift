@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Dead workers and their claims.
-@Suite struct TakeOverCases {
+@Suite struct TakeoverCases {
     /// Simulates that the database's clock is set: shifts all times in the rows of workers.
     private static func setClock(by interval: String, in scene: Scene) async throws {
         try await scene.client.run(
@@ -27,7 +27,7 @@ import Testing
     func `W14: after the database's clock goes forward by an hour no worker counts as dead, nothing is sent twice`()
         async throws
     {
-        try await scene.fleet.started(2, Fleet.patient, lease: .seconds(5))
+        try await scene.fleet.started(2, Fleet.longTimeout, lease: .seconds(5))
         try await scene.underLoad {
             for _ in 1...Board.sized(5, full: 50) {
                 try await scene.goesOn(300)
@@ -35,7 +35,7 @@ import Testing
                 try await Self.setClock(by: "1 hour", in: scene)
             }
             // A worker that starts meanwhile sees rows that look dead.
-            try await scene.fleet.started(Fleet.patient, lease: .seconds(5))
+            try await scene.fleet.started(Fleet.longTimeout, lease: .seconds(5))
             try await scene.goesOn(300)
         }
         try await scene.finish()
@@ -48,10 +48,13 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             let lease = Duration.seconds(5)
             let most = 200
-            let victim = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "\(most)"], lease: lease)
+            let victim = try await scene.fleet.started(
+                Fleet.longTimeout + ["--max-in-flight", "\(most)"],
+                lease: lease
+            )
             try await scene.enqueue(1000)
             try await scene.requests(most / 2)
-            let heir = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "\(most)"], lease: lease)
+            let heir = try await scene.fleet.started(Fleet.longTimeout + ["--max-in-flight", "\(most)"], lease: lease)
             try await scene.livesOn(heir, for: .seconds(1))
             victim.kill()
             let death = MonotonicInstant.now
@@ -65,8 +68,8 @@ import Testing
     @Test(.scene)
     func `W16: thousands of small claims of a dead worker are taken over by one statement`() async throws {
         let lease = Board.sized(Duration.seconds(5), full: .seconds(15))
-        let victim = try await scene.fleet.started(Fleet.patient, lease: lease)
-        let heir = try await scene.fleet.started(Fleet.patient, lease: lease)
+        let victim = try await scene.fleet.started(Fleet.longTimeout, lease: lease)
+        let heir = try await scene.fleet.started(Fleet.longTimeout, lease: lease)
         try await scene.livesOn(heir, for: .seconds(1))
         victim.freeze()
         // As if it had claimed them one by one.
@@ -91,7 +94,7 @@ import Testing
             let lease = Duration.seconds(3)
             for _ in 1...2 {
                 let worker = try scene.fleet.start(
-                    Fleet.patient + ["--max-in-flight", "300"],
+                    Fleet.longTimeout + ["--max-in-flight", "300"],
                     lease: lease,
                     database: url
                 )

@@ -1,7 +1,12 @@
+import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonSchema
+import Glibc
 import TestSupport
 import Testing
+
+@testable import Carillon
 
 /// Times that a role may write and nobody means: none of them breaks what others read.
 @Suite(.shop) struct OddTimeTests {
@@ -19,6 +24,15 @@ import Testing
         ORDER BY 1
         """
     )
+
+    /// Times in values of composite types; X stands for them.
+    private static let composites = [
+        "device_slots SET slots = ARRAY[ROW(X, 5, 7)::carillon.device_slot]",
+        "inflight SET jobs = ARRAY[carillon.job(id => 1000, lane => 1::smallint, tokens => '{aa,ab}', payload => '{}', created_at => X)]",
+        "inflight SET jobs = ARRAY[carillon.job(id => 1000, lane => 1::smallint, tokens => '{aa,ab}', payload => '{}', expires_at => X)]",
+    ]
+
+    private static let times = ["infinity", "-infinity", "294276-12-31 23:59:59Z", "4713-01-01 00:00:00Z BC"]
 
     private static let rows = """
         UPDATE carillon.certificates SET status = 'ok', not_after = now() + interval '1 day';
@@ -41,7 +55,15 @@ import Testing
         INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
         VALUES (1, 'aa', 'device', NULL), (1, 'ac', 'live_activity', now() + interval '1 hour');
         INSERT INTO carillon.activity_stamps (app_id, token, stamp, due_at, message_id, is_final, highest)
-        VALUES (1, 'ac', 1, now(), 1, false, 1);
+        VALUES (1, 'ac', 1, now(), 1, false, 1), (1, 'aa', 1, now(), 998, false, 998);
+        INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+        VALUES (1, 'aa', 1000, false, now(), now() + interval '1 hour'), (1, 'aa', 999, false, now(), NULL);
+        INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
+        VALUES (1, 'aa', ARRAY[ROW(now(), 5, 7)::carillon.device_slot], now());
+        INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+        VALUES (1003, 1, 1, '{"aps":{"alert":"x"}}', 'alert', 'retry');
+        INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (1003, 1, 'ab', 400, 'BadTopic');
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) VALUES (1, 1001);
         SELECT carillon.request_channel('shop', reference => 'final', policy => 1)
         """
 
@@ -49,12 +71,25 @@ import Testing
     private static let work = [
         "SELECT carillon.reap()", "SELECT carillon.take_rate_turn(1, 10)", "SELECT FROM carillon.take_over(0, NULL)",
         "SELECT carillon.broadcast('shop', 'x')",
-        "SELECT FROM carillon.maintenance m, carillon.maintain_step(m.step, interval '7 days')",
+        """
+        DO $$
+        DECLARE done record;
+        BEGIN
+            FOR done IN SELECT m.step, s.error FROM carillon.maintenance m, carillon.maintain_step(m.step, interval '7 days') AS s LOOP
+                ASSERT done.error IS NULL, done.step || ': ' || done.error;
+            END LOOP;
+        END
+        $$
+        """,
+        "SELECT carillon.provider_token(c.id, c.updated_at, NULL) FROM carillon.certificates c",
+        "SELECT carillon.order_updates(1, i.id, i.worker_id, i.claimed_at, '{1000}', '{aa}') FROM carillon.inflight i",
+        "SELECT carillon.pace_devices(1, i.id, i.worker_id, i.claimed_at, '{1000}', '{aa}', 1) FROM carillon.inflight i",
+        "SELECT carillon.requeue_failures('shop')", "SELECT carillon.cancel(m.id) FROM carillon.messages m",
         "SELECT w.beat, extract(epoch FROM w.lease)::int8 FROM carillon.worker_status w WHERE w.id <> 0",
         "SELECT c.next_run - c.every + c.every FROM carillon.fleet_tasks c",
     ]
 
-    @Test(arguments: ["infinity", "-infinity", "294276-12-31 23:59:59Z", "4713-01-01 00:00:00Z BC"])
+    @Test(arguments: Self.times)
     func `no time that a role may write breaks a view, a page, a metric or work`(time: String) async throws {
         let database = shop.database
         try await database.run(Self.rows)
@@ -65,14 +100,15 @@ import Testing
         )
         let statements = views.map { "SELECT count(v::text) FROM carillon.\($0) v" } + Self.work
         try await DashboardClient.with(database.url, in: shop.folder) { client, _ in
-            for column in columns {
+            for column in columns.map({ $0 + " = X" }) + Self.composites {
                 // Some tables refuse it.
-                guard (try? await database.run("UPDATE carillon.\(column) = '\(time)'")) != nil else { continue }
+                guard let rows = try? await set(column, to: time) else { continue }
+                #expect(rows > 0, "\(column)")
                 for statement in statements {
                     do {
                         try await database.run("BEGIN; \(statement); ROLLBACK")
                     } catch {
-                        Issue.record("\(column) = \(time): \(statement): \(error)")
+                        Issue.record("\(column), \(time): \(statement): \(error)")
                         try await database.run("ROLLBACK")
                     }
                 }
@@ -80,17 +116,68 @@ import Testing
                     "/apps/shop", "/messages/1", "/messages/1000", "/find?q=ready", "/find?q=aabb",
                 ] {
                     let answer = await client.get(path, json: true)
-                    #expect(answer.status == "200", "\(column) = \(time): \(path): \(answer.body)")
+                    #expect(
+                        answer.status == "200" && DashboardClient.isJSON(answer.body),
+                        "\(column), \(time): \(path): \(answer.body)"
+                    )
                 }
-                _ = try await AppStatus.all(from: database.connection)
-                _ = try await WorkerRecord.all(from: database.connection)
-                _ = try await MaintenanceReport(from: database.connection)
-                try await database.run("UPDATE carillon.\(column) = now()")
+                let gauges = WorkerMetrics(
+                    counters: WorkerCounters(),
+                    apps: try await AppStatus.all(from: database.connection),
+                    workers: try await WorkerRecord.all(from: database.connection),
+                    maintenance: try await MaintenanceReport(from: database.connection)
+                )
+                expectFinite(gauges.measurements.text, "\(column), \(time)")
+                _ = try await set(column, to: "now")
             }
         }
     }
 
-    @Test(arguments: ["infinity", "-infinity", "294276-12-31 23:59:59Z", "4713-01-01 00:00:00Z BC"])
+    /// Returns how many rows it has changed.
+    private func set(_ column: String, to time: String) async throws -> Int64 {
+        let update = "UPDATE carillon.\(column.replacing("X", with: "'\(time)'")) RETURNING 1"
+        return try await shop.database.connection.query(
+            "WITH changed AS (\(update)) SELECT count(*) FROM changed",
+            Parameters()
+        ) { try $0.int64(0, 0) }
+    }
+
+    private func expectFinite(_ metrics: String, _ cause: String) {
+        for line in metrics.split(separator: "\n") where !line.hasPrefix("#") {
+            let value = line.split(separator: " ").last.flatMap { Double($0) }
+            #expect(value?.isFinite == true, "\(cause): \(line)")
+        }
+    }
+
+    /// All times at once, and a worker that works on what it finds.
+    @Test(arguments: Self.times)
+    func `a worker serves all its metrics, as finite numbers, whatever times there are`(time: String) async throws {
+        try await shop.database.run(Self.rows + "; DELETE FROM carillon.channels")
+        try await shop.enqueue(3)
+        for column: String in try await shop.database.connection.values(of: Self.columns) {
+            _ = try? await set(column + " = X", to: time)
+        }
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--http", "127.0.0.1:0")
+            let line = try await worker.line(containing: "metrics are served", on: loop)
+            let port = try #require(line.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.output.1) })
+            let client = DashboardClient(port: port, program: worker)
+            _ = try await worker.line(containing: "has started", on: loop)
+            let gauges = [
+                "ready_jobs", "oldest_ready_job_age_seconds", "credential_expiry_seconds", "workers",
+                "maintenance_age_seconds",
+            ]
+            try await loop.eventually("the worker has claimed, and all gauges are there") {
+                let metrics = await client.get("/metrics").body
+                expectFinite(metrics, time)
+                return gauges.allSatisfy { metrics.contains("\ncarillon_\($0){") }
+                    && !metrics.contains("\ncarillon_claims_total 0\n")
+            }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+        }
+    }
+
+    @Test(arguments: Self.times)
     func `jobs with odd times are claimed and end`(time: String) async throws {
         try await shop.database.run(
             """

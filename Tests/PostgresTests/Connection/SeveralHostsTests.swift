@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-@Suite struct FailOverTests {
+@Suite struct SeveralHostsTests {
     /// - Parameter wait: for each host; long enough for one that answers on a busy machine.
     private static func processes(_ hosts: String, wait: Duration = .seconds(20)) async throws -> Int {
         let connection = try await PostgresConnection.connect(

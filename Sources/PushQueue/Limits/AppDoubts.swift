@@ -1,0 +1,52 @@
+import CarillonIO
+
+/// Apps in doubt: PostgreSQL has refused a settlement of theirs for its content, and has written none since that was sent as a try.
+///
+/// Then each of their lanes has one claim at a time, and each of their settlements is a try of `RefusalPace`, but never the last one
+/// that there is. With many such apps each would wait long for its turn, so one whose last try was two seconds ago needs none, five
+/// times a second in all.
+struct AppDoubts: Sendable {
+    private static let longestWait = Duration.seconds(2)
+    private static let interval = Duration.milliseconds(200)
+    /// How long an app stays in doubt that has no claims, for example because its messages were cancelled.
+    private static let memory = Duration.seconds(600)
+
+    /// How many claims of each lane are under way or not settled, without those that cannot be settled.
+    private var claims: [Lane: Int] = [:]
+    /// When a settlement of each app was tried last.
+    private var latest: [Int32: MonotonicInstant] = [:]
+    private var latestExtra: MonotonicInstant?
+
+    mutating func claimed(_ lane: Lane) { claims[lane, default: 0] += 1 }
+
+    mutating func ended(_ lane: Lane) {
+        guard let count = claims[lane] else { return }
+        claims[lane] = count > 1 ? count - 1 : nil
+    }
+
+    func contains(_ app: Int32) -> Bool { !latest.isEmpty && latest[app] != nil }
+
+    func mayClaim(_ lane: Lane) -> Bool { !contains(lane.app) || claims[lane] == nil }
+
+    mutating func refused(_ app: Int32, at now: MonotonicInstant) { latest[app] = now }
+
+    /// A settlement that was sent as a try is written. Returns whether that ends a doubt.
+    mutating func written(_ app: Int32) -> Bool { !latest.isEmpty && latest.removeValue(forKey: app) != nil }
+
+    /// Whether a settlement of this app, which is in doubt, may be sent now. Takes a try if there is one.
+    mutating func mayTry(_ app: Int32, at now: MonotonicInstant, _ refusals: inout RefusalPace) -> Bool {
+        if !refusals.take(at: now, leaving: 1) {
+            guard now - (latest[app] ?? now) >= Self.longestWait else { return false }
+            if let latestExtra, now - latestExtra < Self.interval { return false }
+            latestExtra = now
+        }
+        latest[app] = now
+        return true
+    }
+
+    mutating func forgetIdle(at now: MonotonicInstant) {
+        guard latest.contains(where: { now - $0.value >= Self.memory }) else { return }
+        let busy = Set(claims.keys.map(\.app))
+        latest = latest.filter { now - $0.value < Self.memory || busy.contains($0.key) }
+    }
+}

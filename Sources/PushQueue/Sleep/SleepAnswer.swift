@@ -1,0 +1,40 @@
+import CarillonPostgres
+
+/// The answer of `carillon.fall_asleep`.
+struct SleepAnswer: Sendable {
+    /// The server lets every transaction notify.
+    var maySleep = true
+    /// False: this worker was declared dead. Nil: nothing was written.
+    var isAlive: Bool?
+    /// There is something to do, so the worker must not sleep.
+    var hasWork = false
+    /// When the next thing is due, if that is within a day.
+    var dueIn: Duration?
+    /// Transactions that may bring work without notifying anybody.
+    var holders: [String] = []
+    /// Another worker is awake, so nobody is notified.
+    var othersAreAwake = false
+    /// The heartbeats of the other workers.
+    var others: [HeartbeatState.Sighting] = []
+}
+
+extension SleepAnswer {
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        maySleep = try rows.bool(0, "may_sleep")
+        isAlive = try rows.isNull(0, "alive") ? nil : rows.bool(0, "alive")
+        hasWork = try !rows.isNull(0, "work")
+        dueIn = try rows.int64IfPresent(0, "due_in").map { .microseconds($0) }
+        holders = try rows.strings(0, "holders").compactMap { $0 }
+        othersAreAwake = try rows.bool(0, "others_awake")
+        guard isAlive == true else { return }
+        let workers = try rows.int64s(0, "others")
+        let beats = try rows.int64s(0, "beats")
+        let leases = try rows.int64s(0, "leases")
+        for place in workers.indices {
+            guard place < min(beats.count, leases.count), let worker = workers[place], let beat = beats[place],
+                let lease = leases[place]
+            else { throw PostgresError(.unexpectedValue, "a worker has no heartbeat") }
+            others.append(HeartbeatState.Sighting(worker: worker, beat: beat, lease: .microseconds(lease)))
+        }
+    }
+}

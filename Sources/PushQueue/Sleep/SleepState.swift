@@ -1,0 +1,219 @@
+import CarillonIO
+
+/// Whether the worker sleeps, and what it does next.
+///
+/// A worker that has found nothing for a moment asks PostgreSQL whether it may sleep: see `migrations/functions/queue/sleep.sql`.
+/// A sleeper claims nothing and renews no lease. A notification calls it: it looks for work, and wakes if it has found some. Slow
+/// looks find what nobody has notified it of, so that everything works without notifications too.
+struct SleepState: Sendable {
+    enum Step: Sendable {
+        /// Look for lanes with rows.
+        case look
+        /// Ask whether the worker may sleep, or go on sleeping.
+        case ask
+    }
+
+    private struct Sleep {
+        let since: MonotonicInstant
+        /// When it has to wake, whatever happens.
+        let end: MonotonicInstant?
+        /// The fleet takes it for asleep.
+        var isKnown = false
+        /// Answers since it fell asleep, or was called last.
+        var answers = 0
+        /// Transactions that may bring work without notifying.
+        var holders: [String] = []
+        /// It was notified, and has not looked since.
+        var isCalled = false
+    }
+
+    /// In a longer sleep, floors are forgotten.
+    static let floorMemory = Duration.seconds(10)
+    /// The longest wait between slow looks, unless the lease is short.
+    private static let longestWait = Duration.seconds(30)
+    /// The waits after the first answers.
+    private static let waits: [Duration] = [.milliseconds(100), .seconds(1), .seconds(10)]
+    /// The same while another worker is awake, which may die. Two that fall asleep at the same time ask again at once: one of them then
+    /// sees that both sleep.
+    private static let watchfulWaits: [Duration] = [.milliseconds(1), .milliseconds(100), .seconds(1)]
+    /// The waits for transactions are a part of the time since it fell asleep, within these limits.
+    private static let holderWaits = (least: Duration.milliseconds(20), most: Duration.seconds(1), part: 20)
+    /// How long a worker finds nothing before it sleeps: at first, and at most.
+    private static let idleTimes = (shortest: Duration.milliseconds(50), longest: Duration.seconds(30))
+    /// A shorter sleep costs more than looking.
+    private static let worthwhile = Duration.milliseconds(100)
+    /// The time of an answer takes this part of all time at most. It reads all dead entries of the queue.
+    private static let costFactor = 20
+    /// Two calls in vain within this time cost more than looking.
+    private static let vainInterval = Duration.milliseconds(250)
+
+    /// The longest wait between slow looks.
+    let longest: Duration
+    /// A notification would reach the worker, and every transaction can notify.
+    private(set) var isPossible = false
+    private var sleep: Sleep?
+    /// Since when looks have found nothing.
+    private(set) var idleSince: MonotonicInstant?
+    private var idleTime = Self.idleTimes.shortest
+    /// How long the last answer took.
+    private var cost = Duration.zero
+    private var refusals = BackOff(from: .milliseconds(100), to: .seconds(5))
+    private var refusedUntil: MonotonicInstant?
+    private var vainCallAt: MonotonicInstant?
+    /// The fleet may take it for asleep, and has to be told that it is not.
+    private(set) var mustAnnounce = false
+    /// No notification has called it, so the other sleepers do not know.
+    private(set) var wokeByItself = false
+
+    /// - Parameter lease: While the worker is awake.
+    init(lease: Duration) { longest = min(Self.longestWait, lease * 2) }
+
+    /// How long a sleeper counts as alive: five slow looks, as many as an awake worker has heartbeats in a lease.
+    var lease: Duration { longest * 5 }
+
+    var isAwake: Bool { sleep == nil }
+
+    var asleepSince: MonotonicInstant? { sleep?.since }
+
+    var holders: [String] { sleep?.holders ?? [] }
+
+    // MARK: Awake
+
+    /// There is a new connection. Notifications may have been lost.
+    /// - Parameter hears: Notifications arrive on it.
+    mutating func connected(hears: Bool) {
+        isPossible = hears
+        (sleep, idleSince, wokeByItself) = (nil, nil, true)
+    }
+
+    mutating func looked(foundWork: Bool, at now: MonotonicInstant) {
+        idleSince = foundWork ? nil : idleSince ?? now
+    }
+
+    /// Whether to ask now.
+    func isTired(at now: MonotonicInstant) -> Bool {
+        guard isPossible, isAwake, !mustAnnounce, let idleSince else { return false }
+        guard now - idleSince >= max(idleTime, cost * Self.costFactor) else { return false }
+        return refusedUntil.map { $0 <= now } ?? true
+    }
+
+    // MARK: Asleep
+
+    /// It is about to ask, and claims nothing from now on.
+    /// - Parameter end: When it has to wake.
+    mutating func fallsAsleep(until end: MonotonicInstant?, at now: MonotonicInstant) {
+        sleep = Sleep(since: now, end: end)
+    }
+
+    /// What a sleeper does now that its wait has ended, or that it was called.
+    mutating func next(at now: MonotonicInstant) -> Step {
+        guard let sleep else { return .look }
+        if sleep.isCalled {
+            self.sleep?.isCalled = false
+            return .look
+        }
+        if let end = sleep.end, end <= now {
+            wakes(by: .itself, at: now)
+            return .look
+        }
+        return .ask
+    }
+
+    /// - Parameter cost: How long the answer took.
+    /// - Returns: The wait before the next step.
+    mutating func answered(
+        _ answer: SleepAnswer,
+        after cost: Duration,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) -> Duration {
+        self.cost = cost
+        guard var sleep else { return .zero }
+        let isNew = !sleep.isKnown
+        mustAnnounce = mustAnnounce || answer.isAlive != nil
+        if !answer.maySleep { isPossible = false }
+        guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
+            if isNew { refusedUntil = now + refusals.next(using: &generator) }
+            wakes(by: isNew ? .refusal : .itself, at: now)
+            return .zero
+        }
+        refusals.reset()
+        sleep.isKnown = true
+        sleep.answers += 1
+        sleep.holders = answer.holders
+        self.sleep = sleep
+        var wait = wait(of: sleep, watches: answer.othersAreAwake, at: now)
+        if let due = answer.dueIn { wait = min(wait, due + .milliseconds(1)) }
+        if let end = sleep.end { wait = min(wait, max(end - now, .zero)) }
+        return wait
+    }
+
+    private func wait(of sleep: Sleep, watches: Bool, at now: MonotonicInstant) -> Duration {
+        if !sleep.holders.isEmpty {
+            let limits = Self.holderWaits
+            return min(max((now - sleep.since) / limits.part, limits.least), limits.most)
+        }
+        let waits = watches ? Self.watchfulWaits : Self.waits
+        let place = sleep.answers - 1
+        let usual = place < waits.count ? waits[place] : watches ? waits[waits.count - 1] : longest
+        return min(max(usual, cost * Self.costFactor), longest)
+    }
+
+    /// It could not ask.
+    /// - Parameter mayBeWritten: The fleet may take it for asleep.
+    mutating func failed(
+        mayBeWritten: Bool,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        mustAnnounce = mustAnnounce || mayBeWritten
+        refusedUntil = now + refusals.next(using: &generator)
+        wakes(by: .refusal, at: now)
+    }
+
+    // MARK: Calls
+
+    /// A notification has arrived. Returns whether to look now.
+    mutating func called() -> Bool {
+        guard sleep != nil else { return false }
+        sleep?.isCalled = true
+        return true
+    }
+
+    /// A sleeper that was called has looked.
+    /// - Returns: The wait before the next step; nil if it has woken.
+    mutating func lookedWhenCalled(foundWork: Bool, at now: MonotonicInstant) -> Duration? {
+        if foundWork {
+            wakes(by: .call, at: now)
+            return nil
+        }
+        // Many calls are not for this worker: it looks at intervals, and nobody has to notify.
+        if let last = vainCallAt, now - last < Self.vainInterval {
+            wakes(by: .vainCalls, at: now)
+            return nil
+        }
+        vainCallAt = now
+        // Apps may have changed, or another worker has woken.
+        sleep?.answers = 0
+        return Self.waits[0]
+    }
+
+    // MARK: Waking
+
+    private enum Cause { case call, vainCalls, itself, refusal }
+
+    private mutating func wakes(by cause: Cause, at now: MonotonicInstant) {
+        guard let slept = sleep.take() else { return }
+        idleSince = nil
+        wokeByItself = cause == .itself || cause == .refusal
+        if cause == .refusal { return }
+        let wasWorthIt = cause != .vainCalls && now - slept.since >= Self.worthwhile
+        idleTime = wasWorthIt ? Self.idleTimes.shortest : min(idleTime * 2, Self.idleTimes.longest)
+    }
+
+    /// There is something to do that PostgreSQL does not know of.
+    mutating func stir(at now: MonotonicInstant) { wakes(by: .itself, at: now) }
+
+    /// The fleet knows that it is awake.
+    mutating func announced() { mustAnnounce = false }
+}

@@ -1,0 +1,31 @@
+import CarillonPostgres
+
+/// The statements of a worker that sleeps. Each is a transaction of its own.
+enum SleepStatements {
+    static let channel = "carillon_work"
+
+    /// Asks whether the worker may sleep or, while it sleeps, whether it may go on.
+    static let ask = Statement(
+        "fall_asleep",
+        "SELECT a.* FROM carillon.fall_asleep($1, $2, $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::float8[]) AS a"
+    )
+
+    /// From now on, transactions notify nobody. The other workers look whether they have to watch this one, unless they have just been
+    /// called too. The commit does not wait for the disk: after a crash of PostgreSQL, every worker is awake.
+    static let clear = Statement(
+        "clear_asleep",
+        """
+        SELECT setval('carillon.asleep', 1), CASE WHEN $1::boolean THEN pg_notify('\(channel)', '') END
+        FROM set_config('synchronous_commit', 'off', true) WHERE pg_sequence_last_value('carillon.asleep') > 1
+        """
+    )
+
+    /// When the last worker ends, nobody is left to be notified.
+    static let clearAtEnd = Statement(
+        "clear_asleep_at_end",
+        """
+        SELECT setval('carillon.asleep', 1) WHERE pg_sequence_last_value('carillon.asleep') > 1
+            AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id <> $1)
+        """
+    )
+}

@@ -1,0 +1,68 @@
+import CarillonIO
+import CarillonPostgres
+
+/// When the worker looks, falls asleep and wakes.
+extension WorkerState {
+    /// What to do now that a wait has ended, or the worker was called.
+    mutating func nextStep(at now: MonotonicInstant) -> SleepState.Step {
+        if let since = sleep.asleepSince {
+            // There was no sweep meanwhile.
+            if now - since >= SleepState.floorMemory { forgetFloors() }
+            return sleep.next(at: now)
+        }
+        guard hasNothingToDo(at: now), sleep.isTired(at: now) else { return .look }
+        sleep.fallsAsleep(until: unsendable.compactMap { holds.endTime(of: $0, at: now) }.min(), at: now)
+        return .ask
+    }
+
+    /// Nothing but PostgreSQL can bring work. Counts of pushes and notes are written in its sleep too.
+    private func hasNothingToDo(at now: MonotonicInstant) -> Bool {
+        phase == .working && !options.once && reconnection.isConnected && schedule.isIdle && !maintenance.isAtWork
+            && !maintenance.isReadingLegacyFeedback && !unsendable.contains { mayBeTried($0, at: now) }
+    }
+
+    /// A claim is about to show whether the app can send again.
+    private func mayBeTried(_ id: Int32, at now: MonotonicInstant) -> Bool {
+        guard let app = apps[id], !app.row.isPaused, case .success = app.route else { return false }
+        return holds.endTime(of: id, at: now) == nil
+    }
+
+    /// `carillon.fall_asleep` has answered.
+    /// - Returns: The wait before the next step, and the workers that are dead.
+    mutating func sleepAnswered(
+        _ answer: SleepAnswer,
+        askedAt: MonotonicInstant,
+        at now: MonotonicInstant
+    ) -> (wait: Duration, dead: [HeartbeatState.Sighting]) {
+        // It may be below a floor.
+        if answer.hasWork { forgetFloors() }
+        let wait = sleep.answered(answer, after: now - askedAt, at: now, using: &random)
+        guard answer.isAlive == true else { return (wait, []) }
+        lease.slept(askedAt: askedAt, upTo: sleep.lease)
+        return (wait, lease.saw(answer.others, at: now))
+    }
+
+    /// `carillon.fall_asleep` has failed.
+    mutating func sleepFailed(_ error: PostgresError, at now: MonotonicInstant) {
+        sleep.failed(mayBeWritten: error.effect != .nothingDone, at: now, using: &random)
+    }
+
+    /// The arguments of `carillon.fall_asleep`.
+    var sleepParameters: Parameters {
+        let tasks = maintenance.awaited
+        return Parameters(
+            lease.id,
+            sleep.lease.seconds,
+            PostgresArray(sleep.holders),
+            PostgresArray(apps.fingerprint),
+            PostgresArray(unsendable),
+            PostgresArray(tasks.map(\.name)),
+            PostgresArray(tasks.map { $0.interval?.seconds })
+        )
+    }
+
+    /// The wait before the next heartbeat. A sleeper sends none.
+    func heartbeatWait(at now: MonotonicInstant) -> Duration {
+        sleep.isAwake ? lease.heartbeatWait(at: now) : lease.interval
+    }
+}

@@ -1,0 +1,242 @@
+import CarillonIO
+import Testing
+
+@testable import CarillonPushQueue
+
+@Suite struct SleepStateTests {
+    private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    private var random = SeededGenerator(seed: 3)
+    private let alone = SleepAnswer(isAlive: true)
+    private let watched = SleepAnswer(isAlive: true, othersAreAwake: true)
+
+    private func begin(lease: Duration = .seconds(15)) -> SleepState {
+        var state = SleepState(lease: lease)
+        state.connected(hears: true)
+        return state
+    }
+
+    /// The worker asks, and is answered at that time.
+    private mutating func ask(
+        _ state: inout SleepState,
+        _ answer: SleepAnswer,
+        after cost: Duration = .zero,
+        at now: MonotonicInstant
+    ) -> Duration {
+        if state.isAwake { state.fallsAsleep(until: nil, at: now) }
+        return state.answered(answer, after: cost, at: now, using: &random)
+    }
+
+    /// A worker that has slept since `now`, for so many answers.
+    private mutating func asleep(_ answers: Int) -> SleepState {
+        var state = begin()
+        for _ in 0..<answers { _ = ask(&state, alone, at: now) }
+        return state
+    }
+
+    private mutating func waits(_ answer: SleepAnswer, lease: Duration = .seconds(15)) -> [Duration] {
+        var state = begin(lease: lease)
+        var waits: [Duration] = []
+        for _ in 0..<5 { waits.append(ask(&state, answer, at: now)) }
+        return waits
+    }
+
+    /// How long the worker finds nothing from that time on before it asks.
+    private func idleTime(_ state: SleepState, from start: MonotonicInstant) -> Duration {
+        var state = state
+        state.announced()
+        state.looked(foundWork: false, at: start)
+        var time = start
+        while !state.isTired(at: time), time - start < .seconds(100) { time = time + .milliseconds(10) }
+        return time - start
+    }
+
+    // MARK: Falling asleep
+
+    @Test func `a worker asks whether it may sleep when it has found nothing for a moment`() {
+        var state = begin()
+        #expect(!state.isTired(at: now))
+        state.looked(foundWork: false, at: now)
+        #expect(!state.isTired(at: now + .milliseconds(49)))
+        #expect(state.isTired(at: now + .milliseconds(50)))
+        state.looked(foundWork: true, at: now + .milliseconds(50))
+        state.looked(foundWork: false, at: now + .milliseconds(60))
+        #expect(!state.isTired(at: now + .milliseconds(109)))
+    }
+
+    @Test func `a worker that cannot be called never asks`() {
+        var state = SleepState(lease: .seconds(15))
+        #expect(idleTime(state, from: now) >= .seconds(100))
+        state.connected(hears: false)
+        #expect(idleTime(state, from: now) >= .seconds(100))
+    }
+
+    @Test mutating func `where transactions may be prepared to commit, a worker asks once and stays awake`() {
+        var state = begin()
+        let wait = ask(&state, SleepAnswer(maySleep: false), at: now)
+        #expect(wait == .zero && state.isAwake && !state.mustAnnounce && !state.isPossible)
+        #expect(idleTime(state, from: now) >= .seconds(100))
+    }
+
+    @Test mutating func `slow looks are ever rarer, and at most half a minute or two leases apart`() {
+        let usual = waits(alone)
+        #expect(usual == [.milliseconds(100), .seconds(1), .seconds(10), .seconds(30), .seconds(30)])
+        let short = waits(alone, lease: .seconds(2))
+        #expect(short == [.milliseconds(100), .seconds(1), .seconds(4), .seconds(4), .seconds(4)])
+        #expect(begin(lease: .seconds(600)).longest == .seconds(30))
+    }
+
+    @Test mutating func `while others are awake, slow looks are a second apart, and the second one is made at once`() {
+        let waits = waits(watched)
+        #expect(waits == [.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(1), .seconds(1)])
+    }
+
+    @Test mutating func `a sleeper wakes for what is due, and for its own end`() {
+        var state = begin()
+        state.fallsAsleep(until: now + .seconds(5), at: now)
+        _ = ask(&state, alone, at: now)
+        let untilDue = ask(&state, SleepAnswer(isAlive: true, dueIn: .milliseconds(700)), at: now)
+        let untilEnd = ask(&state, alone, at: now + .seconds(2))
+        #expect(untilDue == .milliseconds(701) && untilEnd == .seconds(3))
+        let before = state.next(at: now + .milliseconds(4999))
+        let then = state.next(at: now + .seconds(5))
+        #expect(before == .ask && then == .look && state.isAwake && state.wokeByItself)
+    }
+
+    @Test mutating func `expensive questions are rare`() {
+        var state = begin()
+        let wait = ask(&state, alone, after: .milliseconds(80), at: now)
+        #expect(wait == .milliseconds(1600))
+        state.stir(at: now + .seconds(10))
+        #expect(idleTime(state, from: now) == .milliseconds(1600))
+    }
+
+    // MARK: Transactions that do not notify
+
+    @Test mutating func `a sleeper looks often until transactions that began before it slept have ended`() {
+        var state = begin()
+        var waits: [Duration] = []
+        for seconds in [0, 1, 10, 60] {
+            waits.append(ask(&state, SleepAnswer(isAlive: true, holders: ["4/7"]), at: now + .seconds(seconds)))
+            #expect(state.holders == ["4/7"])
+        }
+        #expect(waits == [.milliseconds(20), .milliseconds(50), .milliseconds(500), .seconds(1)])
+        let wait = ask(&state, alone, at: now + .seconds(61))
+        #expect(wait == .seconds(30) && state.holders.isEmpty)
+    }
+
+    // MARK: Calls
+
+    @Test mutating func `a call makes a sleeper look, and what it finds wakes it`() {
+        var state = asleep(1)
+        let mustLook = state.called()
+        let step = state.next(at: now)
+        let wait = state.lookedWhenCalled(foundWork: true, at: now)
+        #expect(mustLook && step == .look && wait == nil)
+        #expect(state.isAwake && state.mustAnnounce && !state.wokeByItself)
+        state.looked(foundWork: false, at: now)
+        #expect(!state.isTired(at: now + .seconds(10)), "the fleet takes it for asleep")
+        state.announced()
+        #expect(state.isTired(at: now + .seconds(10)))
+    }
+
+    @Test mutating func `a call that comes while the question is under way is not forgotten`() {
+        var state = begin()
+        state.fallsAsleep(until: nil, at: now)
+        let mustLook = state.called()
+        _ = ask(&state, alone, at: now)
+        let steps = [state.next(at: now), state.next(at: now)]
+        #expect(mustLook && steps == [.look, .ask])
+    }
+
+    @Test mutating func `a call that was for others leaves a sleeper asleep, and it asks soon`() {
+        var state = asleep(4)
+        let wait = state.lookedWhenCalled(foundWork: false, at: now)
+        let next = ask(&state, alone, at: now)
+        let later = state.lookedWhenCalled(foundWork: false, at: now + .milliseconds(250))
+        #expect(wait == .milliseconds(100) && next == .milliseconds(100) && later == .milliseconds(100))
+        #expect(!state.isAwake)
+    }
+
+    /// For example for rows of a paused app. Each notification would slow down the commits of all who enqueue.
+    @Test mutating func `calls in vain wake a worker, and it sleeps ever more rarely`() {
+        var state = begin()
+        var time = now
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            waits.append(idleTime(state, from: time))
+            time = time + .seconds(100)
+            _ = ask(&state, alone, at: time)
+            _ = state.lookedWhenCalled(foundWork: false, at: time)
+            let wait = state.lookedWhenCalled(foundWork: false, at: time + .milliseconds(9))
+            #expect(wait == nil && state.isAwake)
+            state.announced()
+        }
+        #expect(waits[0] == .milliseconds(50) && waits[1] == .milliseconds(100) && waits[11] == .seconds(30))
+    }
+
+    @Test mutating func `after short sleeps a worker waits longer before the next, and after a long one not`() {
+        var state = begin()
+        var time = now
+        for (slept, expected) in [(99, 100), (20, 200), (0, 400), (100, 50), (5000, 50)] {
+            _ = ask(&state, alone, at: time)
+            time = time + .milliseconds(slept)
+            _ = state.lookedWhenCalled(foundWork: true, at: time)
+            state.announced()
+            #expect(idleTime(state, from: time) == .milliseconds(expected), "after \(slept) ms")
+        }
+    }
+
+    @Test func `an awake worker does not care for calls`() {
+        var state = begin()
+        let mustLook = state.called()
+        #expect(!mustLook)
+    }
+
+    // MARK: Refusals and losses
+
+    @Test mutating func `a worker with work left stays awake, and asks again after growing waits`() {
+        var state = begin()
+        var time = now
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            waits.append(idleTime(state, from: time))
+            time = time + .seconds(100)
+            let wait = ask(&state, SleepAnswer(hasWork: true), at: time)
+            #expect(wait == .zero && state.isAwake && !state.mustAnnounce)
+        }
+        #expect(waits[0] == .milliseconds(50) && waits[7] >= .milliseconds(2500) && waits[7] <= .seconds(5))
+    }
+
+    @Test mutating func `work that is found after the worker was marked as asleep makes it announce itself`() {
+        var state = begin()
+        _ = ask(&state, SleepAnswer(isAlive: true, hasWork: true), at: now)
+        #expect(state.isAwake && state.mustAnnounce && state.wokeByItself)
+    }
+
+    @Test mutating func `a slow look that finds work wakes the worker, and so does a takeover by others`() {
+        for answer in [SleepAnswer(isAlive: true, hasWork: true), SleepAnswer(isAlive: false)] {
+            var state = asleep(3)
+            let wait = ask(&state, answer, at: now)
+            #expect(wait == .zero && state.isAwake && state.mustAnnounce && state.wokeByItself)
+        }
+    }
+
+    @Test mutating func `a question that failed is repeated, and announced if it may have been written`() {
+        for mayBeWritten in [false, true] {
+            var state = begin()
+            state.fallsAsleep(until: nil, at: now)
+            state.failed(mayBeWritten: mayBeWritten, at: now, using: &random)
+            #expect(state.isAwake && state.mustAnnounce == mayBeWritten)
+            #expect((Duration.milliseconds(50)...Duration.milliseconds(100)).contains(idleTime(state, from: now)))
+        }
+        var state = asleep(2)
+        state.failed(mayBeWritten: false, at: now, using: &random)
+        #expect(state.isAwake && state.mustAnnounce, "it was marked before")
+    }
+
+    @Test mutating func `a new connection wakes a sleeper, because notifications may have been lost`() {
+        var state = asleep(2)
+        state.connected(hears: true)
+        #expect(state.isAwake && state.mustAnnounce)
+    }
+}

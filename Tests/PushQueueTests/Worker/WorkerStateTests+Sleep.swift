@@ -1,0 +1,132 @@
+import ApplePush
+import CarillonIO
+import Testing
+
+@testable import CarillonPushQueue
+
+/// When a worker sleeps.
+extension WorkerStateTests {
+    /// A worker that can be called, and whose look at `now` has found rows in no other lanes.
+    private func idle(_ state: WorkerState? = nil, with lanes: [Lane] = []) throws -> WorkerState {
+        var state = try state ?? begin()
+        state.sleep.connected(hears: true)
+        let look = state.lookBegan(at: now)
+        _ = state.understood(lanes, at: now)
+        _ = state.lookEnded(look, lanes, at: now)
+        return state
+    }
+
+    private func answer(
+        _ state: inout WorkerState,
+        seeing others: [HeartbeatState.Sighting] = [],
+        at now: MonotonicInstant
+    ) -> (wait: Duration, dead: [Int64]) {
+        let answer = SleepAnswer(isAlive: true, others: others)
+        let (wait, dead) = state.sleepAnswered(answer, askedAt: now, at: now)
+        return (wait, dead.map(\.worker))
+    }
+
+    private func canClaim(_ state: WorkerState, at now: MonotonicInstant) -> Bool {
+        var state = state
+        return state.nextClaim(at: now) != nil
+    }
+
+    /// What the worker does a second after its look.
+    private func next(_ state: WorkerState) -> SleepState.Step {
+        var state = state
+        return state.nextStep(at: now + .seconds(1))
+    }
+
+    @Test func `an idle worker asks whether it may sleep, and claims and renews nothing while it sleeps`() throws {
+        var state = try idle()
+        let later = now + .seconds(1)
+        let asks = state.nextStep(at: later)
+        _ = answer(&state, at: later)
+        #expect(asks == .ask && !state.sleep.isAwake)
+        #expect(state.heartbeatWait(at: now + .seconds(60)) == .seconds(3), "its lease has run out")
+        _ = state.understood([first], at: later)
+        #expect(!canClaim(state, at: later))
+        // It is called, and its lease of before has not run out yet.
+        let isCalled = state.sleep.called()
+        let looks = state.nextStep(at: later)
+        let look = state.lookBegan(at: later)
+        _ = state.lookEnded(look, [first], at: later)
+        #expect(isCalled && looks == .look && state.sleep.isAwake && state.sleep.mustAnnounce)
+        #expect(canClaim(state, at: later))
+    }
+
+    @Test func `a worker that wakes after its lease renews it before it claims`() throws {
+        var state = try idle()
+        _ = state.nextStep(at: now + .seconds(1))
+        _ = answer(&state, at: now + .seconds(1))
+        let later = now + .seconds(100)
+        state.sleep.stir(at: later)
+        _ = state.understood([first], at: later)
+        #expect(!canClaim(state, at: later))
+        state.renewed(workersAlive: 1, askedAt: later)
+        #expect(canClaim(state, at: later))
+    }
+
+    @Test func `a worker does not sleep while it has a claim, does maintenance, ends, or has rows that it can send`()
+        throws
+    {
+        var busy = try begin(with: [first])
+        let flight = try claim(&busy, at: now)
+        busy = try idle(busy)
+        var atWork = try idle()
+        atWork.maintenance.started(.maintain)
+        var draining = try idle()
+        _ = draining.drainRequested()
+        var full = try idle(with: [first])
+        let once = try idle(begin { $0.once = true })
+        for state in [busy, atWork, draining, full, once] { #expect(next(state) == .look) }
+        // And when that is over, it does.
+        _ = end(flight, .accepted, in: &busy, at: now)
+        busy = try idle(busy)
+        atWork.maintenance.stopped(.maintain)
+        full = try idle(full)
+        for state in [busy, atWork, full] { #expect(next(state) == .ask) }
+    }
+
+    @Test func `rows of an app that cannot send keep no worker awake, and the next attempt wakes it`() throws {
+        var state = try begin(with: [first])
+        _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
+        let holdEnd = try #require(state.holds.endTime(of: 1, at: now))
+        state = try idle(state, with: [first])
+        #expect(state.unsendable == [1])
+        let asks = state.nextStep(at: now + .milliseconds(60))
+        let (wait, _) = answer(&state, at: now + .milliseconds(60))
+        #expect(asks == .ask && wait <= holdEnd - now)
+        let wakes = state.nextStep(at: holdEnd)
+        #expect(wakes == .look && state.sleep.isAwake)
+        // It is about to try: this is no time to sleep.
+        let look = state.lookBegan(at: holdEnd)
+        _ = state.understood([first], at: holdEnd)
+        _ = state.lookEnded(look, [first], at: holdEnd)
+        state.sleep.announced()
+        let then = state.nextStep(at: holdEnd + .seconds(1))
+        #expect(then == .look)
+    }
+
+    @Test func `a sleeper sees when the heartbeat of another worker has not changed for its lease`() throws {
+        var state = try idle()
+        _ = state.nextStep(at: now + .seconds(1))
+        let other = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        for second in 1...16 {
+            let dead = answer(&state, seeing: [other], at: now + .seconds(second)).dead
+            #expect(dead == (second == 16 ? [1] : []))
+        }
+    }
+
+    @Test func `slow looks may be far apart, but after an outage missing heartbeats prove nothing`() throws {
+        var state = try idle()
+        _ = state.nextStep(at: now + .seconds(1))
+        let other = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        let another = HeartbeatState.Sighting(worker: 2, beat: 5, lease: .seconds(15))
+        var dead: [[Int64]] = []
+        for (others, second) in [([other], 1), ([other], 61), ([another], 62), ([another], 300)] {
+            dead.append(answer(&state, seeing: others, at: now + .seconds(second)).dead)
+        }
+        #expect(dead == [[], [1], [], []])
+    }
+}

@@ -1,0 +1,176 @@
+-- Sleep: a worker that has nothing to do asks nothing until a transaction that brings work notifies it.
+--
+-- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until the
+-- time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon after
+-- the last sleeper has died. While any worker is awake it is in the past: who wakes clears it.
+--
+-- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
+-- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
+
+-- Notifies the workers, at the commit.
+CREATE OR REPLACE FUNCTION carillon.wake_sleepers() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    NOTIFY carillon_work;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.wake_sleepers IS 'Internal: notifies sleeping workers of a change that may bring work.';
+
+-- The tables whose changes bring work, with these changes. sleep_holders() lists them too.
+--
+-- CREATE TRIGGER locks its table against writers, so triggers that are there are left alone. Their operators are qualified because
+-- this file may be applied on any search_path.
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('CREATE TRIGGER wake_sleepers AFTER %s ON carillon.%I FOR EACH STATEMENT WHEN '
+            '(pg_catalog.float8(pg_catalog.pg_sequence_last_value(''carillon.asleep'')) OPERATOR(pg_catalog.>) '
+            'pg_catalog.date_part(''epoch'', pg_catalog.now())) EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
+        FROM (VALUES ('messages', 'INSERT'), ('scheduled', 'INSERT'), ('apps', 'INSERT OR UPDATE OR DELETE'),
+            ('certificates', 'INSERT OR UPDATE OR DELETE'), ('channels', 'INSERT OR UPDATE')) AS e(relation, events)
+        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
+            WHERE t.tgrelid = format('carillon.%I', e.relation)::regclass AND t.tgname = 'wake_sleepers')
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
+
+-- A transaction that has changed a table holds its lock until it ends, also if it has prepared to commit.
+CREATE OR REPLACE FUNCTION carillon.sleep_holders() RETURNS text[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT l.virtualtransaction), '{}')
+    FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+    WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+        AND l.relation IN ('carillon.messages'::regclass, 'carillon.scheduled'::regclass, 'carillon.apps'::regclass,
+            'carillon.certificates'::regclass, 'carillon.channels'::regclass)
+$$;
+COMMENT ON FUNCTION carillon.sleep_holders IS
+    'Internal: returns the transactions that may have changed a table whose changes bring work.';
+
+-- What a worker would miss if it slept, and in how many microseconds the next thing is due. It reads the clock, not now(), because
+-- fall_asleep() calls it twice in one transaction.
+--
+-- `fingerprint` is what the worker knows of apps and credentials; `skipped` are apps that it cannot send for now; `tasks` are names
+-- of fleet_tasks that it does, with their intervals in seconds or null for that of the row, and 'requests' if it makes channels.
+CREATE OR REPLACE FUNCTION carillon.waiting_work(
+    worker bigint, fingerprint bigint[], skipped integer[], tasks text[], intervals double precision[],
+    OUT work text, OUT due_in bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    clock CONSTANT timestamptz := clock_timestamp();
+    due_at timestamptz;
+    app bigint := -2147483649;
+BEGIN
+    SELECT least(
+        (SELECT s.run_at FROM carillon.scheduled s ORDER BY s.run_at, s.id LIMIT 1),
+        -- As in FleetTask, but for a task that this worker has begun and not ended, which it repeats by itself.
+        (SELECT min(CASE WHEN c.worker_id IS NULL THEN CASE WHEN c.next_run - c.every > clock THEN clock
+                    ELSE least(c.next_run, c.next_run - c.every + coalesce(make_interval(secs => t.seconds), c.every)) END
+                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.worker_id) THEN clock END)
+            FROM unnest(tasks, intervals) AS t(name, seconds) JOIN carillon.fleet_tasks c ON c.name = t.name),
+        (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
+            WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
+    INTO due_at;
+    due_in := extract(epoch FROM least(due_at, clock + interval '1 day') - clock) * 1000000;
+    IF due_at <= clock THEN
+        due_in := 0;
+        work := 'due';
+        RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = worker) OR EXISTS (SELECT FROM carillon.gone_workers()) THEN
+        work := 'claims';
+        RETURN;
+    END IF;
+    IF fingerprint IS DISTINCT FROM ARRAY[
+        (SELECT count(*) FROM carillon.apps),
+        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
+        (SELECT count(*) FROM carillon.certificates),
+        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)]
+    THEN
+        work := 'apps';
+        RETURN;
+    END IF;
+    LOOP
+        SELECT m.app_id INTO app FROM carillon.messages m WHERE m.app_id > app ORDER BY m.app_id, m.lane, m.id LIMIT 1;
+        EXIT WHEN NOT FOUND;
+        IF app <> ALL (skipped) AND (SELECT a.paused FROM carillon.apps a WHERE a.id = app) IS NOT TRUE THEN
+            work := 'messages';
+            RETURN;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.waiting_work IS
+    'Internal: returns why a worker must not sleep, if it must not, and when the next thing is due.';
+
+-- Marks the worker as asleep and renews its lease, unless there is work, which is then returned. While it sleeps, it calls again
+-- now and then: these are its slow looks and its heartbeats.
+--
+-- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
+-- call again soon, with them in `waits_for`. While another worker is awake, nobody is notified, and the worker must call again
+-- within a second. `may_sleep` is false where transactions may be prepared to commit, which PostgreSQL does not allow to those that
+-- notify. `alive` is false if the worker was declared dead, and null if nothing was written.
+CREATE OR REPLACE FUNCTION carillon.fall_asleep(
+    worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
+    intervals double precision[],
+    OUT may_sleep boolean, OUT alive boolean, OUT work text, OUT due_in bigint, OUT holders text[], OUT others_awake boolean,
+    OUT fault text, OUT cluster bigint, OUT timeline integer, OUT flushed bigint,
+    OUT others bigint[], OUT beats bigint[], OUT leases bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    -- Of the lease, which is five slow looks long.
+    notified CONSTANT double precision := 0.6;
+    slept CONSTANT timestamptz := (SELECT w.asleep_since FROM carillon.workers w WHERE w.id = worker);
+    is_set boolean;
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT p.fault, p.cluster, p.timeline, p.flushed INTO fault, cluster, timeline, flushed FROM carillon.installation_state() AS p;
+    may_sleep := current_setting('max_prepared_transactions')::integer = 0;
+    others_awake := false;
+    holders := '{}';
+    IF NOT may_sleep THEN
+        RETURN;
+    ELSIF slept IS NULL THEN
+        -- Before anybody is made to notify.
+        SELECT w.work, w.due_in INTO work, due_in
+        FROM carillon.waiting_work(worker, fingerprint, skipped, tasks, intervals) AS w;
+        IF work IS NOT NULL THEN
+            RETURN;
+        END IF;
+    END IF;
+    UPDATE carillon.workers w SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => lease),
+        settles_by = NULL, asleep_since = coalesce(w.asleep_since, now())
+    WHERE w.id = worker;
+    alive := FOUND;
+    IF NOT alive THEN
+        RETURN;
+    END IF;
+    others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
+    IF NOT others_awake THEN
+        is_set := pg_sequence_last_value('carillon.asleep') > extract(epoch FROM clock_timestamp());
+        PERFORM setval('carillon.asleep', ceil(extract(epoch FROM clock_timestamp()) + notified * lease)::bigint);
+        -- One that has woken meanwhile clears it after it has marked itself as awake.
+        others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
+        IF others_awake THEN
+            PERFORM setval('carillon.asleep', 1);
+        ELSIF slept IS NULL OR is_set IS NOT TRUE THEN
+            holders := carillon.sleep_holders();
+        ELSIF cardinality(waits_for) > 0 THEN
+            holders := ARRAY(SELECT unnest(waits_for) INTERSECT SELECT unnest(carillon.sleep_holders()));
+        END IF;
+    END IF;
+    -- The last look.
+    SELECT w.work, w.due_in INTO work, due_in FROM carillon.waiting_work(worker, fingerprint, skipped, tasks, intervals) AS w;
+    SELECT coalesce(array_agg(w.id), '{}'), coalesce(array_agg(w.beat), '{}'),
+        coalesce(array_agg((extract(epoch FROM w.lease) * 1000000)::bigint), '{}')
+    INTO others, beats, leases FROM carillon.worker_status w WHERE w.id <> worker;
+END
+$$;
+COMMENT ON FUNCTION carillon.fall_asleep IS
+    'Internal: marks a worker as asleep unless there is work, and returns what the worker must know.';
