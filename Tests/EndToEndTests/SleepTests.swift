@@ -46,13 +46,13 @@ import Testing
         }
     }
 
-    /// Waits until the next slow look is ten seconds after the last.
+    /// Waits until the next slow look is half a minute after the last, and at least 16 seconds away.
     private static func sleepsDeeply(_ queue: TestQueue) async throws {
         try await queue.loop.eventually("the worker sleeps deeply") {
             try await queue.database.number(
                 """
                 SELECT count(*) FROM carillon.worker_status
-                WHERE state = 'asleep' AND silence BETWEEN interval '1.5 s' AND interval '4 s'
+                WHERE state = 'asleep' AND silence BETWEEN interval '10.5 s' AND interval '14 s'
                 """
             ) == 1
         }
@@ -60,7 +60,6 @@ import Testing
 
     private static let row = "(app_id, tokens, payload) VALUES (1, '{aabb}', '{\"aps\":{}}')"
 
-    /// The next slow look is at least six seconds away.
     @Test(arguments: [
         "INSERT INTO carillon.messages \(Self.row)", "SELECT carillon.enqueue('app', '{aabb}', 'x')",
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; INSERT INTO carillon.messages \(Self.row); COMMIT",
@@ -70,7 +69,7 @@ import Testing
         try await Self.running { queue, backend in
             try await Self.sleepsDeeply(queue)
             try await queue.database.run(enqueue)
-            try await queue.loop.eventually("the push is sent", within: .seconds(5)) { backend.sent.count == 1 }
+            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
             try await queue.loop.eventually("the worker sleeps again") {
                 let settled = try await queue.database.number("SELECT count(*) FROM carillon.results")
                 return try await queue.database.number(Self.asleep) == 1 && settled == 1
@@ -99,7 +98,7 @@ import Testing
                 }
                 #expect(backend.sent.isEmpty)
                 try await other.script("COMMIT")
-                try await queue.loop.eventually("the push is sent", within: .seconds(5)) { backend.sent.count == 1 }
+                try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
                 await other.close()
             }
         }
@@ -114,7 +113,26 @@ import Testing
         try await Self.running(before: pause) { queue, backend in
             try await Self.sleepsDeeply(queue)
             try await queue.database.run("UPDATE carillon.apps SET paused = false")
-            try await queue.loop.eventually("the push is sent", within: .seconds(5)) { backend.sent.count == 1 }
+            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a worker that wakes reads changes of apps before it sends`(changesWithTheRow: Bool) async throws {
+        try await Self.running { queue, backend in
+            try await Self.sleepsDeeply(queue)
+            let change = "UPDATE carillon.apps SET topic = 'org.example.other'"
+            let insert = "INSERT INTO carillon.messages \(Self.row)"
+            if changesWithTheRow {
+                try await queue.database.run("BEGIN; \(change); \(insert); COMMIT")
+            } else {
+                // As if another worker had been awake, when nobody notifies.
+                try await queue.database.run(
+                    "BEGIN; SET LOCAL session_replication_role = replica; \(change); COMMIT; \(insert)"
+                )
+            }
+            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+            #expect(backend.sent.map(\.topic) == ["org.example.other"])
         }
     }
 
@@ -174,7 +192,7 @@ import Testing
                             try await database.number(count) == 4
                         }
                         try await database.run("INSERT INTO carillon.messages \(Self.row)")
-                        try await loop.eventually("the push is sent", within: .seconds(5)) {
+                        try await loop.eventually("the push is sent", within: .seconds(15)) {
                             backend.sent.count == round
                         }
                     }

@@ -7881,12 +7881,12 @@ BEGIN
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
             WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
     INTO due_at;
-    due_in := extract(epoch FROM least(due_at, clock + interval '1 day') - clock) * 1000000;
     IF due_at <= clock THEN
         due_in := 0;
         work := 'due';
         RETURN;
     END IF;
+    due_in := extract(epoch FROM least(due_at, clock + interval '1 day') - clock) * 1000000;
     IF EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = worker) OR EXISTS (SELECT FROM carillon.gone_workers()) THEN
         work := 'claims';
         RETURN;
@@ -7915,9 +7915,9 @@ $$;
 -- now and then: these are its slow looks and its heartbeats.
 --
 -- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`. While another worker is awake, nobody is notified, and the worker must call again
--- within a second. `may_sleep` is false where transactions may be prepared to commit, which PostgreSQL does not allow to those that
--- notify. `alive` is false if the worker was declared dead, and null if nothing was written.
+-- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody is
+-- notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and where
+-- transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
@@ -7927,14 +7927,17 @@ CREATE OR REPLACE FUNCTION carillon.fall_asleep(
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Of the lease, which is five slow looks long.
-    notified CONSTANT double precision := 0.6;
+    -- Three slow looks of the slowest worker.
+    notified CONSTANT interval := '90 s';
     slept CONSTANT timestamptz := (SELECT w.asleep_since FROM carillon.workers w WHERE w.id = worker);
     is_set boolean;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT p.fault, p.cluster, p.timeline, p.flushed INTO fault, cluster, timeline, flushed FROM carillon.installation_state() AS p;
-    may_sleep := current_setting('max_prepared_transactions')::integer = 0;
+    may_sleep := current_setting('max_prepared_transactions')::integer = 0 AND 5 = (
+        SELECT count(*) FROM pg_trigger t WHERE t.tgname = 'wake_sleepers' AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
+            'carillon.messages'::regclass, 'carillon.scheduled'::regclass, 'carillon.apps'::regclass,
+            'carillon.certificates'::regclass, 'carillon.channels'::regclass));
     others_awake := false;
     holders := '{}';
     IF NOT may_sleep THEN
@@ -7948,7 +7951,10 @@ BEGIN
         END IF;
     END IF;
     UPDATE carillon.workers w SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => lease),
-        settles_by = NULL, asleep_since = coalesce(w.asleep_since, now())
+        settles_by = NULL, asleep_since = coalesce(w.asleep_since, now()),
+        -- They are about the last minute.
+        waits = CASE WHEN w.asleep_since < now() - interval '1 minute' THEN NULL ELSE w.waits END,
+        answers = CASE WHEN w.asleep_since < now() - interval '1 minute' THEN NULL ELSE w.answers END
     WHERE w.id = worker;
     alive := FOUND;
     IF NOT alive THEN
@@ -7957,14 +7963,14 @@ BEGIN
     others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
     IF NOT others_awake THEN
         is_set := pg_sequence_last_value('carillon.asleep') > extract(epoch FROM clock_timestamp());
-        PERFORM setval('carillon.asleep', ceil(extract(epoch FROM clock_timestamp()) + notified * lease)::bigint);
+        PERFORM setval('carillon.asleep', ceil(extract(epoch FROM clock_timestamp() + notified))::bigint);
         -- One that has woken meanwhile clears it after it has marked itself as awake.
         others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
         IF others_awake THEN
             PERFORM setval('carillon.asleep', 1);
-        ELSIF slept IS NULL OR is_set IS NOT TRUE THEN
+        ELSIF waits_for IS NULL OR is_set IS NOT TRUE THEN
             holders := carillon.sleep_holders();
-        ELSIF cardinality(waits_for) > 0 THEN
+        ELSIF waits_for <> '{}' THEN
             holders := ARRAY(SELECT unnest(waits_for) INTERSECT SELECT unnest(carillon.sleep_holders()));
         END IF;
     END IF;
@@ -10226,7 +10232,7 @@ UPDATE carillon.schema_routines SET checksum = '6e0fd4761fb674825d350958967e5415
 UPDATE carillon.schema_routines SET checksum = 'fcbc6d966aff2e8640c26c81d6efef542b5a028aa91144d5cdf619cc27a749a0' WHERE file = 'functions/enqueue/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = '547ccf79e7c7c047e2ed9c1c93edabaf94712f627ce95cbed9ea1da4e0a2dfc8' WHERE file = 'functions/enqueue/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'dd7b9bc748e539d587fd247621c6177fc6633a5ff5d7bab6e7127f42778ffd9e' WHERE file = 'functions/enqueue/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '61558e81ff9364ec60187ea3a591244c9a043fb97fc5bb0cd47823866d7a5e6b' WHERE file = 'functions/enqueue/push.sql';
+UPDATE carillon.schema_routines SET checksum = '2be0d059a35b7a55dee0bf5f71a3d245d8bd74e91fdc3625e3adfa881e10cbb2' WHERE file = 'functions/enqueue/push.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
 UPDATE carillon.schema_routines SET checksum = 'ec6fd8bb6d22872122bbd2bcb5c63ee4321c2d2cf008f77f44a7cf6463f37c2e' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'e295b2fa35a37aeef12249ff19067d1815f18cec2eef20f47ea83d5465a91a3b' WHERE file = 'functions/enqueue/submit_activity.sql';
@@ -10249,7 +10255,7 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '8359e850dcc82bfc981f6d8653b94a17d2b0e52223eb0598faf4f466b55ef5e2' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '588d38aee857305a3a369163fa64d71533cfda7e0a6b4ee971bf744faf1a19ee' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = '846fdcf787fc895d8e825c096ef371f3b3fc193747b5560d2251da5d5dea2932' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';

@@ -44,8 +44,7 @@ package enum Engine {
 
     /// The eight bytes of a ping as a number.
     static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        var opaque = frame.pointee.ping.opaque_data
-        return withUnsafeBytes(of: &opaque) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+        withUnsafeBytes(of: frame.pointee.ping.opaque_data) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
     /// The code of a GOAWAY and its debug data.

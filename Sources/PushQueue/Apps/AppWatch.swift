@@ -39,6 +39,16 @@ final class AppWatch {
         }
     }
 
+    /// Reads changes before the next claim, unless PostgreSQL refuses to tell them.
+    func refresh(on connection: PostgresConnection) async throws(PostgresError) {
+        do throws(PostgresError) {
+            _ = try await readChanges(on: connection)
+        } catch {
+            guard error.code == .server else { throw error }
+            database.failed(error, on: connection)
+        }
+    }
+
     /// Returns whether something has changed.
     private func readChanges(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in

@@ -11,6 +11,9 @@ final class LeaseKeeper {
     /// Ends with the lease: pushes that wait in the backend are then not sent.
     private(set) var permit = SendingPermit(for: .zero)
     private var isRegisteringAgain = false
+    /// Dead workers that a sleeper has seen.
+    private var seenDead: [HeartbeatState.Sighting] = []
+    private let deadBell = Bell()
 
     init(_ context: WorkerContext, _ database: WorkerDatabase) {
         self.context = context
@@ -145,7 +148,22 @@ final class LeaseKeeper {
         await takeOver(from: dead)
     }
 
-    func takeOver(from dead: [HeartbeatState.Sighting]) async {
+    /// Takes over from dead workers that a sleeper has seen, while its looks go on.
+    func keepTakingOver() async {
+        for await _ in deadBell.rings {
+            await takeOver(from: seenDead)
+            seenDead = []
+        }
+    }
+
+    /// What is seen during a takeover is seen again.
+    func sawDead(_ dead: [HeartbeatState.Sighting]) {
+        guard !dead.isEmpty, seenDead.isEmpty else { return }
+        seenDead = dead
+        deadBell.ring()
+    }
+
+    private func takeOver(from dead: [HeartbeatState.Sighting]) async {
         for worker in dead {
             guard let error = await takeOver(from: worker) else { continue }
             guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }

@@ -19,25 +19,22 @@ enum LeaseStatements {
     }
 
     /// Extends the lease, counts the workers, dead ones too until a takeover, and notes the traffic, for people. Null: this worker was
-    /// declared dead.
+    /// declared dead. The worker is awake, whatever a question that was lost with its connection has written since.
     static let heartbeat = renewal("heartbeat")
 
     /// The heartbeat with which a worker wakes. The first claim is sent behind it on the same connection, so its commit does not wait
     /// for the disk: if a crash of PostgreSQL undoes it, the others see a heartbeat that they have not seen before.
-    static let wake = renewal(
-        "wake",
-        ", asleep_since = NULL",
-        where: " AND set_config('synchronous_commit', 'off', true) IS NOT NULL"
-    )
+    static let wake = renewal("wake", where: " AND set_config('synchronous_commit', 'off', true) IS NOT NULL")
 
-    private static func renewal(_ name: String, _ change: String = "", where condition: String = "") -> Statement {
+    private static func renewal(_ name: String, where condition: String = "") -> Statement {
         Statement(
             name,
             """
             WITH renewed AS (
                 UPDATE carillon.workers w
                 SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2),
-                    waits = $3, answers = $4, connections = $5, settles_by = now() + make_interval(secs => $6)\(change)
+                    waits = $3, answers = $4, connections = $5, settles_by = now() + make_interval(secs => $6),
+                    asleep_since = NULL
                 WHERE w.id = $1\(condition) RETURNING w.id
             )
             SELECT (SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed) AS workers,

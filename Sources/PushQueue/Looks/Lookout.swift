@@ -50,9 +50,16 @@ final class Lookout {
 
     /// Returns the wait before the next step.
     private func step(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
+        let mayBeOutdated = !context.state.sleep.isAwake || context.state.sleep.mustAnnounce
         switch context.event({ $0.nextStep(at: .now) }) {
-        case .look: try await look(on: connection)
-        case .ask: try await askToSleep(on: connection)
+        case .look:
+            // A sleeper has not read changes of apps.
+            if mayBeOutdated { try await apps.refresh(on: connection) }
+            return try await look(on: connection)
+        case .ask:
+            let (wait, foundWork) = try await askToSleep(on: connection)
+            if foundWork { try await apps.refresh(on: connection) }
+            return wait
         }
     }
 
@@ -118,8 +125,10 @@ final class Lookout {
 
     // MARK: Sleep
 
-    /// Asks whether the worker may sleep, or go on sleeping.
-    private func askToSleep(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
+    /// Asks whether the worker may sleep, or go on sleeping. Returns the wait before the next step.
+    private func askToSleep(
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> (wait: Duration, foundWork: Bool) {
         let known = context.state.wal.last
         let askedAt = MonotonicInstant.now
         let parameters = context.state.sleepParameters
@@ -129,14 +138,14 @@ final class Lookout {
             }
             try await database.saw(sighting, since: known)
             let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
-            await lease.takeOver(from: dead)
-            return wait
+            lease.sawDead(dead)
+            return (wait, answer.hasWork)
         } catch {
             context.event { $0.sleepFailed(error, at: .now) }
             guard error.code == .server else { throw error }
             // It goes on looking.
             database.failed(error, on: connection)
-            return PollingPace.longest
+            return (PollingPace.longest, false)
         }
     }
 

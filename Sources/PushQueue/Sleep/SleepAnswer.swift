@@ -10,8 +10,8 @@ struct SleepAnswer: Sendable {
     var hasWork = false
     /// When the next thing is due, if that is within a day.
     var dueIn: Duration?
-    /// Transactions that may bring work without notifying anybody.
-    var holders: [String] = []
+    /// Transactions that may bring work without notifying anybody; nil while another worker is awake.
+    var holders: [String]? = []
     /// Another worker is awake, so nobody is notified.
     var othersAreAwake = false
     /// The heartbeats of the other workers.
@@ -24,8 +24,8 @@ extension SleepAnswer {
         isAlive = try rows.isNull(0, "alive") ? nil : rows.bool(0, "alive")
         hasWork = try !rows.isNull(0, "work")
         dueIn = try rows.int64IfPresent(0, "due_in").map { .microseconds($0) }
-        holders = try rows.strings(0, "holders").compactMap { $0 }
         othersAreAwake = try rows.bool(0, "others_awake")
+        holders = othersAreAwake ? nil : try rows.strings(0, "holders").compactMap { $0 }
         guard isAlive == true else { return }
         let workers = try rows.int64s(0, "others")
         let beats = try rows.int64s(0, "beats")

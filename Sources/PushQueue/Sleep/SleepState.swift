@@ -21,16 +21,18 @@ struct SleepState: Sendable {
         var isKnown = false
         /// Answers since it fell asleep, or was called last.
         var answers = 0
-        /// Transactions that may bring work without notifying.
-        var holders: [String] = []
+        /// Transactions that may bring work without notifying. Nil if they were not read since another worker was awake: who was to
+        /// wait for them may be gone.
+        var holders: [String]?
         /// It was notified, and has not looked since.
         var isCalled = false
     }
 
     /// In a longer sleep, floors are forgotten.
     static let floorMemory = Duration.seconds(10)
-    /// The longest wait between slow looks, unless the lease is short.
-    private static let longestWait = Duration.seconds(30)
+    /// The longest wait between slow looks, unless the lease is short. Where another host may take over, they also show in time that
+    /// this one has stopped answering.
+    private static let longestWaits = (oneHost: Duration.seconds(30), manyHosts: Duration.seconds(5))
     /// The waits after the first answers.
     private static let waits: [Duration] = [.milliseconds(100), .seconds(1), .seconds(10)]
     /// The same while another worker is awake, which may die. Two that fall asleep at the same time ask again at once: one of them then
@@ -49,6 +51,9 @@ struct SleepState: Sendable {
 
     /// The longest wait between slow looks.
     let longest: Duration
+    /// How long a sleeper counts as alive: five slow looks, as many as an awake worker has heartbeats in a lease. No less than while it
+    /// is awake: it may wake and send within the lease that it had before.
+    let lease: Duration
     /// A notification would reach the worker, and every transaction can notify.
     private(set) var isPossible = false
     private var sleep: Sleep?
@@ -66,24 +71,25 @@ struct SleepState: Sendable {
     private(set) var wokeByItself = false
 
     /// - Parameter lease: While the worker is awake.
-    init(lease: Duration) { longest = min(Self.longestWait, lease * 2) }
-
-    /// How long a sleeper counts as alive: five slow looks, as many as an awake worker has heartbeats in a lease.
-    var lease: Duration { longest * 5 }
+    init(lease: Duration, hosts: Int) {
+        longest = min(hosts > 1 ? Self.longestWaits.manyHosts : Self.longestWaits.oneHost, lease * 2)
+        self.lease = max(longest * 5, lease)
+    }
 
     var isAwake: Bool { sleep == nil }
 
     var asleepSince: MonotonicInstant? { sleep?.since }
 
-    var holders: [String] { sleep?.holders ?? [] }
+    var holders: [String]? { sleep?.holders }
 
     // MARK: Awake
 
-    /// There is a new connection. Notifications may have been lost.
+    /// There is a new connection. Notifications may have been lost, and the fleet has to be told that the worker is awake: also one
+    /// that begins, since the flag may be left from a sleeper that has died.
     /// - Parameter hears: Notifications arrive on it.
     mutating func connected(hears: Bool) {
         isPossible = hears
-        (sleep, idleSince, wokeByItself) = (nil, nil, true)
+        (sleep, idleSince, mustAnnounce, wokeByItself) = (nil, nil, true, true)
     }
 
     mutating func looked(foundWork: Bool, at now: MonotonicInstant) {
@@ -128,9 +134,10 @@ struct SleepState: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         self.cost = cost
+        // Also if it has woken while the question was under way.
+        mustAnnounce = mustAnnounce || answer.isAlive != nil
         guard var sleep else { return .zero }
         let isNew = !sleep.isKnown
-        mustAnnounce = mustAnnounce || answer.isAlive != nil
         if !answer.maySleep { isPossible = false }
         guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
             if isNew { refusedUntil = now + refusals.next(using: &generator) }
@@ -149,7 +156,7 @@ struct SleepState: Sendable {
     }
 
     private func wait(of sleep: Sleep, watches: Bool, at now: MonotonicInstant) -> Duration {
-        if !sleep.holders.isEmpty {
+        if sleep.holders?.isEmpty == false {
             let limits = Self.holderWaits
             return min(max((now - sleep.since) / limits.part, limits.least), limits.most)
         }

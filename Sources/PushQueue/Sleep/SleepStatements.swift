@@ -7,7 +7,10 @@ enum SleepStatements {
     /// Asks whether the worker may sleep or, while it sleeps, whether it may go on.
     static let ask = Statement(
         "fall_asleep",
-        "SELECT a.* FROM carillon.fall_asleep($1, $2, $3::text[], $4::bigint[], $5::integer[], $6::text[], $7::float8[]) AS a"
+        """
+        SELECT a.* FROM carillon.fall_asleep(
+            $1, $2, string_to_array($3, ','), $4::bigint[], $5::integer[], $6::text[], $7::float8[]) AS a
+        """
     )
 
     /// From now on, transactions notify nobody. The other workers look whether they have to watch this one, unless they have just been
@@ -20,12 +23,13 @@ enum SleepStatements {
         """
     )
 
-    /// When the last worker ends, nobody is left to be notified.
+    /// A worker is about to end. It may be the last, and the only one that waits for transactions which notify nobody: sleepers that are
+    /// called set the flag again and read those anew.
     static let clearAtEnd = Statement(
         "clear_asleep_at_end",
         """
-        SELECT setval('carillon.asleep', 1) WHERE pg_sequence_last_value('carillon.asleep') > 1
-            AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id <> $1)
+        SELECT setval('carillon.asleep', 1), pg_notify('\(channel)', '')
+        WHERE pg_sequence_last_value('carillon.asleep') > 1
         """
     )
 }

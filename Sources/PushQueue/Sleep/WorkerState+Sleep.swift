@@ -47,13 +47,13 @@ extension WorkerState {
         sleep.failed(mayBeWritten: error.effect != .nothingDone, at: now, using: &random)
     }
 
-    /// The arguments of `carillon.fall_asleep`.
+    /// The arguments of `carillon.fall_asleep`, the transactions that it waits for as one text, because an array cannot be null.
     var sleepParameters: Parameters {
         let tasks = maintenance.awaited
         return Parameters(
             lease.id,
             sleep.lease.seconds,
-            PostgresArray(sleep.holders),
+            sleep.holders?.joined(separator: ","),
             PostgresArray(apps.fingerprint),
             PostgresArray(unsendable),
             PostgresArray(tasks.map(\.name)),

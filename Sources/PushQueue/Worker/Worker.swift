@@ -112,6 +112,7 @@ package actor Worker {
         { await $0.keepConnections() },
         { await $0.lease.keepLease() },
         { await $0.lease.keepWatch() },
+        { await $0.lease.keepTakingOver() },
         { await $0.apps.keepNotes() },
         { await $0.database.logLocks() },
         { await $0.apps.keepApps() },
@@ -230,7 +231,7 @@ package actor Worker {
                 try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
             }
             if context.state.sleep.isPossible {
-                try await connection.execute(SleepStatements.clearAtEnd, Parameters(context.state.lease.id))
+                try await connection.execute(SleepStatements.clearAtEnd)
             }
         } catch {
             // The worker can sign off without this.

@@ -54,7 +54,7 @@ package struct WorkerCounters: Sendable {
     package var total: Settlement.Tally { apps.values.reduce(into: Settlement.Tally()) { $0 += $1 } }
 
     /// The worker queries the database more than once a second, and in its sleep every half minute.
-    private static let longestSilence = (awake: Duration.seconds(4), asleep: Duration.seconds(70))
+    private static let longestSilence = (awake: Duration.seconds(4), asleep: Duration.seconds(35))
 
     package func readiness(at now: MonotonicInstant) -> Readiness {
         guard isConnected, let answeredAt, let leaseEnd else { return .disconnected }

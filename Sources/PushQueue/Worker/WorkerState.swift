@@ -54,7 +54,7 @@ struct WorkerState: Sendable {
         schedule = Schedule(options)
         self.apps = apps
         maintenance = MaintenanceState(options)
-        sleep = SleepState(lease: options.lease)
+        sleep = SleepState(lease: options.lease, hosts: options.database.hostCount)
         random = SeededGenerator(seed: seed)
     }
 

@@ -21,7 +21,7 @@ extension ModelDatabase {
     mutating func fallAsleep(
         _ worker: Int64,
         lease: Int64,
-        waitsFor: [String],
+        waitsFor: [String]?,
         skipping skipped: Set<Int32>,
         tasks: [MaintenanceTask.Name],
         _ interval: Int64
@@ -38,14 +38,11 @@ extension ModelDatabase {
             if tables.workers[worker] != nil { tables.workers[worker]?.isAsleep = true }
         }
         answer.othersAreAwake = isAnotherAwake(but: worker)
-        if !answer.othersAreAwake {
-            let wasNotifying = isNotifying
-            asleepUntil = now + lease * 3 / 5
-            if !wasAsleep || !wasNotifying {
-                answer.holders = holders.sorted()
-            } else {
-                answer.holders = waitsFor.filter(holders.contains)
-            }
+        if answer.othersAreAwake {
+            answer.holders = nil
+        } else {
+            answer.holders = (isNotifying ? waitsFor : nil)?.filter(holders.contains) ?? holders.sorted()
+            asleepUntil = now + 90_000_000
         }
         answer.hasWork = hasWork(for: worker, skipping: skipped, tasks, interval)
         answer.dueIn = tables.dates.values.min().map { .microseconds(max(0, $0 - now)) }

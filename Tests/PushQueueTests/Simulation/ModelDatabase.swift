@@ -128,15 +128,14 @@ struct ModelDatabase {
         }
     }
 
-    /// How many workers there are; nil: this one was declared dead.
-    /// - Parameter wakes: It was asleep.
-    mutating func heartbeat(_ worker: Int64, lease: Int64, wakes: Bool = false) -> Int? {
+    /// How many workers there are; nil: this one was declared dead. It is awake.
+    mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
         return change { tables in
             guard var row = tables.workers[worker] else { return nil }
             row.beat += 1
             (row.lease, row.leaseUntil) = (lease, now + lease)
-            if wakes { row.isAsleep = false }
+            row.isAsleep = false
             tables.workers[worker] = row
             return tables.workers.count
         }

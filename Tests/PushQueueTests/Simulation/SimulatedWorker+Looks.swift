@@ -111,7 +111,7 @@ extension SimulatedWorker {
 
     /// Tells the fleet that the worker is awake.
     private func announce(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        renewLease(on: link, wakes: true) { isDone in
+        renewLease(on: link) { isDone in
             guard isDone else {
                 self.failed(link.isOpen ? .refused : .unanswered, on: link)
                 return then(false)

@@ -191,12 +191,12 @@ final class SimulatedWorker {
         }
     }
 
-    func renewLease(on link: SimulatedLink, wakes: Bool = false, then: @escaping (Bool) -> Void) {
+    func renewLease(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
         let askedAt = now
         let worker = state.lease.id
         let lease = state.options.lease.nanoseconds / 1000
         link.ask(self) {
-            $0.heartbeat(worker, lease: lease, wakes: wakes)
+            $0.heartbeat(worker, lease: lease)
         } then: { answer in
             guard case .success(let alive) = answer else { return then(false) }
             guard worker == self.state.lease.id, !self.isRegisteringAgain else { return then(true) }

@@ -38,14 +38,14 @@ import Testing
     /// awake.
     private static func ask(
         _ worker: Int,
-        waitingFor holders: String = "{}",
+        waitingFor holders: String? = nil,
         skipping skipped: String = "{}",
         in database: TestDatabase
     ) async throws -> String {
         let answer = try await database.rows(
             """
             SELECT a.alive, a.work, cardinality(a.holders) AS holders, a.others_awake FROM carillon.fall_asleep(
-                \(worker), 150, '\(holders)',
+                \(worker), 150, \(holders.map { "'\($0)'" } ?? "NULL"),
                 (SELECT ARRAY[f.apps, f.app_versions, f.credentials, f.credential_versions]
                 FROM (\(AppWithSecret.fingerprint.sql)) AS f), '\(skipped)', '{maintain,requests}', '{NULL,NULL}') AS a
             """
@@ -132,6 +132,61 @@ import Testing
         }
     }
 
+    /// Only the one that fell asleep last has waited for them.
+    @Test func `when a worker ends, the others wait for the transactions that it has waited for`() async throws {
+        try await Self.withWorkers(2) { database in
+            try await database.session { other in
+                #expect(try await Self.ask(1, in: database) == "(t,,0,t)")
+                try await other.run("BEGIN; \(Self.insert)")
+                #expect(try await Self.ask(2, in: database) == "(t,,1,f)")
+                // It is killed.
+                try await database.run("DELETE FROM carillon.workers WHERE id = 2")
+                #expect(try await Self.ask(1, in: database) == "(t,,1,f)")
+                // Another one ends.
+                try await database.connection.execute(SleepStatements.clearAtEnd)
+                #expect(try await Self.ask(1, waitingFor: "{}", in: database) == "(t,,1,f)")
+                try await other.run("ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `after a minute of sleep nothing is shown as sent or answered within the last minute`() async throws {
+        try await Self.withWorkers(1) { database in
+            try await database.run("UPDATE carillon.workers SET waits = '{1}', answers = '{2}'")
+            for (seconds, shown) in [(0, "({1},{2})"), (50, "({1},{2})"), (61, "(,)")] {
+                try await database.run("UPDATE carillon.workers SET asleep_since = now() - interval '\(seconds) s'")
+                #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
+                #expect(try await database.rows("SELECT waits, answers FROM carillon.workers") == [shown], "\(seconds) s")
+            }
+        }
+    }
+
+    @Test func `a heartbeat shows that the worker is awake, whatever a late question has written`() async throws {
+        try await Self.withWorkers(1) { database in
+            #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
+            let parameters = LeaseStatements.parameters(
+                renewing: 1,
+                for: .seconds(15),
+                noting: ([], [], 0),
+                settlingWithin: nil
+            )
+            try await database.connection.execute(LeaseStatements.heartbeat, parameters)
+            #expect(try await database.rows("SELECT id, state FROM carillon.worker_status") == ["(1,alive)"])
+        }
+    }
+
+    @Test func `where a trigger that notifies is disabled, no worker sleeps`() async throws {
+        try await Self.withWorkers(1) { database in
+            let maySleep = "SELECT a.may_sleep FROM carillon.fall_asleep(1, 150, NULL, '{}', '{}', '{}', '{}') AS a"
+            for (change, answer) in [
+                ("DISABLE", "false"), ("ENABLE REPLICA", "false"), ("ENABLE ALWAYS", "true"), ("ENABLE", "true"),
+            ] {
+                try await database.run("ALTER TABLE carillon.channels \(change) TRIGGER wake_sleepers")
+                #expect(try await database.value(maySleep) == answer, "\(change)")
+            }
+        }
+    }
+
     @Test func `after the last sleeper has died, its lease of notifications ends`() async throws {
         try await Self.withWorkers(1) { database in
             #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
@@ -194,6 +249,8 @@ import Testing
                 """
             )
             #expect((8...9).contains(try await database.number(due)))
+            try await database.run("UPDATE carillon.scheduled SET run_at = '-infinity' WHERE id = 1")
+            #expect(try await Self.ask(1, in: database) == "(,due,0,f)")
         }
     }
 

@@ -7,11 +7,12 @@ import Testing
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
     private var random = SeededGenerator(seed: 3)
     private let alone = SleepAnswer(isAlive: true)
-    private let watched = SleepAnswer(isAlive: true, othersAreAwake: true)
+    private let watched = SleepAnswer(isAlive: true, holders: nil, othersAreAwake: true)
 
-    private func begin(lease: Duration = .seconds(15)) -> SleepState {
-        var state = SleepState(lease: lease)
+    private func begin(lease: Duration = .seconds(15), hosts: Int = 1) -> SleepState {
+        var state = SleepState(lease: lease, hosts: hosts)
         state.connected(hears: true)
+        state.announced()
         return state
     }
 
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test func `a worker that cannot be called never asks`() {
-        var state = SleepState(lease: .seconds(15))
+        var state = SleepState(lease: .seconds(15), hosts: 1)
         #expect(idleTime(state, from: now) >= .seconds(100))
         state.connected(hears: false)
         #expect(idleTime(state, from: now) >= .seconds(100))
@@ -83,6 +84,23 @@ import Testing
         let short = waits(alone, lease: .seconds(2))
         #expect(short == [.milliseconds(100), .seconds(1), .seconds(4), .seconds(4), .seconds(4)])
         #expect(begin(lease: .seconds(600)).longest == .seconds(30))
+    }
+
+    /// So that it leaves a host that has stopped answering within some 20 seconds.
+    @Test func `a worker that can go to another host looks every five seconds`() {
+        #expect(begin(hosts: 2).longest == .seconds(5) && begin(hosts: 2).lease == .seconds(25))
+    }
+
+    /// It may wake within its lease, lose its connection, and send until that ends.
+    @Test func `a sleeper counts as alive for five slow looks, and no less than its lease`() {
+        #expect(begin(lease: .seconds(15)).lease == .seconds(150) && begin(lease: .seconds(600)).lease == .seconds(600))
+    }
+
+    @Test func `a worker that begins says that it is awake, because the flag may be left from a dead sleeper`() {
+        var state = SleepState(lease: .seconds(15), hosts: 1)
+        state.connected(hears: true)
+        state.looked(foundWork: false, at: now)
+        #expect(state.mustAnnounce && state.wokeByItself && !state.isTired(at: now + .seconds(10)))
     }
 
     @Test mutating func `while others are awake, slow looks are a second apart, and the second one is made at once`() {
@@ -121,7 +139,17 @@ import Testing
         }
         #expect(waits == [.milliseconds(20), .milliseconds(50), .milliseconds(500), .seconds(1)])
         let wait = ask(&state, alone, at: now + .seconds(61))
-        #expect(wait == .seconds(30) && state.holders.isEmpty)
+        #expect(wait == .seconds(30) && state.holders == [])
+    }
+
+    /// Another worker, which was to wait for them, may have died.
+    @Test mutating func `a sleeper does not know of such transactions until nobody else is awake`() {
+        var state = begin()
+        #expect(state.holders == nil)
+        for answer in [watched, SleepAnswer(isAlive: true, holders: ["4/7"]), watched] {
+            _ = ask(&state, answer, at: now)
+            #expect(state.holders == answer.holders)
+        }
     }
 
     // MARK: Calls
@@ -211,6 +239,14 @@ import Testing
         var state = begin()
         _ = ask(&state, SleepAnswer(isAlive: true, hasWork: true), at: now)
         #expect(state.isAwake && state.mustAnnounce && state.wokeByItself)
+    }
+
+    @Test mutating func `a worker that has woken while its question was under way announces itself`() {
+        var state = begin()
+        state.fallsAsleep(until: nil, at: now)
+        state.stir(at: now)
+        _ = state.answered(alone, after: .zero, at: now, using: &random)
+        #expect(state.isAwake && state.mustAnnounce)
     }
 
     @Test mutating func `a slow look that finds work wakes the worker, and so does a takeover by others`() {

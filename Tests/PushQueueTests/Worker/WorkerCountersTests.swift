@@ -46,8 +46,8 @@ import Testing
         counters.answeredAt = now
         counters.leaseEnd = now + .seconds(14)
         counters.asleepSince = now
-        #expect(counters.readiness(at: now + .seconds(69)) == .ready)
-        #expect(counters.readiness(at: now + .seconds(70)) == .silent)
+        #expect(counters.readiness(at: now + .seconds(34)) == .ready)
+        #expect(counters.readiness(at: now + .seconds(35)) == .silent)
         counters.asleepSince = nil
         #expect(counters.readiness(at: now + .seconds(14)) == .silent)
     }

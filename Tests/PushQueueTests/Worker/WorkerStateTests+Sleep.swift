@@ -10,6 +10,7 @@ extension WorkerStateTests {
     private func idle(_ state: WorkerState? = nil, with lanes: [Lane] = []) throws -> WorkerState {
         var state = try state ?? begin()
         state.sleep.connected(hears: true)
+        state.sleep.announced()
         let look = state.lookBegan(at: now)
         _ = state.understood(lanes, at: now)
         _ = state.lookEnded(look, lanes, at: now)

@@ -76,12 +76,12 @@ BEGIN
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
             WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
     INTO due_at;
-    due_in := extract(epoch FROM least(due_at, clock + interval '1 day') - clock) * 1000000;
     IF due_at <= clock THEN
         due_in := 0;
         work := 'due';
         RETURN;
     END IF;
+    due_in := extract(epoch FROM least(due_at, clock + interval '1 day') - clock) * 1000000;
     IF EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = worker) OR EXISTS (SELECT FROM carillon.gone_workers()) THEN
         work := 'claims';
         RETURN;
@@ -112,9 +112,9 @@ COMMENT ON FUNCTION carillon.waiting_work IS
 -- now and then: these are its slow looks and its heartbeats.
 --
 -- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`. While another worker is awake, nobody is notified, and the worker must call again
--- within a second. `may_sleep` is false where transactions may be prepared to commit, which PostgreSQL does not allow to those that
--- notify. `alive` is false if the worker was declared dead, and null if nothing was written.
+-- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody is
+-- notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and where
+-- transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
@@ -124,14 +124,17 @@ CREATE OR REPLACE FUNCTION carillon.fall_asleep(
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Of the lease, which is five slow looks long.
-    notified CONSTANT double precision := 0.6;
+    -- Three slow looks of the slowest worker.
+    notified CONSTANT interval := '90 s';
     slept CONSTANT timestamptz := (SELECT w.asleep_since FROM carillon.workers w WHERE w.id = worker);
     is_set boolean;
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT p.fault, p.cluster, p.timeline, p.flushed INTO fault, cluster, timeline, flushed FROM carillon.installation_state() AS p;
-    may_sleep := current_setting('max_prepared_transactions')::integer = 0;
+    may_sleep := current_setting('max_prepared_transactions')::integer = 0 AND 5 = (
+        SELECT count(*) FROM pg_trigger t WHERE t.tgname = 'wake_sleepers' AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
+            'carillon.messages'::regclass, 'carillon.scheduled'::regclass, 'carillon.apps'::regclass,
+            'carillon.certificates'::regclass, 'carillon.channels'::regclass));
     others_awake := false;
     holders := '{}';
     IF NOT may_sleep THEN
@@ -145,7 +148,10 @@ BEGIN
         END IF;
     END IF;
     UPDATE carillon.workers w SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => lease),
-        settles_by = NULL, asleep_since = coalesce(w.asleep_since, now())
+        settles_by = NULL, asleep_since = coalesce(w.asleep_since, now()),
+        -- They are about the last minute.
+        waits = CASE WHEN w.asleep_since < now() - interval '1 minute' THEN NULL ELSE w.waits END,
+        answers = CASE WHEN w.asleep_since < now() - interval '1 minute' THEN NULL ELSE w.answers END
     WHERE w.id = worker;
     alive := FOUND;
     IF NOT alive THEN
@@ -154,14 +160,14 @@ BEGIN
     others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
     IF NOT others_awake THEN
         is_set := pg_sequence_last_value('carillon.asleep') > extract(epoch FROM clock_timestamp());
-        PERFORM setval('carillon.asleep', ceil(extract(epoch FROM clock_timestamp()) + notified * lease)::bigint);
+        PERFORM setval('carillon.asleep', ceil(extract(epoch FROM clock_timestamp() + notified))::bigint);
         -- One that has woken meanwhile clears it after it has marked itself as awake.
         others_awake := EXISTS (SELECT FROM carillon.workers w WHERE w.id <> worker AND w.asleep_since IS NULL);
         IF others_awake THEN
             PERFORM setval('carillon.asleep', 1);
-        ELSIF slept IS NULL OR is_set IS NOT TRUE THEN
+        ELSIF waits_for IS NULL OR is_set IS NOT TRUE THEN
             holders := carillon.sleep_holders();
-        ELSIF cardinality(waits_for) > 0 THEN
+        ELSIF waits_for <> '{}' THEN
             holders := ARRAY(SELECT unnest(waits_for) INTERSECT SELECT unnest(carillon.sleep_holders()));
         END IF;
     END IF;
