@@ -180,7 +180,7 @@ import Testing
                 let backend = HTTP2Backend(configuration)
                 let worker = queue.worker(backend)
                 _ = try await queue.running(worker) {
-                    try await queue.loop.eventually("each was asked", within: .seconds(60)) {
+                    try await queue.loop.eventually("each was asked") {
                         try await queue.database.number(
                             "SELECT count(DISTINCT c.app_id) FROM carillon.channels c WHERE c.last_error IS NOT NULL"
                         ) == 5
@@ -193,7 +193,7 @@ import Testing
                         SELECT carillon.request_channel('live', 0, 'match')
                         """
                     )
-                    try await queue.loop.eventually("the channel of the other app is ready", within: .seconds(60)) {
+                    try await queue.loop.eventually("the channel of the other app is ready") {
                         try await queue.database.value("carillon.channel('match', 'live')") != nil
                     }
                     let asked = try await queue.database.number(attempts) - before

@@ -60,7 +60,7 @@ import Testing
             try await withPool(to: gateway) { pool, loop, deliver in
                 try await withThrowingTaskGroup(of: Delivered?.self) { group in
                     for _ in 0..<count { group.addTask { await deliver(batch(1)) } }
-                    try await loop.eventually("all wait", within: .seconds(120)) {
+                    try await loop.eventually("all wait") {
                         await pool.waitingPushes == count
                     }
                     let start = await processorTime(of: loop)

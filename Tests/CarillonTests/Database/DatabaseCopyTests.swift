@@ -22,7 +22,7 @@ import Testing
             command.output = .nothing
             command.error = .file(shop.folder.file("restored"))
             let child = try ChildProcess(command)
-            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
             let said = try shop.folder.read("restored")
             #expect(exit == .status(0), "\(said)")
             try await body(shop.on(database))
@@ -175,7 +175,7 @@ import Testing
             let delivered = await shop.gateway.receivedRequests().count
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 3 - delivered)
             #expect(try await shop.run("adopt", "--yes").status == 0)
-            try await loop.eventually("the worker sends", within: .seconds(60)) {
+            try await loop.eventually("the worker sends") {
                 await shop.gateway.receivedRequests().count == 3
             }
             #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
@@ -193,7 +193,7 @@ import Testing
             #expect(try await shop.run("check").output.contains("this database is a copy"))
             #expect(await shop.gateway.receivedRequests().isEmpty)
             #expect(try await shop.run("adopt", "--yes").status == 0)
-            try await loop.eventually("the worker sends", within: .seconds(60)) {
+            try await loop.eventually("the worker sends") {
                 await shop.gateway.receivedRequests().count == 3
             }
             #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))

@@ -136,7 +136,7 @@ import Testing
     }
 
     private static func eventually(_ condition: String, _ database: TestDatabase, _ loop: EventLoop) async throws {
-        try await loop.eventually(condition, within: .seconds(60)) {
+        try await loop.eventually(condition) {
             try await database.value(condition) == "true"
         }
     }
@@ -155,7 +155,7 @@ import Testing
         command.error = .file(folder.file("said"))
         unlink(folder.file("said"))
         let child = try ChildProcess(command)
-        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
         let said = try folder.read("said")
         #expect(exit == .status(0), "\(box.text)\n\(said)")
         return said

@@ -90,7 +90,7 @@ import Testing
         command.environment = ProgramRun.environment([:])
         command.error = .file(shop.folder.file("errors"))
         let child = try ChildProcess(command)
-        let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(60)) }
+        let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(180)) }
         let errors = try shop.folder.read("errors")
         #expect(exit == .status(0), "\(errors)")
     }

@@ -241,7 +241,7 @@ struct BrowserTests {
             #expect(try Self.connections(to: port) > 0)
             try await browser.hide()
             // Others are kept for a while after their last response.
-            try await browser.loop.eventually("nothing listens any more", within: .seconds(60)) {
+            try await browser.loop.eventually("nothing listens any more") {
                 try Self.connections(to: port) == 0
             }
             try await shop.database.run("SELECT carillon.pause_app('shop', 'while nobody looked')")

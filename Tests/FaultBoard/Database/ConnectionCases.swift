@@ -27,7 +27,7 @@ import Testing
                 for number in 1...cuts {
                     let direction: Proxy.Direction = number.isMultiple(of: 3) ? .up : .down
                     await proxy.cut(direction, afterBytes: Int.random(in: 1...6000, using: &random))
-                    try await scene.eventually("cut \(number)", within: .seconds(30)) { await proxy.cuts >= number }
+                    try await scene.eventually("cut \(number)") { await proxy.cuts >= number }
                 }
             }
             // There is no other worker to take over, so not even pushes in flight are sent again.

@@ -65,7 +65,7 @@ import Testing
             _ = try scene.fleet.start(lease: Fleet.calm)
             try await scene.requests(100, within: .seconds(60))
             try await scene.enqueue(1, prefix: "c0de", app: "codes")
-            try await scene.eventually("the code was sent", within: .seconds(60)) {
+            try await scene.eventually("the code was sent") {
                 let sent = try await scene.client.number(
                     "SELECT count(*) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id WHERE a.name = 'codes'"
                 )

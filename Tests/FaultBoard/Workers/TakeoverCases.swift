@@ -77,7 +77,7 @@ import Testing
         try await scene.livesOn(heir)
         victim.kill()
         let death = MonotonicInstant.now
-        try await scene.eventually("nothing is left of what it held", within: .seconds(60)) {
+        try await scene.eventually("nothing is left of what it held") {
             try await scene.client.number(
                 "SELECT count(*) FROM carillon.inflight f WHERE f.claimed_at < now() - interval '1 year'"
             ) == 0

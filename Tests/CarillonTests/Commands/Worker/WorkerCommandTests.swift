@@ -208,7 +208,7 @@ import Testing
         command.error = .descriptor(theirs)
         let child = try ChildProcess(command)
         close(theirs)
-        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
         #expect(exit == .status(0))
         #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
     }
@@ -219,7 +219,7 @@ import Testing
         var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
         command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
         let child = try ChildProcess(command)
-        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
         #expect(exit == .status(0))
         #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
     }
