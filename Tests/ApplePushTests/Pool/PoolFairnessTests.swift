@@ -79,7 +79,7 @@ import Testing
     ) async throws -> R {
         try await TestLoop.with { loop in
             try await withBackend { backend in
-                var configuration = HTTP2Configuration.longTimeouts
+                var configuration = HTTP2Configuration.oneConnection
                 configuration.handshakeTimeout = .seconds(600)
                 configuration.totalTimeout = .seconds(600)
                 let credential = try TestCredential.certificate()

@@ -99,7 +99,7 @@ import Testing
                 adopted.status == 0 && adopted.output.contains("Pushes are now sent from this database."),
                 "\(adopted.errors)"
             )
-            #expect(try await copy.run("worker", "--once").status == 0)
+            #expect(try await copy.drain().status == 0)
             #expect(await shop.gateway.receivedRequests().count == 5)
             #expect(try await copy.run("adopt").output.contains("already"))
         }
@@ -149,7 +149,7 @@ import Testing
                 adopted.status == 0 && adopted.output.contains("3 jobs expire"),
                 "\(adopted.output)\(adopted.errors)"
             )
-            #expect(try await copy.run("worker", "--once").status == 0)
+            #expect(try await copy.drain().status == 0)
             #expect(await shop.gateway.receivedRequests().count == 2)
             #expect(try await copy.database.number("SELECT sum(expired) FROM carillon.results") == 3)
         }
@@ -254,7 +254,7 @@ import Testing
         )
         let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
         #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(await shop.gateway.receivedRequests().isEmpty)
     }
 
@@ -277,7 +277,7 @@ import Testing
         try await shop.database.run("UPDATE carillon.workers SET lease_until = now()")
         let late = try await shop.run("adopt", "--yes", "--expire-before", "now")
         #expect(late.output.contains("2 jobs expire") && !late.output.contains("not expire"), "\(late.output)")
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(await shop.gateway.receivedRequests().isEmpty)
     }
 
@@ -296,6 +296,6 @@ import Testing
         #expect(try await ProgramRun.run(["worker", "--once"], environment: named).status == 0)
         #expect(await shop.gateway.receivedRequests().count == 1)
         #expect(try await shop.run("adopt", "--yes", "--installation", "").status == 0)
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
     }
 }

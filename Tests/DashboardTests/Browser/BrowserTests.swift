@@ -40,7 +40,7 @@ struct BrowserTests {
                 VALUES (1, 'match 12', 1, 'failed', 'APNs refused it')
                 """
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
                 try await WebDriver.with(in: shop.folder, on: loop, usesScripts: scripts) { browser in
                     try await body(shop, browser, "http://127.0.0.1:\(client.port)")

@@ -139,7 +139,7 @@ import Testing
         try await shop.database.connection.script(
             "UPDATE carillon.apps SET gateway = (SELECT gateway FROM carillon.apps WHERE name = 'shop')"
         )
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.results") == 2)
     }
 }

@@ -36,7 +36,7 @@ import Testing
 
     @Test(.shop) func `once sends what is due, and ends with 0`() async throws {
         try await shop.enqueue(300)
-        let run = try await shop.run("worker", "--once")
+        let run = try await shop.drain()
         #expect(run.status == 0 && run.output == "")
         #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
         let tokens = await shop.gateway.receivedRequests().map(\.token)
