@@ -39,7 +39,8 @@ struct WebDriver: Sendable {
         usesScripts: Bool = true,
         _ body: (WebDriver) async throws -> Void
     ) async throws {
-        let port = try freePort()
+        // Chromedriver cannot be asked which port it has taken.
+        let port = ReservedPort.choose()
         let profile = folder.file("profile")
         var ends: [CInt] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -246,10 +247,4 @@ struct WebDriver: Sendable {
     }
 
     private static func quote(_ text: String) -> String { JSONValue.string(text).text }
-
-    /// Chromedriver cannot be asked which port it has taken.
-    private static func freePort() throws -> UInt16 {
-        let socket = try ListeningSocket(host: "127.0.0.1", port: 0)
-        return socket.port
-    }
 }
