@@ -185,7 +185,10 @@ struct BrowserTests {
             #expect(try await browser.sight.contains("live, changed at"))
             // Said once: not again after a reload.
             try await browser.click("form[action='/apps/shop/resume'] button")
-            #expect(try await !browser.address.contains("done="))
+            try await browser.see("The app is resumed.")
+            try await browser.loop.eventually("the address no longer says it") {
+                try await !browser.address.contains("done=")
+            }
             try await browser.type("half a sent", into: "input[name=reason]")
             _ = try await browser.value("document.activeElement.blur()")
             _ = try await browser.value(Self.timers)
@@ -358,7 +361,7 @@ struct BrowserTests {
                     document.body.append(frame)
                     """
                 )
-                try await loop.eventually("the browser decides", within: .seconds(20)) {
+                try await loop.eventually("the browser decides") {
                     try await browser.value("return window.seen || ''") != "\"\""
                 }
                 #expect(try await browser.value("return window.seen") == "\"blocked\"")

@@ -88,7 +88,7 @@ struct WebDriver: Sendable {
             }
         } finally: {
             close(leash)
-            _ = try await child.wait(on: loop, until: .now + .seconds(20))
+            _ = try await child.wait(on: loop, until: .now + .seconds(180))
         }
     }
 
@@ -123,11 +123,12 @@ struct WebDriver: Sendable {
 
     /// The page may replace an element, or be left, while it is looked for.
     private func again<R>(_ body: () async throws -> R) async throws -> R {
-        for _ in 0..<300 {
+        let end = MonotonicInstant.now + .seconds(60)
+        while MonotonicInstant.now < end {
             do {
                 return try await body()
             } catch let failure as Failure where failure.isPassing {
-                await Task.yield()
+                try await loop.sleep(for: .milliseconds(20))
             }
         }
         return try await body()
