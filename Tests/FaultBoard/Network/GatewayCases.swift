@@ -14,11 +14,11 @@ import Testing
             try await scene.underLoad {
                 try await scene.requests(500)
                 try await proxy.openBlackHole()
-                try await scene.eventually("answers were missed", within: .seconds(20)) {
+                try await scene.eventually("answers were missed") {
                     try await worker.metric("carillon_push_timeouts_total") > 0
                 }
                 await proxy.closeBlackHole()
-                try await scene.goesOn(within: .seconds(60))
+                try await scene.goesOn()
             }
             try await scene.finish(duplicates: 1_000)
         }
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `N4: a connection cut at any byte loses nothing, and repeats only what was in flight`() async throws {
         try await scene.withProxyToGateway { proxy in
-            let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
+            let worker = try scene.fleet.start(lease: Fleet.calm)
             try await worker.started()
             let cuts = Board.sized(8, full: 80)
             var random = SeededGenerator(seed: Board.seed)
@@ -53,8 +53,8 @@ import Testing
         }
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(2_000)
-            _ = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            _ = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained()
             #expect(relay.connections > 6)
             try await scene.finish(duplicates: 6 * Scene.inFlight, localReasons: ["OutcomeUnknown"])
         }
@@ -67,7 +67,7 @@ import Testing
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(2_000)
             let worker = try scene.fleet.start(["--request-timeout", "2s"], lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            try await scene.drained()
             #expect(relay.connections > 2)
             #expect((worker.mostMemory ?? 0) < 200 << 20)
             try await scene.finish(duplicates: 2 * Scene.inFlight)
@@ -88,7 +88,7 @@ import Testing
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(1_000)
             _ = try scene.fleet.start(["--request-timeout", "2s", "--connections", "1"], lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            try await scene.drained()
             #expect(relay.connections > 1)
             try await scene.finish(duplicates: Scene.inFlight)
         }
@@ -97,8 +97,8 @@ import Testing
     @Test func `N11: over a slow line in pieces of a few bytes everything arrives`() async throws {
         try await scene.withRelay(in: 7, { _ in [.pass] }) { _ in
             try await scene.enqueue(Board.sized(500, full: 5_000))
-            let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained()
             #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
             try await scene.finish()
         }
