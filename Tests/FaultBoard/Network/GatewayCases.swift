@@ -5,6 +5,9 @@ import Testing
 
 /// Faults between a worker and its gateway.
 @Suite(.scene) struct GatewayCases {
+    /// Short, for gateways that never answer; and long enough for those that do, on a busy machine too.
+    private static let timeout = Board.sized("6s", full: "2s")
+
     @Test func `N3: a gateway that vanishes with open streams is detected by its missing answers`() async throws {
         try await scene.withProxyToGateway { proxy in
             let worker = try scene.fleet.start(
@@ -66,7 +69,7 @@ import Testing
         }
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(2_000)
-            let worker = try scene.fleet.start(["--request-timeout", "2s"], lease: Fleet.calm)
+            let worker = try scene.fleet.start(["--request-timeout", Self.timeout], lease: Fleet.calm)
             try await scene.drained()
             #expect(relay.connections > 2)
             #expect((worker.mostMemory ?? 0) < 200 << 20)
@@ -87,7 +90,7 @@ import Testing
         }
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(1_000)
-            _ = try scene.fleet.start(["--request-timeout", "2s", "--connections", "1"], lease: Fleet.calm)
+            _ = try scene.fleet.start(["--request-timeout", Self.timeout, "--connections", "1"], lease: Fleet.calm)
             try await scene.drained()
             #expect(relay.connections > 1)
             try await scene.finish(duplicates: Scene.inFlight)

@@ -262,7 +262,10 @@ import Testing
     @Test func `H18: answers out of order, and one that comes too late`() async throws {
         let held = Guarded<[UInt8]>([])
         let late = Guarded<(stream: UInt32, answer: [UInt8])?>(nil)
-        try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
+        try await Scene.send(
+            duplicates: 1,
+            ["--request-timeout", Board.sized("15s", full: "3s"), "--connections", "1"]
+        ) { frame in
             guard frame.connection == 1 else { return [.pass] }
             if frame.direction == .up, frame.frame.type == 3 {
                 // The client has abandoned the push: now the answer comes.

@@ -118,7 +118,7 @@ import Testing
             victim.kill()
             try await victim.end()
             try await scene.enqueue(20)
-            try await scene.fleet.started(["--request-timeout", "1s"])
+            try await scene.fleet.started(["--request-timeout", Board.sized("5s", full: "1s")])
             // What was in flight was never answered: nothing is accepted twice.
             try await scene.finish(localReasons: ["Poison"])
         }
