@@ -129,8 +129,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema", "ApplePushSimulator",
-                "CarillonTLS",
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonPushQueue", "CarillonSchema",
+                "ApplePushSimulator", "CarillonTLS",
             ],
             path: "Tests/TestSupport",
             swiftSettings: settings

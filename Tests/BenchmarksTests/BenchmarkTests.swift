@@ -21,7 +21,7 @@ import Testing
                 ["\(name)=least"],
                 of: "carillon-bench",
                 environment: ["TMPDIR": folder.path],
-                within: .seconds(240)
+                within: .seconds(600)
             )
             #expect(run.status == 0, "\(run.output)\(run.errors)")
             #expect(run.errors.isEmpty)
@@ -35,7 +35,7 @@ import Testing
             let run = try await ProgramRun.run(
                 ["--record", folder.file("figures.json"), "insert=least"],
                 of: "carillon-bench",
-                within: .seconds(240)
+                within: .seconds(600)
             )
             #expect(run.status == 0, "\(run.output)\(run.errors)")
             let runs = try BenchmarkRecord(folder.file("figures.json")).runs

@@ -57,7 +57,7 @@ import Testing
         try await withReader { shop, client, _, _ in
             let first = try await enqueue(shop, "a0", "dead", "bad", more: ", reference => 'order 7'")
             _ = try await enqueue(shop, "a1", more: ", run_at => now() + interval '1 hour'")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             try await shop.database.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(n), 64, '0') FROM generate_series(1, 2500) n;
@@ -95,7 +95,7 @@ import Testing
             let id = try await enqueue(shop, "a0", "dead", "bad", more: ", reference => 'order 7'")
             let waiting = await client.get("/messages/\(id)").body
             #expect(waiting.contains("It has not been sent yet: No worker is running."), "\(waiting)")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let page = try Client.read(await client.get("/messages/\(id)"), "message").text
             for expected in [
                 "APNs accepted 1 of 3 pushes; 2 failed.",
@@ -138,7 +138,7 @@ import Testing
                     alert => 'hi') FROM generate_series(1, 2000) n
                 """
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let page = await client.get("/messages/\(id)", json: true).body
             #expect(page.matches(of: /"failed_at"/).count == 2, "\(page)")
             let share = #""workers":[{"worker_id":1,"worker":null,"jobs":2,"sent":1998,"failed":2,"#

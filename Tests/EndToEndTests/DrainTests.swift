@@ -27,7 +27,7 @@ import Testing
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a worker whose loop has stopped ends, and says that it left something behind`() async throws {
         let report = try await TestLoop.with { loop in
             let worker = Worker(queue.options, backend: RecordedBackend(), loop: loop)

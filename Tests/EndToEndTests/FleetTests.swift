@@ -57,22 +57,25 @@ import Testing
     }
 
     @Test func `a worker that settles nothing is stuck, until it settles something`() async throws {
-        try await fill(queue, rows: 1)
         let gate = GateBackend()
         let worker = queue.worker(gate) { options in
             options.lease = .seconds(2)
             options.stuckAfter = .seconds(1)
         }
-        let state = "SELECT count(*) FROM carillon.worker_status WHERE state = "
+        let count = "SELECT count(*) FROM carillon.worker_status WHERE state "
         _ = try await queue.running(worker) {
+            // Before it has a push in flight: a second later it is stuck, whenever the test looks.
+            try await queue.loop.eventually("it is alive") {
+                try await queue.database.number(count + "IN ('alive', 'asleep')") == 1
+            }
+            try await fill(queue, rows: 1)
             for await _ in gate.arrivals { break }
-            #expect(try await queue.database.number(state + "'alive'") == 1)
             try await queue.loop.eventually("it is stuck") {
-                try await queue.database.number(state + "'stuck'") == 1
+                try await queue.database.number(count + "= 'stuck'") == 1
             }
             gate.open()
-            try await queue.loop.eventually("it is alive") {
-                try await queue.database.number(state + "'alive'") == 1
+            try await queue.loop.eventually("it is alive again") {
+                try await queue.database.number(count + "IN ('alive', 'asleep')") == 1
             }
             worker.drain()
         }

@@ -93,7 +93,7 @@ import Testing
             try await Self.expectFewErrors(of: worker, for: 4, in: queue)
             #expect(backend.sent.count == 5)
             try await queue.database.run(bar.end)
-            try await queue.loop.eventually("all were sent", within: .seconds(10)) { backend.sent.count == 55 }
+            try await queue.loop.eventually("all were sent", within: .seconds(30)) { backend.sent.count == 55 }
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
                 try await queue.database.run(
                     "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (2, '{bb}', '{\"aps\":{}}')"
                 )
-                try await queue.loop.eventually("the other app's push was sent", within: .seconds(5)) {
+                try await queue.loop.eventually("the other app's push was sent", within: .seconds(30)) {
                     backend.sent.count == 5 + number
                 }
             }
@@ -141,7 +141,8 @@ import Testing
             try await queue.loop.eventually("a settlement was refused") { worker.counters.databaseErrors > 0 }
             let began = MonotonicInstant.now
             var rounds = 0
-            while MonotonicInstant.now - began < .seconds(5) {
+            // At least as many claims could be refused, however long the machine takes to enqueue so many.
+            while rounds < 250 || MonotonicInstant.now - began < .seconds(5) {
                 try await queue.database.run(
                     """
                     INSERT INTO carillon.messages (app_id, lane, tokens, payload)
@@ -150,15 +151,14 @@ import Testing
                 )
                 rounds += 1
             }
-            // As many claims as that could be refused.
-            #expect(rounds > 200)
             let logged = try await TestCluster.errors(of: name)
             #expect(!logged.isEmpty && logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
-            try await queue.loop.eventually("the other app's pushes have ended", within: .seconds(10)) {
+            try await queue.loop.eventually("the other app's pushes have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.results WHERE app_id = 2") == rounds
             }
+            try await queue.loop.eventually("a push is given up as unrecorded") { worker.counters.unrecorded > 0 }
             try await queue.database.run("DROP TRIGGER refuse ON carillon.results")
-            try await queue.loop.eventually("all have ended", within: .seconds(60)) {
+            try await queue.loop.eventually("all have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.pending") == 0
             }
             #expect(backend.sent.count == 6 + 2 * rounds)
@@ -187,7 +187,7 @@ import Testing
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 5)
             isBarred.withLock { $0 = false }
             try await queue.database.run("GRANT INSERT ON carillon.\(table) TO carillon_worker")
-            try await queue.loop.eventually("all have ended", within: .seconds(20)) {
+            try await queue.loop.eventually("all have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.results") == 65
             }
             let reasons = try await queue.database.rows("SELECT DISTINCT reason FROM carillon.failures")
@@ -286,7 +286,7 @@ import Testing
             let logged = try await TestCluster.errors(of: name)
             #expect(logged.allSatisfy { $0.value.count <= 20 }, "\(logged)")
             try await queue.database.run(chore.end)
-            try await queue.loop.eventually("all is done", within: .seconds(30)) {
+            try await queue.loop.eventually("all is done") {
                 try await queue.database.number(chore.rest) == 0
             }
         }
@@ -357,7 +357,7 @@ import Testing
             try await Self.expectFewErrors(of: worker, for: 6, in: queue)
             isBarred.withLock { $0 = false }
             try await queue.database.run(absence.end)
-            try await queue.loop.eventually("all have ended", within: .seconds(60)) {
+            try await queue.loop.eventually("all have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.results") == 1065
             }
             #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 1065)

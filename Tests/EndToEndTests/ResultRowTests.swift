@@ -36,7 +36,9 @@ import Testing
         let worker = queue.worker(backend)
         _ = try await queue.running(worker) {
             try await queue.loop.eventually("the fast ones are settled") {
-                try await queue.database.number("SELECT count(*) FROM carillon.results") == 3
+                try await queue.database.rows(
+                    "SELECT (SELECT count(*) FROM carillon.results), (SELECT count(*) FROM carillon.unfinished)"
+                ) == ["(3,1)"]
             }
             #expect(
                 try await queue.database.rows("SELECT message_id, created_at FROM carillon.unfinished") == [

@@ -68,7 +68,7 @@ import Testing
                     credential: issued.certificate + issued.privateKey
                 )
                 try await fill(queue, app: 2)
-                var slow = HTTP2Configuration()
+                var slow = HTTP2Configuration.longTimeouts
                 slow.requestTimeout = .seconds(600)
                 slow.totalTimeout = .seconds(600)
                 let lost = HTTP2Backend(slow)
@@ -86,7 +86,7 @@ import Testing
                         """
                     ) == 1
                 }
-                let backend = HTTP2Backend()
+                let backend = HTTP2Backend(.longTimeouts)
                 let report = try await queue.drain(backend)
                 await backend.shutdown()
                 #expect(report.counters.total.sent == 2)
@@ -150,18 +150,27 @@ import Testing
         #expect(backend.recorded.sent.count == 44)
     }
 
-    @Test(.queue) func `a worker that gives up settles what it knows of both parts`() async throws {
-        try await fill(queue)
-        let backend = RemainderBackend()
-        let worker = queue.worker(backend)
-        let report = try await queue.running(worker) {
-            for await _ in backend.arrivals { break }
-            worker.giveUp()
+    /// Whoever gives up ends within a second, which may be too short to settle on a busy machine: then it is tried again.
+    @Test func `a worker that gives up settles what it knows of both parts`() async throws {
+        let tries = 5
+        for number in 1...tries {
+            let hasSettled = try await TestQueue.with { queue in
+                try await fill(queue)
+                let backend = RemainderBackend()
+                let worker = queue.worker(backend)
+                let report = try await queue.running(worker) {
+                    for await _ in backend.arrivals { break }
+                    worker.giveUp()
+                }
+                guard report.isClean || number == tries else { return false }
+                #expect(report.isClean)
+                #expect(report.counters.total.sent == 44)
+                #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+                return true
+            }
+            if hasSettled { return }
         }
-        #expect(report.isClean)
-        #expect(report.counters.total.sent == 44)
-        #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
-        #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
     }
 
     @Test(.queue) func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {

@@ -69,7 +69,7 @@ import Testing
                 try await queue.database.run("SELECT carillon.enqueue('app', '{b0}', 'x', topic => 'com.bank')")
             }
             try await queue.database.run("RESET ROLE")
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(.longTimeouts)
             try await queue.drain(backend)
             try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             try await queue.drain(backend)
@@ -107,7 +107,7 @@ import Testing
                 SELECT carillon.enqueue('app', ARRAY[rpad('c1', 64, '0')], 'x', topic => 'com.bank')
                 """
             )
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(.longTimeouts)
             try await queue.drain(backend)
             // The retry is refused: the list has changed since.
             try await queue.database.run(

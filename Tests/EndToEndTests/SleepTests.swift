@@ -46,13 +46,14 @@ import Testing
         }
     }
 
-    /// Waits until the next slow look is half a minute after the last, and at least 16 seconds away.
+    /// Waits until slow looks are half a minute apart, and the next one is more than 20 seconds away. The waits before are 0.1, 1
+    /// and 10 seconds.
     private static func sleepsDeeply(_ queue: TestQueue) async throws {
         try await queue.loop.eventually("the worker sleeps deeply") {
             try await queue.database.number(
                 """
                 SELECT count(*) FROM carillon.worker_status
-                WHERE state = 'asleep' AND silence BETWEEN interval '10.5 s' AND interval '14 s'
+                WHERE state = 'asleep' AND now() - asleep_since > interval '11.5 s' AND silence < interval '9 s'
                 """
             ) == 1
         }
@@ -60,6 +61,7 @@ import Testing
 
     private static let row = "(app_id, tokens, payload) VALUES (1, '{aabb}', '{\"aps\":{}}')"
 
+    /// Within less time than until the next slow look.
     @Test(arguments: [
         "INSERT INTO carillon.messages \(Self.row)", "SELECT carillon.enqueue('app', '{aabb}', 'x')",
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; INSERT INTO carillon.messages \(Self.row); COMMIT",
@@ -69,7 +71,7 @@ import Testing
         try await Self.running { queue, backend in
             try await Self.sleepsDeeply(queue)
             try await queue.database.run(enqueue)
-            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+            try await queue.loop.eventually("the push is sent", within: .seconds(20)) { backend.sent.count == 1 }
             try await queue.loop.eventually("the worker sleeps again") {
                 let settled = try await queue.database.number("SELECT count(*) FROM carillon.results")
                 return try await queue.database.number(Self.asleep) == 1 && settled == 1
@@ -98,7 +100,7 @@ import Testing
                 }
                 #expect(backend.sent.isEmpty)
                 try await other.script("COMMIT")
-                try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+                try await queue.loop.eventually("the push is sent", within: .seconds(20)) { backend.sent.count == 1 }
                 await other.close()
             }
         }
@@ -113,7 +115,7 @@ import Testing
         try await Self.running(before: pause) { queue, backend in
             try await Self.sleepsDeeply(queue)
             try await queue.database.run("UPDATE carillon.apps SET paused = false")
-            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+            try await queue.loop.eventually("the push is sent", within: .seconds(20)) { backend.sent.count == 1 }
         }
     }
 
@@ -131,7 +133,7 @@ import Testing
                     "BEGIN; SET LOCAL session_replication_role = replica; \(change); COMMIT; \(insert)"
                 )
             }
-            try await queue.loop.eventually("the push is sent", within: .seconds(15)) { backend.sent.count == 1 }
+            try await queue.loop.eventually("the push is sent", within: .seconds(20)) { backend.sent.count == 1 }
             #expect(backend.sent.map(\.topic) == ["org.example.other"])
         }
     }
@@ -148,6 +150,13 @@ import Testing
                     let log = try TemporaryFolder.text(of: cluster.folder + "/server.log")
                     return log.split(separator: "\n").count { $0.hasPrefix("carillon test LOG:  execute ") }
                 }
+                // With no look in between.
+                func counts() async throws -> (beats: Int, statements: Int) {
+                    while true {
+                        let (beats, sent) = (try await database.number(Self.beats), try statements())
+                        if try await database.number(Self.beats) == beats { return (beats, sent) }
+                    }
+                }
                 let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(1) }
                 _ = try await queue.running(worker) {
                     // Slow looks are then two seconds apart.
@@ -156,12 +165,13 @@ import Testing
                             "SELECT count(*) FROM carillon.worker_status WHERE state = 'asleep' AND silence > interval '1.2 s'"
                         ) == 1
                     }
-                    let (beats, sent) = (try await database.number(Self.beats), try statements())
+                    let (beats, sent) = try await counts()
                     try await loop.eventually("three slow looks more") {
                         try await database.number(Self.beats) >= beats + 3
                     }
-                    let looks = try await database.number(Self.beats) - beats
-                    #expect((looks - 1...looks + 1).contains(try statements() - sent))
+                    let after = try await counts()
+                    let looks = after.beats - beats
+                    #expect((looks - 1...looks + 1).contains(after.statements - sent))
                     worker.drain()
                 }
             }
@@ -192,7 +202,7 @@ import Testing
                             try await database.number(count) == 4
                         }
                         try await database.run("INSERT INTO carillon.messages \(Self.row)")
-                        try await loop.eventually("the push is sent", within: .seconds(15)) {
+                        try await loop.eventually("the push is sent", within: .seconds(20)) {
                             backend.sent.count == round
                         }
                     }

@@ -89,8 +89,8 @@ import Testing
     }
 
     @Test func `what was surely refused before it expired has not arrived, and frees its dedupe key`() async throws {
-        try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '1 minute'")
-        try await queue.drain(Self.busy)
+        try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '30 minutes'")
+        try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
         #expect(try await Self.end(queue) == ["(expired,f,t)"])
     }
 

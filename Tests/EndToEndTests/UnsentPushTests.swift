@@ -23,7 +23,7 @@ import Testing
     // MARK: The last attempt
 
     @Test func `a push that expires instead of another attempt says how the last one failed`() async throws {
-        try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
+        try await Self.enqueue(queue, ", expires_at => now() + interval '30 minutes'")
         try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
         #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
     }
@@ -41,7 +41,7 @@ import Testing
             "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
         )
         try await queue.drain(RecordedBackend { $0 == "aa" ? .accepted : .rejected(503, "ServiceUnavailable") })
-        try await Self.becomeDue(queue, more: ", expires_at = now() + interval '1 minute'")
+        try await Self.becomeDue(queue, more: ", expires_at = now() + interval '30 minutes'")
         try await queue.drain(
             RecordedBackend { $0 == "bb" ? .accepted : .rejected(429, "TooManyRequests", retryAfter: 3600) }
         )

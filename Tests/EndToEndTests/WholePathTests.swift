@@ -47,7 +47,7 @@ import Testing
             try await addApp(queue, "wire", at: simulator)
             try await fill(queue, app: 2, rows: 1500, tokens: 1)
             try await fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(.longTimeouts)
             let report = try await queue.drain(backend)
             await backend.shutdown()
             #expect(report.isClean)
@@ -72,7 +72,7 @@ import Testing
             for prefix in ["dead", "ba", "c", "d"] {
                 try await fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
             }
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(.longTimeouts)
             try await queue.drain(backend)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 20)
             try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
@@ -105,7 +105,7 @@ import Testing
             try await addApp(queue, "wire", at: simulator)
             try await queue.database.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
             try await fill(queue, app: 2, rows: 10, tokens: 3)
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(.longTimeouts)
             let report = try await queue.drain(backend)
             #expect(report.holds.map(\.name) == ["wire"])
             #expect(report.counters.total.sent == 0)

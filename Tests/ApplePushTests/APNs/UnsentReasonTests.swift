@@ -101,7 +101,7 @@ import Testing
         })
     }
 
-    @Test(.timeLimit(.minutes(1))) func `each of many concurrent shutdowns returns`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `each of many concurrent shutdowns returns`() async throws {
         try await TestGateway.with { _ in
             []
         } test: { server, gateway in
@@ -159,7 +159,7 @@ import Testing
         return supply.gate
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a shutdown does not wait for a slow supply of provider tokens, and no connection is made after it`()
         async throws
     {

@@ -2,7 +2,7 @@ import ApplePush
 import Testing
 
 /// What every backend promises about its connections. Those that have none must deliver all the same.
-@Suite(.timeLimit(.minutes(1))) struct BackendConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct BackendConnectionTests {
     typealias Kind = BackendUnderTest.Kind
 
     private func expect(_ count: Int, of subject: BackendUnderTest, _ kind: Kind, _ comment: Comment? = nil) {

@@ -5,7 +5,7 @@ import Testing
 
 /// What every backend promises when it must not send any more: the permit ends, the task is cancelled, the backend is shut
 /// down.
-@Suite(.timeLimit(.minutes(1))) struct BackendEndTests {
+@Suite(.timeLimit(.minutes(5))) struct BackendEndTests {
     typealias Kind = BackendUnderTest.Kind
 
     /// All that was accepted is delivered. The rest is safe, for that reason, and was never sent.

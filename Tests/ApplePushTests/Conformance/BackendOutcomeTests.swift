@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What every backend promises about outcomes. Where one cannot keep a promise, the test states what it does instead, and why.
-@Suite(.timeLimit(.minutes(1))) struct BackendOutcomeTests {
+@Suite(.timeLimit(.minutes(5))) struct BackendOutcomeTests {
     typealias Kind = BackendUnderTest.Kind
 
     @Test(arguments: Kind.allCases)

@@ -83,10 +83,10 @@ struct BackendUnderTest: Sendable {
     ) async throws {
         let backend: any Backend =
             switch kind {
-            case .http2: HTTP2Backend(.longTimeouts)
+            case .http2: HTTP2Backend(.oneConnection)
             case .binary: BinaryBackend(binary)
             case .transportHTTP2, .transportBinary:
-                TransportBackend(http2: HTTP2Backend(.longTimeouts), binary: BinaryBackend(binary))
+                TransportBackend(http2: HTTP2Backend(.oneConnection), binary: BinaryBackend(binary))
             case .recorded: RecordedBackend(feedback: [deadToken]) { script.recordedAnswer(to: $0, flaw) }
             case .ownRelay: RelayBackend { token, id, _ throws(PushError) in try await script.relay(token, id, flaw) }
             }

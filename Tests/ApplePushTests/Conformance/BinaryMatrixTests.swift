@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the result says of each code of the binary protocol, as the table of apns-client has it, and where it differs.
-@Suite(.timeLimit(.minutes(1))) struct BinaryMatrixTests {
+@Suite(.timeLimit(.minutes(5))) struct BinaryMatrixTests {
     /// Where the refused token appears.
     enum Place: Sendable {
         /// In `failed`: not worth a retry.

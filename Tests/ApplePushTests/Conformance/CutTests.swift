@@ -5,7 +5,7 @@ import Testing
 
 /// The connection is cut after every byte of a batch: what was delivered, what failed and what is to be retried are together
 /// all tokens, and no gateway gets a push twice.
-@Suite(.timeLimit(.minutes(1))) struct CutTests {
+@Suite(.timeLimit(.minutes(5))) struct CutTests {
     private static let count = 3
 
     /// Pushes to short tokens, whose cuts are fewer.

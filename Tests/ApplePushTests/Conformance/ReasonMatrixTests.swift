@@ -2,7 +2,7 @@ import ApplePush
 import Testing
 
 /// What the result says of each reason of HTTP/2.
-@Suite(.timeLimit(.minutes(1))) struct ReasonMatrixTests {
+@Suite(.timeLimit(.minutes(5))) struct ReasonMatrixTests {
     private static let failed: Set = [
         "BadDeviceToken", "DeviceTokenNotForTopic", "ExpiredToken", "MissingDeviceToken", "Unregistered",
     ]

@@ -89,8 +89,8 @@ import Testing
         try await TestGateway.with { seen in
             seen.token == "00000003" ? [] : [.answer(200)]
         } test: { server, gateway in
-            var configuration = HTTP2Configuration()
-            configuration.requestTimeout = .seconds(2)
+            var configuration = HTTP2Configuration.longTimeouts
+            configuration.requestTimeout = .seconds(5)
             var backend: HTTP2Backend? = HTTP2Backend(configuration)
             let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let credential = try TestCredential.certificate()
@@ -103,7 +103,7 @@ import Testing
 
     @Test func `cancelling a task that waits for the remainder stops sending`() async throws {
         try await TestGateway.withBackend(streams: 5) {
-            $0.requestTimeout = .seconds(3)
+            $0.requestTimeout = .seconds(5)
         } _: { seen in
             seen.number <= 2 ? [.answer(200)] : []
         } test: { server, gateway, backend in
@@ -111,6 +111,7 @@ import Testing
             let credential = try TestCredential.certificate()
             let early = await backend.deliver(batch(20), to: gateway, with: credential, terms: terms)
             let rest = try #require(early.rest)
+            try await eventually { server.seen.count == 7 }
             let task = Task { await rest.outcomes() }
             task.cancel()
             #expect(count(await task.value) == [.accepted: 2, .unknown: 5, .safe: 13])
@@ -123,7 +124,7 @@ import Testing
         try await APNsSimulator.with {
             $0.recordsRequests = true
             $0.maximumStreams = 5
-            $0.delay = .seconds(2)
+            $0.delay = .seconds(4)
         } _: { simulator in
             let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
             let issued = try simulator.issueCertificate(topics: ["org.example.app"])
@@ -134,7 +135,7 @@ import Testing
                 // The answers free streams only when the permit is over.
                 let terms = DeliveryTerms(
                     returnAfter: .milliseconds(100),
-                    permit: SendingPermit(for: .milliseconds(800))
+                    permit: SendingPermit(for: .milliseconds(1500))
                 )
                 let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
                 #expect(count(early.outcomes) == [.safe: 15, .pending: 5])

@@ -1,19 +1,11 @@
 import ApplePush
+import TestSupport
 
 extension HTTP2Configuration {
-    /// One connection at a time, and time limits for the slowest machine.
-    static let longTimeouts: Self = {
-        var configuration = Self()
+    /// `longTimeouts`, and one connection at a time.
+    static let oneConnection: Self = {
+        var configuration = longTimeouts
         configuration.connections = 1
-        configuration.connectTimeout = .seconds(60)
-        configuration.handshakeTimeout = .seconds(60)
-        configuration.settingsTimeout = .seconds(60)
-        configuration.acknowledgementTimeout = .seconds(60)
-        configuration.pingTimeout = .seconds(60)
-        configuration.writeTimeout = .seconds(60)
-        configuration.starvationTimeout = .seconds(60)
-        configuration.requestTimeout = .seconds(60)
-        configuration.totalTimeout = .seconds(300)
         return configuration
     }()
 }

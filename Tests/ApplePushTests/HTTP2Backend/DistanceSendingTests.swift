@@ -26,8 +26,8 @@ import Testing
     {
         try await withSimulator(.milliseconds(200)) {
             $0.connections = 4
-            // All of them at once on one connection would take six times as long.
-            $0.requestTimeout = .seconds(2)
+            // All of them at once on one connection would take more than twice as long.
+            $0.requestTimeout = .seconds(5)
         } _: { simulator, gateway, backend, credential in
             let batch = batch(1_000, digits: 64, payload: kilobytes)
             let outcomes = await backend.deliver(batch, to: gateway, with: credential)

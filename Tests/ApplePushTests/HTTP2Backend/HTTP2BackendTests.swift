@@ -10,7 +10,7 @@ func withBackend<R>(
     _ change: (inout HTTP2Configuration) -> Void = { _ in },
     _ body: (HTTP2Backend) async throws -> R
 ) async throws -> R {
-    var configuration = HTTP2Configuration.longTimeouts
+    var configuration = HTTP2Configuration.oneConnection
     change(&configuration)
     let backend = HTTP2Backend(configuration)
     return try await attempt {

@@ -2,6 +2,7 @@ import ApplePush
 import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
+import TestSupport
 import Testing
 
 /// Gateways that cannot be reached or trusted: nothing is sent, and the error is a sentence.
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test func `a port without a server`() async throws {
-        let port = try await TestGateway.with(test: { _, gateway in gateway.port })
+        let port = ReservedPort.choose()
         let error = try await failure(to: Gateway(host: "127.0.0.1", port: port))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("127.0.0.1:\(port)"))
@@ -114,7 +115,7 @@ import Testing
     }
 
     @Test func `a gateway that is up again is found`() async throws {
-        let port = try await TestGateway.with(test: { _, gateway in gateway.port })
+        let port = ReservedPort.choose()
         try await withBackend { backend in
             let credential = try TestCredential.certificate()
             let gone = Gateway(host: "127.0.0.1", port: port, trust: .pem(TestCredential.authority.pem))

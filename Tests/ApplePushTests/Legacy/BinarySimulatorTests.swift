@@ -11,6 +11,9 @@ import Testing
         limits.quietPeriod = .seconds(600)
         limits.barrierCount = 1
         limits.barrierAfter = .milliseconds(10)
+        limits.connectTimeout = .seconds(60)
+        limits.handshakeTimeout = .seconds(60)
+        limits.waitingTimeout = .seconds(300)
         return limits
     }()
 
@@ -70,8 +73,9 @@ import Testing
             let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
             let issued = try simulator.issueCertificate(topics: ["org.example.app"])
             let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-            var limits = BinaryConfiguration()
-            limits.waitingTimeout = .milliseconds(200)
+            // Enough for a handshake on a busy machine.
+            var limits = Self.limits
+            limits.waitingTimeout = .seconds(5)
             let session = Session(backend: BinaryBackend(limits))
             let message = try Message(tokens: [Self.token("aa", 1)], alert: "Hello")
             let apns = APNs(session.connection(to: gateway, credential: credential))

@@ -60,7 +60,7 @@ import Testing
             try await withPool(to: gateway) { pool, loop, deliver in
                 try await withThrowingTaskGroup(of: Delivered?.self) { group in
                     for _ in 0..<count { group.addTask { await deliver(batch(1)) } }
-                    try await loop.eventually("all wait", within: .seconds(120)) {
+                    try await loop.eventually("all wait") {
                         await pool.waitingPushes == count
                     }
                     let start = await processorTime(of: loop)
@@ -79,7 +79,7 @@ import Testing
     ) async throws -> R {
         try await TestLoop.with { loop in
             try await withBackend { backend in
-                var configuration = HTTP2Configuration.longTimeouts
+                var configuration = HTTP2Configuration.oneConnection
                 configuration.handshakeTimeout = .seconds(600)
                 configuration.totalTimeout = .seconds(600)
                 let credential = try TestCredential.certificate()

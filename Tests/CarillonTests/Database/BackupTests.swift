@@ -27,14 +27,14 @@ import Testing
         // As the first worker does once that one's lease is over.
         try await shop.database.connection.script("SELECT carillon.take_over(0)")
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(await shop.gateway.receivedRequests().isEmpty)
         // Resumed by mistake, it still has nothing to send with.
         #expect(try await shop.run("app", "resume", "shop").status == 0)
         _ = try await shop.run("worker", "--once")
         #expect(await shop.gateway.receivedRequests().isEmpty)
         #expect(try await shop.run("app", "set", "shop", "--credential", "shop").status == 0)
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(await shop.gateway.receivedRequests().count == 5)
     }
 }

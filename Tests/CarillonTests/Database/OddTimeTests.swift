@@ -189,7 +189,7 @@ import Testing
         )
         #expect(try await shop.run("status").status == 0)
         #expect(try await shop.run("check").status == 0)
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(try await shop.database.number("SELECT sum(sent + failed + expired) FROM carillon.results") == 2)
         #expect(try await shop.run("status", "--json").output.contains("\"ready\":0,"))
     }

@@ -101,7 +101,7 @@ import Testing
                 // The first one tells the worker where the database is.
                 try await Self.waitForHeartbeats(in: primary, on: loop)
                 try await TestDatabase.open(standby.url()) { database in
-                    try await loop.eventually("the standby knows what was sent", within: .seconds(60)) {
+                    try await loop.eventually("the standby knows what was sent") {
                         try await database.number(sent) == 5
                     }
                     await primary.stop(.immediate)
@@ -109,7 +109,7 @@ import Testing
                     try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
                     let line = try await worker.line(containing: "another timeline", on: loop)
                     #expect(line.contains("warning") && !line.contains("an older state"), "\(line)")
-                    try await loop.eventually("the worker sends on", within: .seconds(60)) {
+                    try await loop.eventually("the worker sends on") {
                         try await database.number(sent) == 10
                     }
                 }
@@ -127,7 +127,7 @@ import Testing
         try await attempt {
             let beats = "SELECT coalesce(max(w.id), 0) * 1000000 + coalesce(max(w.beat), 0) FROM carillon.workers w"
             let first = try await connection.query(beats, Parameters()) { try $0.int64(0, 0) }
-            try await loop.eventually("the worker sends heartbeats", within: .seconds(30)) {
+            try await loop.eventually("the worker sends heartbeats") {
                 try await connection.query(beats, Parameters()) { try $0.int64(0, 0) } >= first + 3
             }
         } finally: {

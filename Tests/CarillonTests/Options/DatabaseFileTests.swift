@@ -9,13 +9,12 @@ import Testing
 
 /// Where the database is, said by a file that changes, or by an argument that everybody can read.
 @Suite struct DatabaseFileTests {
-    /// Nothing of the login is let in until the new password is used.
+    /// Nothing of the login is let in until the new password is used. In two transactions, so that whoever comes back at once meets
+    /// the new one.
     private func change(_ name: String, to password: String, _ shop: Shop) async throws {
-        try await shop.database.connection.script(
-            """
-            ALTER ROLE \(name) PASSWORD '\(password)';
-            SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'
-            """
+        try await shop.database.run("ALTER ROLE \(name) PASSWORD '\(password)'")
+        try await shop.database.run(
+            "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'"
         )
     }
 
@@ -58,7 +57,7 @@ import Testing
                 try await change(name, to: "new", shop)
                 _ = try await watch.line(containing: "Trying again.", on: loop)
                 try await shop.database.connection.script(
-                    "INSERT INTO carillon.workers (name, lease_until) VALUES ('newcomer', now() + interval '1 minute')"
+                    "INSERT INTO carillon.workers (name, lease_until) VALUES ('newcomer', now() + interval '1 hour')"
                 )
                 _ = try await watch.line(containing: "newcomer", on: loop)
                 #expect(try await watch.end(by: SIGTERM, on: loop) == .status(0))
@@ -90,7 +89,7 @@ import Testing
         command.environment = ProgramRun.environment([:])
         command.error = .file(shop.folder.file("errors"))
         let child = try ChildProcess(command)
-        let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(60)) }
+        let exit = try await TestLoop.with { try await child.wait(on: $0, until: .now + .seconds(180)) }
         let errors = try shop.folder.read("errors")
         #expect(exit == .status(0), "\(errors)")
     }

@@ -36,7 +36,7 @@ import Testing
                     Client.hello("Grüße")
                 ).isNothing
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let arrived = await shop.gateway.receivedRequests()
             #expect(arrived.map(\.token) == [token])
             #expect(arrived.first.map { String(decoding: $0.payload, as: UTF8.self) } == #"{"aps":{"alert":"Grüße"}}"#)

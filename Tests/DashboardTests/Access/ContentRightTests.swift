@@ -23,7 +23,7 @@ import Testing
                     run_at => now() + interval '1 hour')
                 """
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let login = "reader_\(shop.database.connection.backendProcessID)"
             try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
             try await attempt {

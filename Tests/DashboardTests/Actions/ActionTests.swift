@@ -167,7 +167,7 @@ import Testing
         try await Visitor.withOperator { shop, client in
             let tokens = (0..<3).map { "'\(Shop.token("bad\($0)"))'" } + ["'\(Shop.token("dead"))'"]
             try await shop.database.run("SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x')")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let link = "/failures/requeue?app=shop&reason=BadDeviceToken&since=1d"
             let visitor = try await Visitor(client, link)
             let list = await client.get("/failures", headers: visitor.headers).body

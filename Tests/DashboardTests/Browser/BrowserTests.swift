@@ -40,7 +40,7 @@ struct BrowserTests {
                 VALUES (1, 'match 12', 1, 'failed', 'APNs refused it')
                 """
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             try await DashboardClient.with(shop.database.url, in: shop.folder, words) { client, loop in
                 try await WebDriver.with(in: shop.folder, on: loop, usesScripts: scripts) { browser in
                     try await body(shop, browser, "http://127.0.0.1:\(client.port)")
@@ -185,7 +185,10 @@ struct BrowserTests {
             #expect(try await browser.sight.contains("live, changed at"))
             // Said once: not again after a reload.
             try await browser.click("form[action='/apps/shop/resume'] button")
-            #expect(try await !browser.address.contains("done="))
+            try await browser.see("The app is resumed.")
+            try await browser.loop.eventually("the address no longer says it") {
+                try await !browser.address.contains("done=")
+            }
             try await browser.type("half a sent", into: "input[name=reason]")
             _ = try await browser.value("document.activeElement.blur()")
             _ = try await browser.value(Self.timers)
@@ -241,7 +244,7 @@ struct BrowserTests {
             #expect(try Self.connections(to: port) > 0)
             try await browser.hide()
             // Others are kept for a while after their last response.
-            try await browser.loop.eventually("nothing listens any more", within: .seconds(60)) {
+            try await browser.loop.eventually("nothing listens any more") {
                 try Self.connections(to: port) == 0
             }
             try await shop.database.run("SELECT carillon.pause_app('shop', 'while nobody looked')")
@@ -358,7 +361,7 @@ struct BrowserTests {
                     document.body.append(frame)
                     """
                 )
-                try await loop.eventually("the browser decides", within: .seconds(20)) {
+                try await loop.eventually("the browser decides") {
                     try await browser.value("return window.seen || ''") != "\"\""
                 }
                 #expect(try await browser.value("return window.seen") == "\"blocked\"")

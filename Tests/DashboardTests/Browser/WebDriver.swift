@@ -39,7 +39,8 @@ struct WebDriver: Sendable {
         usesScripts: Bool = true,
         _ body: (WebDriver) async throws -> Void
     ) async throws {
-        let port = try freePort()
+        // Chromedriver cannot be asked which port it has taken.
+        let port = ReservedPort.choose()
         let profile = folder.file("profile")
         var ends: [CInt] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -87,7 +88,7 @@ struct WebDriver: Sendable {
             }
         } finally: {
             close(leash)
-            _ = try await child.wait(on: loop, until: .now + .seconds(20))
+            _ = try await child.wait(on: loop, until: .now + .seconds(180))
         }
     }
 
@@ -122,11 +123,12 @@ struct WebDriver: Sendable {
 
     /// The page may replace an element, or be left, while it is looked for.
     private func again<R>(_ body: () async throws -> R) async throws -> R {
-        for _ in 0..<300 {
+        let end = MonotonicInstant.now + .seconds(60)
+        while MonotonicInstant.now < end {
             do {
                 return try await body()
             } catch let failure as Failure where failure.isPassing {
-                await Task.yield()
+                try await loop.sleep(for: .milliseconds(20))
             }
         }
         return try await body()
@@ -246,10 +248,4 @@ struct WebDriver: Sendable {
     }
 
     private static func quote(_ text: String) -> String { JSONValue.string(text).text }
-
-    /// Chromedriver cannot be asked which port it has taken.
-    private static func freePort() throws -> UInt16 {
-        let socket = try ListeningSocket(host: "127.0.0.1", port: 0)
-        return socket.port
-    }
 }

@@ -49,7 +49,7 @@ import Testing
         try await Visitor.withOperator { shop, client in
             let operators = try shop.folder.write("operators", "battery staple")
             try await shop.database.run("SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad"))'], 'x')")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let id = try await shop.database.number("SELECT carillon.enqueue('shop', '{aa}', 'x')")
             var fields: Set<Field> = []
             let visitor = try await Visitor(client)

@@ -14,7 +14,7 @@ import Testing
             SELECT carillon.update_activity('shop', '{\(tokens[2])}', '{"goals": 1}', run_at => now() + interval '1 hour')
             """
         )
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
             let json = await client.get("/activities", json: true).body
             #expect(json.matches(of: /"token":/).count == 3, "\(json)")

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Sends over HTTP/2, but lets its batches wait until a credential has been replaced.
 struct GatedHTTP2Backend: Backend {
-    private let real = HTTP2Backend()
+    private let real = HTTP2Backend(.longTimeouts)
     private let replacement = Gate()
     private let stream = AsyncStream.makeStream(of: Void.self)
 

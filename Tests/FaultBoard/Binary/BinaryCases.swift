@@ -34,7 +34,7 @@ import Testing
                     youngest = try await scene.fleet.started(["--max-in-flight", "\(most)"])
                 }
             }
-            try await scene.finish(duplicates: most * kills, within: .seconds(120))
+            try await scene.finish(duplicates: most * kills)
         }
     }
 
@@ -58,7 +58,7 @@ import Testing
             try await scene.fleet.started(2, lease: Fleet.calm)
             try await scene.enqueue(Board.sized(2000, full: 20_000))
             try await scene.enqueue(2, tokens: 700)
-            try await scene.finish(within: .seconds(120))
+            try await scene.finish()
         }
     }
 
@@ -77,7 +77,7 @@ import Testing
         try await Self.with({ $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")] }) { scene in
             let worker = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(20, prefix: "bb")
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let before = try #require(Usage(of: worker.processID))
             let connections = try await worker.ends(by: "refused_push")
 
@@ -90,7 +90,7 @@ import Testing
             // A few come and go, such as the thread that looks up an address.
             #expect(after.descriptors < before.descriptors + 10)
             #expect(after.threads < before.threads + 5)
-            try await scene.finish(within: .seconds(60))
+            try await scene.finish()
         }
     }
 
@@ -113,11 +113,11 @@ import Testing
             // More than the first window holds, so that it ends with a barrier.
             try await scene.enqueue(2000)
             let worker = try await scene.fleet.started(lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            try await scene.drained()
             let asked = barriers.load(ordering: .relaxed)
             #expect(asked >= 1)
             try await scene.enqueue(Board.sized(3000, full: 20_000))
-            try await scene.drained(within: .seconds(120))
+            try await scene.drained()
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
             try await scene.finish()

@@ -8,13 +8,19 @@ import Testing
 
 /// Certificates that change, expire, or are refused, while their app has pushes to send.
 @Suite struct CertificateCases {
+    /// How long it may take until a changed credential or gateway is used, and all that waited is sent.
+    private static let soon = Board.sized(Duration.seconds(60), full: .seconds(10))
+
     @Test func `D18: a replaced certificate is used at once, and the old connection drains`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             _ = try await scene.fleet.started(["--connections", "1", "--max-in-flight", "200"], lease: Fleet.calm)
             try await scene.underLoad {
                 try await scene.requests(500)
                 for round in 1...2 {
-                    try await scene.replaceCertificate(name: "round \(round)", within: .seconds(5))
+                    try await scene.replaceCertificate(
+                        name: "round \(round)",
+                        within: Board.sized(.seconds(60), full: .seconds(5))
+                    )
                     var open = 0
                     try await scene.eventually("only the new one is open, not \(open)") {
                         open = await scene.simulator.statistics().openConnections
@@ -52,7 +58,7 @@ import Testing
         #expect((1...rests + 1).contains(tries), "\(tries), \(rests) rests")
         let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
         try await scene.write(issued.certificate, issued.privateKey)
-        try await scene.eventually("all were sent", within: .seconds(10)) {
+        try await scene.eventually("all were sent", within: Self.soon) {
             try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
         }
         try await scene.credential(is: "ok")
@@ -85,7 +91,7 @@ import Testing
         #expect(worker.isRunning)
         #expect(!worker.said.contains(UnreadableCredential.secret))
         try await scene.write(good.certificate, good.privateKey)
-        try await scene.drained(within: .seconds(10))
+        try await scene.drained(within: Self.soon)
         try await scene.credential(is: "ok")
         #expect(try await scene.credential("last_error") == "")
         #expect(try await scene.finish().outcomes.failures.isEmpty)
@@ -114,7 +120,7 @@ import Testing
                     gateway_ca = \(OddRow.quoted(scene.simulator.rootPEM))
                 """
             )
-            try await scene.eventually("all were sent", within: .seconds(10)) {
+            try await scene.eventually("all were sent", within: Self.soon) {
                 try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
             }
             #expect(try await scene.finish().outcomes.failures.isEmpty)
@@ -134,7 +140,7 @@ import Testing
             #expect(try await scene.credential("last_error").contains("InvalidProviderToken"))
             #expect(scene.record.requests < 20)
             try await scene.sign(with: right)
-            try await scene.eventually("all were sent", within: .seconds(10)) {
+            try await scene.eventually("all were sent", within: Self.soon) {
                 try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
             }
             #expect(try await scene.finish().outcomes.failures.isEmpty)
@@ -188,7 +194,7 @@ import Testing
         #expect(worker.lines(containing: "There is no connection").isEmpty)
         let good = try scene.simulator.issueCertificate(topics: [Scene.topic])
         try await scene.write(good.certificate, good.privateKey)
-        try await scene.drained(within: .seconds(10))
+        try await scene.drained(within: Self.soon)
         try await scene.credential(is: "ok")
         #expect(try await scene.finish().outcomes.failures.isEmpty)
     }
@@ -214,7 +220,7 @@ import Testing
             #expect(try await scene.credential("status") != "rejected")
             #expect(!worker.said.contains("refused the credential"))
             try await scene.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)'")
-            try await scene.drained(within: .seconds(20))
+            try await scene.drained(within: Board.sized(.seconds(60), full: .seconds(20)))
             #expect(try await scene.finish().outcomes.failures.isEmpty)
         }
     }

@@ -41,7 +41,7 @@ import Testing
             let worker = try scene.fleet.start(lease: Fleet.calm, shell: FakeTime.shell(offset))
             try await worker.started()
             try await scene.enqueue(50)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(try await worker.stop() == .status(0))
         }
         try await scene.finish()
@@ -108,7 +108,7 @@ import Testing
         try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
             let url = pooler.url(database: scene.database)
             for _ in 1...4 {
-                let flags = Fleet.longTimeout + ["--max-in-flight", "30"]
+                let flags = ["--max-in-flight", "30"]
                 _ = try scene.fleet.start(flags, lease: Fleet.calm, database: url)
             }
             for worker in scene.fleet.all { try await worker.started() }

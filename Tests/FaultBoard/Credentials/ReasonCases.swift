@@ -41,13 +41,13 @@ import Testing
                 try await scene.enqueue(message)
             }
             try await scene.enqueue(100)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             // Reasons about the credential hold the whole app for a while: therefore one by one.
             for answer in Self.answers where answer.pauses {
                 let message = scene.message(prefix: answer.prefix)
                 messages.append((answer, message.reference))
                 try await scene.enqueue(message)
-                try await scene.drained(within: .seconds(60))
+                try await scene.drained()
             }
             let audit = try await scene.finish()
             for (answer, reference) in messages {

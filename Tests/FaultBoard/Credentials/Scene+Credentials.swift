@@ -53,7 +53,9 @@ extension Scene {
     }
 
     /// Replaces the app's certificate, and waits until a connection was made with the new one.
-    func replaceCertificate(name: String, within limit: Duration = .seconds(10)) async throws {
+    func replaceCertificate(name: String, within limit: Duration = Board.sized(.seconds(60), full: .seconds(10)))
+        async throws
+    {
         let before = await simulator.statistics().connections
         let issued = try simulator.issueCertificate(topics: [Self.topic], commonName: name)
         try await write(issued.certificate, issued.privateKey)
@@ -63,7 +65,7 @@ extension Scene {
     }
 
     /// Waits until the app's credential has that status.
-    func credential(is status: String, within limit: Duration = .seconds(60)) async throws {
+    func credential(is status: String, within limit: Duration = .seconds(180)) async throws {
         try await eventually("the credential is \(status)", within: limit) {
             try await credential("status") == status
         }

@@ -4,11 +4,14 @@ import Testing
 
 /// Faults between a worker and its database.
 @Suite(.scene) struct ConnectionCases {
+    /// Until `/readyz` is correct (I14).
+    private static let moment = Board.sized(Duration.seconds(30), full: .seconds(5))
+
     @Test func `D1: workers whose sessions are ended again and again come back and lose nothing`() async throws {
-        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
+        try await scene.fleet.started(2, lease: Fleet.calm)
         try await scene.underLoad {
             for _ in 1...Board.sized(3, full: 20) {
-                try await scene.goesOn(200, within: .seconds(30))
+                try await scene.goesOn(200)
                 try await scene.renewSessions()
             }
         }
@@ -27,7 +30,7 @@ import Testing
                 for number in 1...cuts {
                     let direction: Proxy.Direction = number.isMultiple(of: 3) ? .up : .down
                     await proxy.cut(direction, afterBytes: Int.random(in: 1...6000, using: &random))
-                    try await scene.eventually("cut \(number)", within: .seconds(30)) { await proxy.cuts >= number }
+                    try await scene.eventually("cut \(number)") { await proxy.cuts >= number }
                 }
             }
             // There is no other worker to take over, so not even pushes in flight are sent again.
@@ -42,7 +45,7 @@ import Testing
             try await scene.underLoad {
                 try await scene.requests(500)
                 try await proxy.openBlackHole()
-                try await scene.eventually("the worker was not ready", within: .seconds(5)) {
+                try await scene.eventually("the worker was not ready", within: Self.moment) {
                     await !worker.isReady()
                 }
                 // Time for what is on its way to the gateway.
@@ -54,7 +57,7 @@ import Testing
                     try await worker.says("The connection to the database was lost", within: .seconds(12))
                 }
                 await proxy.closeBlackHole()
-                try await scene.goesOn(within: .seconds(40))
+                try await scene.goesOn(within: Board.sized(.seconds(180), full: .seconds(40)))
             }
             try await scene.finish(duplicates: 500)
         }
@@ -64,12 +67,13 @@ import Testing
         async throws
     {
         try await scene.withProxy { proxy, url in
-            let worker = try scene.fleet.start(database: url)
+            let lease = Board.sized(Duration.seconds(6), full: Fleet.lease)
+            let worker = try scene.fleet.start(lease: lease, database: url)
             try await worker.started()
             await proxy.delay(by: .milliseconds(250))
             try await scene.enqueue(Board.sized(3000, full: 20_000))
-            try await scene.drained(within: .seconds(180))
-            try await scene.livesOn(worker, for: Fleet.lease * 2)
+            try await scene.drained()
+            try await scene.livesOn(worker, for: lease * 2)
             #expect(worker.lines(containing: "considered this worker dead").isEmpty)
             try await scene.finish()
         }
@@ -82,12 +86,15 @@ import Testing
         try await scene.eventually("the worker was ready") { await worker.isReady() }
         try await scene.client.run("ALTER ROLE \(name) CONNECTION LIMIT 0")
         try await scene.terminateWorkers()
-        try await scene.eventually("the worker was not ready", within: .seconds(5)) { await !worker.isReady() }
+        try await scene.eventually("the worker was not ready", within: Self.moment) { await !worker.isReady() }
         try await scene.enqueue(1000)
         // Each wait is up to twice as long as the one before.
         #expect(try await worker.metric("carillon_database_errors_total", restsFor: .milliseconds(500)) <= 12)
         try await scene.client.run("ALTER ROLE \(name) CONNECTION LIMIT -1")
-        try await scene.eventually("the worker was ready again", within: .seconds(15)) { await worker.isReady() }
+        try await scene.eventually("the worker was ready again", within: Board.sized(.seconds(60), full: .seconds(15)))
+        {
+            await worker.isReady()
+        }
         try await scene.finish()
     }
 
@@ -95,15 +102,11 @@ import Testing
     func `D13: behind PgBouncer in transaction mode, with fewer connections than workers, all works`() async throws {
         try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
             for _ in 1...4 {
-                _ = try scene.fleet.start(
-                    Fleet.longTimeout,
-                    lease: Fleet.calm,
-                    database: pooler.url(database: scene.database)
-                )
+                _ = try scene.fleet.start(lease: Fleet.calm, database: pooler.url(database: scene.database))
             }
             for worker in scene.fleet.all { try await worker.started() }
             try await scene.enqueue(Board.sized(3000, full: 20_000))
-            try await scene.underLoad { try await scene.goesOn(1000, within: .seconds(60)) }
+            try await scene.underLoad { try await scene.goesOn(1000) }
             let errors = scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "A statement failed").count }
             #expect(errors == 0)
             try await scene.finish()

@@ -79,7 +79,7 @@ import Testing
             try await scene.underLoad(depth: 200) {
                 try await worker.says("Maintenance has succeeded.")
                 for round in 2...Board.sized(3, full: 20) {
-                    try await scene.goesOn(100, within: .seconds(20))
+                    try await scene.goesOn(100)
                     try await scene.client.run(again)
                     try await worker.says("Maintenance has succeeded.", times: round)
                 }

@@ -12,7 +12,8 @@ import Testing
     private static let hold = Board.sized(Duration.seconds(20), full: .seconds(44))
     private static let other = "other"
 
-    /// Pushes of an app that does not need the lock arrive within a lease, until the lock was held for long enough.
+    /// Pushes of an app that does not need the lock arrive within a lease, until the lock was held for long enough. On a busy machine
+    /// they may take longer, but not for as long as the lock is held.
     private static func othersGoOn(in scene: Scene) async throws {
         let end = MonotonicInstant.now + Self.hold
         var slowest = Duration.zero
@@ -25,7 +26,7 @@ import Testing
             }
             slowest = max(slowest, MonotonicInstant.now - begin)
         }
-        #expect(slowest < Self.lease)
+        #expect(slowest < Board.sized(Self.hold, full: Self.lease))
     }
 
     private static func nobodyLostALease(in scene: Scene) {
@@ -37,7 +38,7 @@ import Testing
 
     @Test(.scene)
     func `D19: CREATE INDEX on results costs no worker its lease, and nothing is sent twice`() async throws {
-        try await scene.fleet.started(2, Fleet.longTimeout + ["--max-in-flight", "500"], lease: Self.lease)
+        try await scene.fleet.started(2, ["--max-in-flight", "500"], lease: Self.lease)
         try await scene.enqueue(200)
         try await scene.drained()
         try await scene.client.session { session in
@@ -45,14 +46,16 @@ import Testing
             try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
             try await scene.enqueue(Board.sized(5000, full: 38_000))
             try await scene.requests(200 + 500)
-            let late = try await scene.fleet.started(Fleet.longTimeout + ["--max-in-flight", "500"], lease: Self.lease)
+            let late = try await scene.fleet.started(["--max-in-flight", "500"], lease: Self.lease)
             try await scene.transactionIsOpen(for: Self.hold)
             // Each worker goes on with its heartbeats.
             for worker in scene.fleet.all { try await scene.livesOn(worker) }
-            try await scene.eventually("the latecomer is ready", within: .seconds(5)) { await late.isReady() }
+            try await scene.eventually("the latecomer is ready", within: Board.sized(.seconds(30), full: .seconds(5))) {
+                await late.isReady()
+            }
             try await session.script("COMMIT")
         }
-        try await scene.finish(within: .seconds(120))
+        try await scene.finish()
         Self.nobodyLostALease(in: scene)
     }
 
@@ -72,7 +75,7 @@ import Testing
             try await session.script(
                 "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
             )
-            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
+            try await scene.fleet.started(2, lease: Self.lease)
             try await Self.othersGoOn(in: scene)
             let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
             #expect(try await scene.client.number(silent) == 1)
@@ -80,7 +83,7 @@ import Testing
             // Its own gateway cannot be reached, which is recorded as well.
             try await scene.eventually(
                 "it is written what the credential is and how the app fares",
-                within: .seconds(20)
+                within: Board.sized(.seconds(60), full: .seconds(20))
             ) {
                 try await scene.client.number(
                     """
@@ -104,7 +107,7 @@ import Testing
             // Too large for one job: a worker splits it, and all jobs update one row.
             try await scene.enqueue(1, tokens: 4000)
             let id = try await scene.client.number("SELECT m.id FROM carillon.messages m")
-            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
+            try await scene.fleet.started(2, lease: Self.lease)
             try await scene.requests(1500)
             try await scene.client.session { session in
                 try await session.script("BEGIN; SELECT carillon.cancel(\(id))")
@@ -133,7 +136,7 @@ import Testing
     ) async throws {
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
-            try await scene.fleet.started(2, Fleet.longTimeout, lease: Self.lease)
+            try await scene.fleet.started(2, lease: Self.lease)
             try await scene.enqueue(2, tokens: 1500)
             try await scene.requests(500)
             try await scene.client.session { session in

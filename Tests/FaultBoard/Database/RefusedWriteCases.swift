@@ -66,7 +66,7 @@ import Testing
         try await Self.during(refusal, for: .seconds(4), worker, in: scene) {
             try await scene.enqueue(500)
         }
-        try await scene.requests(500, within: .seconds(15))
+        try await scene.requests(500, within: Board.sized(.seconds(60), full: .seconds(15)))
         try await scene.finish()
     }
 

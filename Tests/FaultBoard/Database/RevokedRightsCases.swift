@@ -113,7 +113,7 @@ import Testing
     /// Waits until all pushes of these rounds have ended as they should.
     private static func expectEnd(of rounds: Int, in scene: Scene) async throws {
         try await scene.client.run("UPDATE carillon.apps SET certificate_id = 1 WHERE id = 3")
-        try await scene.drained(within: .seconds(120))
+        try await scene.drained()
         let ended = "SELECT sum(sent + failed + expired + cancelled) FROM carillon.results"
         #expect(try await scene.client.number(ended) == (1...rounds).reduce(0) { $0 + pushes($1) })
         #expect(
@@ -156,7 +156,7 @@ import Testing
                         && !(errors.isEmpty && right.name == Self.needed)
                 }
                 try await scene.client.run(right.grant)
-                try await scene.eventually("the round has ended after \(right.grant)", within: .seconds(180)) {
+                try await scene.eventually("the round has ended after \(right.grant)") {
                     try await scene.client.number(Self.remains) == 0
                 }
             }
@@ -198,7 +198,7 @@ import Testing
         let step = Board.sized((count + 2) / 3, full: 1)
         let vital = Self.vitalRights[(number * step + Int(Board.seed % UInt64(step))) % count]
         let login = try await scene.login()
-        func start() throws -> WorkerProcess { try scene.fleet.start(Fleet.longTimeout, database: login.url) }
+        func start() throws -> WorkerProcess { try scene.fleet.start(database: login.url) }
         let worker = try start()
         try await worker.started()
         try await scene.enqueue(5)

@@ -18,12 +18,12 @@ import Testing
             try await scene.fleet.started()
             try await scene.underLoad {
                 for _ in 1...Board.sized(1, full: 5) {
-                    try await scene.goesOn(500, within: .seconds(30))
+                    try await scene.goesOn(500)
                     try await scene.cluster.restart(.fast)
-                    try await scene.goesOn(within: Board.sized(.seconds(20), full: .seconds(5)))
+                    try await scene.goesOn(within: Board.sized(.seconds(60), full: .seconds(5)))
                 }
             }
-            try await scene.finish(within: .seconds(180))
+            try await scene.finish()
         }
     }
 
@@ -33,13 +33,13 @@ import Testing
             try await scene.fleet.started(2, ["--max-in-flight", "500"])
             try await scene.underLoad {
                 for _ in 1...crashes {
-                    try await scene.goesOn(500, within: .seconds(30))
+                    try await scene.goesOn(500)
                     try await scene.cluster.restart(.immediate)
-                    try await scene.goesOn(within: Board.sized(.seconds(20), full: .seconds(5)))
+                    try await scene.goesOn(within: Board.sized(.seconds(60), full: .seconds(5)))
                 }
             }
             // Claims are committed asynchronously: after a crash their rows are back, and are sent again.
-            try await scene.finish(duplicates: crashes * 2 * 500, within: .seconds(180))
+            try await scene.finish(duplicates: crashes * 2 * 500)
         }
     }
 
@@ -60,12 +60,17 @@ import Testing
                 try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
                 try await scene.client.run("SELECT pg_reload_conf()")
                 try await worker.says("The connection to the database was lost")
-                try await scene.eventually("the worker was not ready", within: .seconds(5)) { await !worker.isReady() }
+                try await scene.eventually(
+                    "the worker was not ready",
+                    within: Board.sized(.seconds(30), full: .seconds(5))
+                ) {
+                    await !worker.isReady()
+                }
                 // Each wait is up to twice as long as the one before.
                 #expect(try await worker.metric("carillon_database_errors_total", restsFor: .milliseconds(500)) <= 12)
                 try await scene.client.run("ALTER SYSTEM RESET default_transaction_read_only")
                 try await scene.client.run("SELECT pg_reload_conf()")
-                try await worker.says("The database is back", within: .seconds(15))
+                try await worker.says("The database is back", within: Board.sized(.seconds(60), full: .seconds(15)))
                 await scene.client.close()
                 try await scene.enqueue(500)
                 try await scene.finish()

@@ -52,11 +52,14 @@ import Testing
                 return !connections.contains(last.connection)
             }
         }
-        try await scene.drained(within: .seconds(30))
+        try await scene.drained()
         try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL")
         // The change takes effect after a while: rows are sent one by one until then.
         var sent = scene.record.requests - 1
-        try await scene.eventually("a row waits for a credential", within: .seconds(15)) {
+        try await scene.eventually(
+            "a row waits for a credential",
+            within: Board.sized(.seconds(60), full: .seconds(15))
+        ) {
             guard worker.lines(containing: "has no credential").isEmpty else { return true }
             if scene.record.requests > sent {
                 sent = scene.record.requests
@@ -98,7 +101,7 @@ import Testing
         await scene.client.close()
         try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now()")
         var workers: [WorkerProcess] = []
-        for _ in 1...2 { workers.append(try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm, database: url)) }
+        for _ in 1...2 { workers.append(try scene.fleet.start(lease: Fleet.calm, database: url)) }
         for worker in workers { try await worker.started() }
         try await scene.enqueue(2, tokens: 3000)
         try await scene.enqueue(Board.sized(2000, full: 20_000))
@@ -145,7 +148,9 @@ import Testing
         let begin = MonotonicInstant.now
         let before = try await worker.metric("carillon_database_errors_total")
         try await worker.says("failed and will be tried again")
-        try await scene.eventually("the worker was not ready", within: .seconds(15)) { await !worker.isReady() }
+        try await scene.eventually("the worker was not ready", within: Board.sized(.seconds(60), full: .seconds(15))) {
+            await !worker.isReady()
+        }
         try await scene.eventually("ten seconds have passed") { MonotonicInstant.now - begin >= .seconds(10) }
         let lines = worker.lines(containing: "will be tried again")
         let errors = try await worker.metric("carillon_database_errors_total") - before

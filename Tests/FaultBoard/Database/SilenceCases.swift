@@ -6,6 +6,8 @@ import Testing
 /// Databases that answer nothing, although the kernel acknowledges what is sent to them: the proxy is frozen.
 @Suite(.scene) struct SilenceCases {
     private static let silence = "has answered nothing"
+    /// Until a worker has left a database that freezes.
+    private static let limit = Board.sized(Duration.seconds(60), full: Fleet.lease + .seconds(5))
 
     /// A proxy before the database, and a URL that names it first and the database itself second.
     private static func withTwoHosts(
@@ -29,8 +31,8 @@ import Testing
             try await scene.underLoad {
                 try await scene.goesOn(500)
                 await first.freeze()
-                try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
-                try await scene.goesOn(within: .seconds(15))
+                try await worker.says(Self.silence, within: Self.limit)
+                try await scene.goesOn(within: Board.sized(.seconds(60), full: .seconds(15)))
             }
             try await scene.finish(duplicates: 500)
         }
@@ -43,10 +45,10 @@ import Testing
             try await scene.underLoad {
                 try await scene.goesOn(500)
                 await proxy.freeze()
-                try await worker.says(Self.silence, within: Fleet.lease + .seconds(5))
+                try await worker.says(Self.silence, within: Self.limit)
                 try await scene.eventually("the worker was not ready") { await !worker.isReady() }
                 await proxy.thaw()
-                try await scene.goesOn(within: .seconds(30))
+                try await scene.goesOn(within: Board.sized(.seconds(60), full: .seconds(30)))
             }
             try await scene.finish(duplicates: 500)
         }
@@ -61,7 +63,7 @@ import Testing
             try await scene.enqueue(100)
             if bytes == 0 { await first.freeze() } else { await first.freeze(afterBytes: bytes) }
             _ = try scene.fleet.start(database: url)
-            try await scene.requests(1, within: .seconds(10))
+            try await scene.requests(1, within: Board.sized(.seconds(60), full: .seconds(10)))
             try await scene.finish(duplicates: 100)
         }
     }

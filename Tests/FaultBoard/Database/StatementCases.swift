@@ -9,7 +9,7 @@ import Testing
         async throws
     {
         let lease = Duration.seconds(5)
-        let worker = try await scene.fleet.started(Fleet.longTimeout + ["--max-in-flight", "500"], lease: lease)
+        let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: lease)
         try await scene.enqueue(500)
         try await scene.requests(500)
         for limit in ["0", "300ms"] {
@@ -33,7 +33,7 @@ import Testing
             // Counted from here: the worker may have sent all of them before `enqueue` returns.
             let before = scene.record.requests
             try await scene.enqueue(500)
-            try await scene.requests(before + 100, within: .seconds(20))
+            try await scene.requests(before + 100)
         }
         #expect(worker.lines(containing: "considered this worker dead").isEmpty)
         try await scene.finish()
@@ -66,7 +66,7 @@ import Testing
         func round() async throws -> Duration {
             try await scene.enqueue(rows)
             let begin = MonotonicInstant.now
-            try await scene.drained(within: .seconds(120))
+            try await scene.drained()
             return MonotonicInstant.now - begin
         }
         _ = try await round()
@@ -75,8 +75,8 @@ import Testing
             try await session.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM carillon.apps")
             var last = Duration.zero
             for _ in 1...Board.sized(4, full: 20) { last = try await round() }
-            // A round has a constant part, which matters in short rounds.
-            #expect(last < before * 5 + .seconds(1))
+            // A round has a constant part, which matters in short rounds, as do other tests beside it.
+            #expect(last < before * 5 + Board.sized(Duration.seconds(15), full: .seconds(1)))
             try await session.script("COMMIT")
         }
         try await scene.finish()
@@ -85,7 +85,7 @@ import Testing
     @Test func `D14: a worker finds new rows without a notification`() async throws {
         let worker = try await scene.fleet.started()
         try await scene.enqueue(1)
-        try await scene.drained(within: .seconds(30))
+        try await scene.drained()
         var waits: [Duration] = []
         for number in 2...Board.sized(6, full: 40) {
             // As long as it takes until it looks for work at the longest interval.
@@ -96,17 +96,17 @@ import Testing
             waits.append(MonotonicInstant.now - begin)
         }
         let median = waits.sorted()[waits.count / 2]
-        #expect(median < Board.sized(.seconds(2), full: .milliseconds(250)))
+        #expect(median < Board.sized(.seconds(10), full: .milliseconds(250)))
         try await scene.finish()
     }
 
     @Test func `D16: a large transaction that commits during sending is sent like the rest`() async throws {
         // There is no fault here, so no lease may run out, however busy the machine is.
-        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
+        try await scene.fleet.started(2, lease: Fleet.calm)
         try await scene.underLoad {
             try await scene.requests(200)
             try await scene.enqueue(Board.sized(10_000, full: 200_000), atOnce: .max)
-            try await scene.goesOn(500, within: .seconds(60))
+            try await scene.goesOn(500)
         }
         try await scene.finish(within: .seconds(300))
     }

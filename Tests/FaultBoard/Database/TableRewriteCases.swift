@@ -21,7 +21,7 @@ import Testing
     private static func withWorkers(_ body: (Scene) async throws -> Void) async throws {
         let answers = try ["ee=503:Shutdown*2", "bad=400:BadDeviceToken"].map { try AnswerRule(parsing: $0) }
         try await Scene.with({ $0.answers = answers }) { scene in
-            let workers = try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
+            let workers = try await scene.fleet.started(2, lease: Fleet.calm)
             try await scene.underLoad {
                 for _ in 1...Board.sized(2, full: 10) {
                     try await scene.enqueue(200, prefix: "ee")

@@ -44,7 +44,7 @@ import Testing
             // After the repair the rest is sent, and what failed can be requeued.
             try await scene.withAnotherGateway {
                 try await scene.client.run("UPDATE carillon.apps SET paused = false")
-                let audit = try await scene.finish(within: .seconds(90))
+                let audit = try await scene.finish()
                 #expect(audit.outcomes.failures.count == failed)
             }
             #expect(try await scene.client.text("SELECT a.paused_reason FROM carillon.apps a") == "")

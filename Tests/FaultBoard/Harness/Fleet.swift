@@ -9,8 +9,8 @@ final class Fleet: Sendable {
     /// Long, for cases without dead workers: on a busy machine a worker may not run for two seconds, and then rightly counts as
     /// dead.
     static let calm = Duration.seconds(60)
-    /// For cases without faults: on a busy machine an answer may be late, and must not count as unknown.
-    static let longTimeout = ["--request-timeout", "60s"]
+    /// On a busy machine an answer may be late, and must not count as unknown.
+    private static let longTimeout = ["--request-timeout", "60s"]
 
     private let database: String
     private let folder: TemporaryFolder
@@ -23,7 +23,7 @@ final class Fleet: Sendable {
         self.loop = loop
     }
 
-    /// Starts a worker.
+    /// Starts a worker. Unless a case says otherwise, it waits long for answers.
     /// - Parameters:
     ///   - shell: what a shell runs before it becomes the worker, such as "ulimit -n 32".
     func start(
@@ -32,11 +32,12 @@ final class Fleet: Sendable {
         database: String? = nil,
         shell: String? = nil
     ) throws -> WorkerProcess {
+        let patience = flags.contains(Self.longTimeout[0]) ? [] : Self.longTimeout
         let words =
             [
                 "worker", "--lease", "\(lease.components.seconds)s", "--retry-base", "50ms", "--retry-cap", "500ms",
                 "--http", "127.0.0.1:0",
-            ] + flags
+            ] + patience + flags
         var command = ChildProcess.Command(try ProgramRun.path, words)
         if let shell {
             command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
@@ -71,7 +72,7 @@ final class Fleet: Sendable {
     var running: [WorkerProcess] { all.filter(\.isRunning) }
 
     /// Stops all running workers; returns a sentence for each that did not end with status 0.
-    func stop(within limit: Duration = .seconds(60)) async throws -> [String] {
+    func stop(within limit: Duration = .seconds(180)) async throws -> [String] {
         let running = self.running
         for worker in running { worker.terminate() }
         var bad: [String] = []

@@ -17,7 +17,7 @@ extension Scene {
     func finish(
         duplicates: Int = 0,
         localReasons: Set<String> = [],
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(180),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Audit {
         let begin = MonotonicInstant.now

@@ -5,7 +5,7 @@ import TestSupport
 extension Scene {
     func eventually(
         _ what: @autoclosure () -> String,
-        within limit: Duration = .seconds(60),
+        within limit: Duration = .seconds(180),
         _ condition: () async throws -> Bool
     ) async throws {
         try await loop.eventually(what(), within: limit, condition)
@@ -14,14 +14,14 @@ extension Scene {
     // MARK: Pushes
 
     /// Waits until the simulator has received that many requests in all.
-    func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+    func requests(_ count: Int, within limit: Duration = .seconds(180)) async throws {
         try await eventually("\(count) requests came, \(record.requests) so far", within: limit) {
             record.requests >= count
         }
     }
 
     /// Waits until that many more pushes have arrived than now.
-    func goesOn(_ count: Int = 100, within limit: Duration = .seconds(60)) async throws {
+    func goesOn(_ count: Int = 100, within limit: Duration = .seconds(180)) async throws {
         try await requests(record.requests + count, within: limit)
     }
 
@@ -33,7 +33,7 @@ extension Scene {
         """
 
     /// Waits until the queue is empty.
-    func drained(within limit: Duration = .seconds(60)) async throws {
+    func drained(within limit: Duration = .seconds(180)) async throws {
         try await eventually("I8: the queue was drained", within: limit) {
             (try? await client.number(Self.remains)) == 0
         }
@@ -44,7 +44,7 @@ extension Scene {
     /// Waits for the worker's heartbeats for that long, and for at least one more.
     func livesOn(_ worker: WorkerProcess, for duration: Duration = .zero) async throws {
         let begin = try await lastHeartbeat(of: worker)
-        try await eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(60)) {
+        try await eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(180)) {
             Duration.microseconds(try await lastHeartbeat(of: worker) - begin) > duration
         }
     }
@@ -61,7 +61,7 @@ extension Scene {
 
     /// Waits until the leases of all workers ran out, at least that long ago.
     func leasesRanOut(ago duration: Duration = .zero) async throws {
-        try await eventually("all leases ran out \(duration) ago", within: duration + .seconds(60)) {
+        try await eventually("all leases ran out \(duration) ago", within: duration + .seconds(180)) {
             try await client.number(
                 "SELECT count(*) FROM carillon.workers w WHERE w.lease_until > \(Self.before(duration))"
             ) == 0
@@ -70,7 +70,7 @@ extension Scene {
 
     /// Waits until a transaction of `SceneClient.session` has been open for that long.
     func transactionIsOpen(for duration: Duration) async throws {
-        try await eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
+        try await eventually("a transaction was open for \(duration)", within: duration + .seconds(180)) {
             try await client.number(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()

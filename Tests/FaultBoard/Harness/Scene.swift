@@ -45,6 +45,8 @@ struct Scene: Sendable {
         try await APNsSimulator.with {
             // As far away as Apple, so that faults find pushes in flight, and the load is limited.
             $0.delay = .milliseconds(50)
+            // Some cases restart it.
+            $0.port = ReservedPort.choose()
             $0.observer = { event in record.note(event) }
             try configure(&$0)
         } _: { simulator in

@@ -39,12 +39,12 @@ final class WorkerProcess: Sendable {
 
     /// Waits for its end.
     @discardableResult
-    func end(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+    func end(within limit: Duration = .seconds(180)) async throws -> ChildProcess.Exit {
         try await child.wait(on: loop, until: .now + limit)
     }
 
     /// Asks it to end, and waits until it has.
-    func stop(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+    func stop(within limit: Duration = .seconds(180)) async throws -> ChildProcess.Exit {
         terminate()
         return try await end(within: limit)
     }
@@ -65,7 +65,7 @@ final class WorkerProcess: Sendable {
     var last: String { said.split(separator: "\n").suffix(10).joined(separator: "\n") }
 
     /// Waits until so many lines of its log contain the text.
-    func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(60)) async throws {
+    func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(180)) async throws {
         try await loop.eventually("\(name) said '\(text)'", within: limit) {
             guard lines(containing: text).count < count else { return true }
             guard isRunning else { throw IOError(.reset, "\(name) ended without saying '\(text)'") }

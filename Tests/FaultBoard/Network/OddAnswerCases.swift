@@ -55,7 +55,7 @@ import Testing
 
     @Test func `H25: a push that is never answered is sent four times, and then its outcome is unknown`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=reset")] }) { scene in
-            try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+            try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(50, prefix: "ee")
             try await scene.enqueue(1, tokens: 20, prefix: "ee")
             try await scene.enqueue(100)
@@ -104,7 +104,7 @@ import Testing
             }
         }) { scene in
             try await scene.withRelay(judge) { _ in
-                let worker = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+                let worker = try await scene.fleet.started(lease: Fleet.calm)
                 let begin = try await scene.client.number("SELECT extract(epoch FROM now())")
                 var messages: [Ledger.Message] = []
                 for (number, odd) in Self.bodies.enumerated() {
@@ -152,7 +152,7 @@ import Testing
         }
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "a8=400:BadDeviceToken")] }) { scene in
             try await scene.withRelay(judge) { relay in
-                let worker = try scene.fleet.start(Fleet.longTimeout + ["--connections", "1"], lease: Fleet.calm)
+                let worker = try scene.fleet.start(["--connections", "1"], lease: Fleet.calm)
                 try await scene.enqueue(1_000)
                 try await scene.enqueue(200, prefix: "a8")
                 try await scene.enqueue(1_000)

@@ -16,8 +16,8 @@ import Testing
             $0.goAwayAfter = 100
         } _: { scene in
             try await scene.enqueue(Board.sized(5000, full: 50_000))
-            let worker = try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained()
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
             try await scene.finish()
@@ -61,8 +61,8 @@ import Testing
         } _: { scene in
             let pushes = 400
             try await scene.enqueue(pushes)
-            let worker = try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained()
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
             let connections = await scene.simulator.statistics().connections
@@ -80,7 +80,7 @@ import Testing
         }
         try await scene.withRelay(judge) { _ in
             try await scene.enqueue(500)
-            _ = try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm)
+            _ = try scene.fleet.start(lease: Fleet.calm)
             try await scene.credential(is: "rejected")
             let error = try await scene.credential("last_error")
             #expect(error.contains("BadCertificate"))
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `H8: one stream at first and a thousand later, and the worker follows`() async throws {
         let open = Guarded((now: 0, most: 0, mostBefore: 0))
-        try await Scene.send(2000, Fleet.longTimeout + ["--connections", "1"]) { frame in
+        try await Scene.send(2000, ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.say(FrameBytes.settings([(3, 1)]))]
             }
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `H9: a thousand streams, one, none, a thousand, and then none for good`() async throws {
-        try await Scene.send(3000, Fleet.longTimeout + ["--connections", "1"]) { frame in
+        try await Scene.send(3000, ["--connections", "1"]) { frame in
             // Once it answers a ping, the client has seen that there is none.
             if frame.direction == .up, frame.frame.type == 6, frame.connection == 1 {
                 return [.say(FrameBytes.settings([(3, 1_000)]))]
@@ -232,11 +232,11 @@ import Testing
             return isAcknowledgement && frame.direction == .down && frame.connection == 1 ? [] : [.pass]
         }
         try await scene.withRelay(judge) { relay in
-            let worker = try scene.fleet.start(Fleet.longTimeout, lease: Fleet.calm)
+            let worker = try scene.fleet.start(lease: Fleet.calm)
             try await scene.underLoad(depth: 200) {
                 try await scene.eventually("another connection was made") { relay.connections > 1 }
             }
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
             try await scene.finish()
@@ -262,7 +262,10 @@ import Testing
     @Test func `H18: answers out of order, and one that comes too late`() async throws {
         let held = Guarded<[UInt8]>([])
         let late = Guarded<(stream: UInt32, answer: [UInt8])?>(nil)
-        try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
+        try await Scene.send(
+            duplicates: 1,
+            ["--request-timeout", Board.sized("15s", full: "3s"), "--connections", "1"]
+        ) { frame in
             guard frame.connection == 1 else { return [.pass] }
             if frame.direction == .up, frame.frame.type == 3 {
                 // The client has abandoned the push: now the answer comes.

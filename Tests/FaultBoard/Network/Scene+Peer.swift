@@ -11,7 +11,7 @@ extension Scene {
         _ pushes: Int = 2000,
         duplicates: Int = 0,
         localReasons: Set<String> = [],
-        _ flags: [String] = Fleet.longTimeout,
+        _ flags: [String] = [],
         through judge: @escaping Relay.Judge,
         then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
     ) async throws {
@@ -19,7 +19,7 @@ extension Scene {
             try await scene.withRelay(judge) { relay in
                 try await scene.enqueue(pushes)
                 let worker = try scene.fleet.start(flags, lease: Fleet.calm)
-                try await scene.drained(within: .seconds(120))
+                try await scene.drained()
                 try await check(scene, worker, relay)
                 try await scene.finish(duplicates: duplicates, localReasons: localReasons)
             }

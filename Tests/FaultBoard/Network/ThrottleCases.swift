@@ -51,7 +51,7 @@ import Testing
         let times = Board.sized(5, full: 9)
         let pushes = Board.sized(300, full: 3_000)
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=\(answer)*\(times)")] }) { scene in
-            let worker = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(pushes)
             #expect(try await scene.finish().outcomes.failures.isEmpty)
             #expect(scene.record.requests == pushes * (times + 1))
@@ -63,9 +63,9 @@ import Testing
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503:Shutdown*5")] }) { scene in
-            _ = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+            _ = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(20)
-            #expect(try await scene.finish(within: .seconds(120)).outcomes.failures.isEmpty)
+            #expect(try await scene.finish().outcomes.failures.isEmpty)
             let connections = Dictionary(grouping: scene.record.deliveries, by: \.connection)
                 .sorted { $0.key < $1.key }.map(\.value)
             // After three useless ones in a row there is at most one a second (I9). On a busy machine, the first push of one may

@@ -22,7 +22,7 @@ import Testing
             try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
             try await body(scene)
             try await scene.lead(to: "localhost:\(scene.simulator.port)", trusting: scene.simulator.rootPEM)
-            try await scene.finish(within: .seconds(90))
+            try await scene.finish()
         }
     }
 
@@ -34,7 +34,7 @@ import Testing
         try await scene.livesOn(worker, for: Board.sized(.seconds(2), full: .seconds(30)))
         #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
         try await scene.simulator.start()
-        try await scene.finish(within: .seconds(90))
+        try await scene.finish()
     }
 
     @Test func `N2: connecting to an address that drops all packets times out after five seconds`() async throws {
@@ -121,7 +121,7 @@ import Testing
         ) { scene in
             try await scene.addApp("other", topic: Scene.topic, to: scene.simulator)
             try await scene.enqueue(100, app: "other")
-            try await scene.requests(100, within: .seconds(10))
+            try await scene.requests(100, within: Board.sized(.seconds(60), full: .seconds(10)))
         }
     }
 
@@ -203,8 +203,8 @@ import Testing
         }
         try await scene.withRelay(judge) { relay in
             try await scene.enqueue(500)
-            let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained()
             #expect(relay.connections > 1)
             #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
             try await scene.finish()

@@ -78,7 +78,7 @@ import Testing
         let count = Board.sized(2000, full: 10_000)
         // They wait: one push for each activity is left.
         try await Self.enqueue(1...count, in: scene)
-        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
+        try await scene.fleet.started(2, lease: Fleet.calm)
         try await scene.drained()
         #expect(scene.record.requests == Self.activities)
         // They arrive while workers send.
@@ -91,7 +91,7 @@ import Testing
     @Test(.scene) func `P15: while a rate holds sending back, updates that arrive faster collapse`() async throws {
         let (count, rate) = (Board.sized(2000, full: 10_000), 20)
         try await scene.client.run("UPDATE carillon.apps SET max_rate = \(rate)")
-        try await scene.fleet.started(2, Fleet.longTimeout, lease: Fleet.calm)
+        try await scene.fleet.started(2, lease: Fleet.calm)
         let clock = ContinuousClock()
         let time = try await clock.measure { try await Self.enqueue(1...count, in: scene) }
         try await Self.end(scene)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CancelCases {
     @Test func `P9: pushes in flight cannot be cancelled, and waiting ones can`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
-            try await scene.fleet.started(["--max-in-flight", "10", "--request-timeout", "60s"])
+            try await scene.fleet.started(["--max-in-flight", "10"])
             let flying = scene.message(prefix: "51")
             let first = try await scene.enqueue(flying)
             try await scene.requests(1)
@@ -89,13 +89,13 @@ import Testing
             )
             try await scene.fleet.started(2, ["--max-in-flight", "500"])
             let id = try await scene.client.number("carillon.broadcast('board', 'Board')")
-            try await scene.requests(min(count / 4, 50_000), within: .seconds(120))
+            try await scene.requests(min(count / 4, 50_000))
             let jobs = try await scene.client.number("carillon.cancel_broadcast(\(id))")
             let end = try await scene.client.number("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
             #expect(jobs > 0)
             try await scene.drained()
             let last = scene.record.deliveries.map(\.time).max() ?? 0
-            #expect(last - Int64(end) < Board.sized(10_000, full: 1000))
+            #expect(last - Int64(end) < Board.sized(30_000, full: 1000))
             let sent = scene.record.requests
             #expect(sent < count)
             #expect(

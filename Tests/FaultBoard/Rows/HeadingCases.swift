@@ -102,7 +102,7 @@ import Testing
 
     @Test func `P4: numbers at their limits are taken over like any other`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=silence*1")] }) { scene in
-            let victim = try await scene.fleet.started(["--request-timeout", "60s"])
+            let victim = try await scene.fleet.started()
             // Lanes have claims of their own, and jobs that have failed often are in quarantine, one at a time.
             let rows = Self.oddNumbers.filter { !$0.columns.contains { $0.name == "lane" } }
             var messages: [Ledger.Message] = []
@@ -118,7 +118,7 @@ import Testing
             victim.kill()
             try await victim.end()
             try await scene.enqueue(20)
-            try await scene.fleet.started(["--request-timeout", "1s"])
+            try await scene.fleet.started(["--request-timeout", Board.sized("5s", full: "1s")])
             // What was in flight was never answered: nothing is accepted twice.
             try await scene.finish(localReasons: ["Poison"])
         }

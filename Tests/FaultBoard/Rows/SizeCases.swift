@@ -98,7 +98,7 @@ import Testing
                     )
                 }
             )
-            let worker = try await scene.fleet.started(Fleet.longTimeout + flags, lease: Fleet.calm)
+            let worker = try await scene.fleet.started(flags, lease: Fleet.calm)
             try await scene.drained()
             let memory = try #require(worker.mostMemory) >> 20
             print("fault board: P18: \(memory) MB at most")
@@ -128,8 +128,8 @@ import Testing
                 FROM (SELECT array_agg(a.id) AS app FROM carillon.apps a) i, generate_series(1, \(shape.rows)) n
                 """
             )
-            let worker = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
-            try await scene.drained(within: .seconds(120))
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.drained()
             let memory = try #require(worker.mostMemory) >> 20
             print("fault board: P18: \(shape.name): \(memory) MB at most")
             #expect(memory < 100 || Sanitizer.isLoaded)

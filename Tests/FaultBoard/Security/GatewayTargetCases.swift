@@ -55,7 +55,7 @@ import Testing
             let hold = try await scene.client.text("SELECT string_agg(h.reason, ' ') FROM carillon.holds h")
             #expect(!hold.contains("banner") && !worker.said.contains("banner"), "\(hold)")
             try await scene.lead(to: "localhost:\(scene.simulator.port)", trusting: scene.simulator.rootPEM)
-            try await scene.finish(within: .seconds(90))
+            try await scene.finish()
         }
     }
 }

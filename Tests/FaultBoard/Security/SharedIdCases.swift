@@ -29,7 +29,7 @@ import Testing
                 """
             )
             try await scene.fleet.started(2)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             for app in 1...2 {
                 #expect(
                     try await scene.client.text(
@@ -41,7 +41,7 @@ import Testing
                 )
             }
             #expect(try await scene.client.number("SELECT carillon.requeue_failures(app => 'other')") == Self.count / 3)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let names = ["com.example.board": "board", topic: "other"]
             var identities: [String: Set<String>] = [:]
             for delivery in scene.record.deliveries {

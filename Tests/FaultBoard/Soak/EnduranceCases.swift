@@ -14,7 +14,7 @@ import Testing
             // Each app has a connection of its own, and one after the other.
             let names = (1...Board.sized(20, full: 50)).map { "app\($0)" }
             for name in names { try await scene.addApp(name, topic: Scene.topic, to: scene.simulator) }
-            let worker = try await scene.fleet.started(Fleet.longTimeout + ["--connections", "1"], lease: Fleet.calm)
+            let worker = try await scene.fleet.started(["--connections", "1"], lease: Fleet.calm)
             let rounds = 10
             let cycles = Board.sized(2, full: 40)
             var curve = UsageCurve()
@@ -50,7 +50,10 @@ import Testing
             for name in some { try await scene.enqueue(1, app: name) }
             try await scene.requests(begin + some.count)
             most = max(most, try #require(Usage(of: worker.processID)).descriptors - before)
-            try await scene.eventually("the idle connections were closed", within: .seconds(20)) {
+            try await scene.eventually(
+                "the idle connections were closed",
+                within: Board.sized(.seconds(60), full: .seconds(20))
+            ) {
                 await scene.simulator.statistics().openConnections == 0
             }
         }
@@ -65,7 +68,7 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let connections = 2
             let worker = try await scene.fleet.started(
-                Fleet.longTimeout + ["--connections", "\(connections)", "--max-in-flight", "500"],
+                ["--connections", "\(connections)", "--max-in-flight", "500"],
                 lease: Fleet.calm
             )
             var curve = UsageCurve()
@@ -73,7 +76,7 @@ import Testing
                 for round in 1...Board.sized(10, full: 20) {
                     let due = MonotonicInstant.now + Board.sized(.zero, full: .seconds(5))
                     try await scene.replaceCertificate(name: "round \(round)")
-                    try await scene.goesOn(within: .seconds(20))
+                    try await scene.goesOn()
                     try await scene.eventually("the next certificate is due") { .now >= due }
                     curve.append(try #require(Usage(of: worker.processID)))
                 }
@@ -102,7 +105,7 @@ import Testing
             try await scene.livesOn(worker, for: idle)
             try await scene.enqueue(500)
             // Longer than a ping takes to fail, and a new connection to be made.
-            try await scene.finish(within: .seconds(30))
+            try await scene.finish(within: Board.sized(.seconds(120), full: .seconds(30)))
             #expect(await proxy.connections > before)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
         }
@@ -114,7 +117,7 @@ import Testing
         // In full, autovacuum must keep up; it is looked for every second, since all of it happens within minutes.
         let settings = PrivateCluster.Settings(isDurable: false, parameters: ["autovacuum_naptime": "1s"])
         try await Scene.with(on: .own(settings), { $0.delay = .zero }) { scene in
-            let worker = try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
             let jobs = Board.sized(5000, full: 40_000)
             var rounds: [(bytes: Int, took: Duration)] = []
             for _ in 1...Board.sized(6, full: 8) {

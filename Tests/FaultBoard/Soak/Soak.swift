@@ -36,7 +36,7 @@ struct Soak {
             let fault = try #require(SoakFault.allCases.randomElement(using: &random))
             faults[fault, default: 0] += 1
             try await bring(fault)
-            try await scene.goesOn(200, within: .seconds(120))
+            try await scene.goesOn(200)
             curve.append(try #require(Usage(of: watched.processID), "the watched worker died"))
         }
     }

@@ -20,7 +20,7 @@ import Testing
             try await scene.withProxyToGateway { proxy in
                 var soak = try await Soak(in: scene, behind: proxy)
                 try await scene.underLoad(depth: 600) { try await soak.goOn(for: duration) }
-                try await scene.finish(duplicates: soak.duplicates, within: .seconds(120))
+                try await scene.finish(duplicates: soak.duplicates)
                 let curve = soak.curve
                 for fifth in 0..<5 {
                     print(

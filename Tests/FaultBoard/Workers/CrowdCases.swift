@@ -23,9 +23,11 @@ import Testing
             let shares = try await self.shares(of: scene).map { ($0.key, $0.value - sent[$0.key, default: 0]) }
             #expect(shares.count == crowd)
             let mean = shares.reduce(0) { $0 + $1.1 } / crowd
+            // Other tests may keep some of them from running.
+            let (least, most) = (Board.sized(mean / 5, full: mean / 2), Board.sized(mean * 3, full: mean * 3 / 2))
             for (worker, share) in shares {
                 #expect(
-                    share * 2 >= mean && share * 2 <= mean * 3,
+                    (least...most).contains(share),
                     "worker \(worker) sent \(share), the mean is \(mean)"
                 )
             }
@@ -42,12 +44,12 @@ import Testing
 
     /// There is one version so far: only the processes are replaced.
     @Test(.scene) func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
-        try await scene.fleet.started(3, Fleet.longTimeout, lease: Fleet.calm)
+        try await scene.fleet.started(3, lease: Fleet.calm)
         try await scene.underLoad {
             for _ in 0..<Board.sized(1, full: 5) {
                 for old in scene.fleet.running {
                     try await scene.goesOn(200)
-                    try await scene.fleet.started(Fleet.longTimeout, lease: Fleet.calm)
+                    try await scene.fleet.started(lease: Fleet.calm)
                     #expect(try await old.stop() == .status(0))
                 }
             }
@@ -58,7 +60,7 @@ import Testing
 
     @Test(.scene) func `W13: of two workers that race for a task of the fleet exactly one does it`() async throws {
         let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count } }
-        try await scene.fleet.started(2, ["--log-level", "debug"])
+        try await scene.fleet.started(2, ["--log-level", "debug"], lease: Fleet.calm)
         try await scene.eventually("the first maintenance was done") { done() == 1 }
         let races = Board.sized(2, full: 10)
         for race in 1...races {

@@ -29,13 +29,12 @@ import Testing
     @Test(arguments: ["127.0.0.1", "localhost", "::1", "[::1]"])
     func `a refused port is reported at once, with where and what to do`(host: String) async throws {
         try await TestLoop.with { loop in
-            let listener = try Listener(host: host, port: 0, on: loop) { _ in }
-            listener.close()
+            let port = ReservedPort.choose()
             let error = await #expect(throws: IOError.self) {
-                _ = try await TCP.connect(host: host, port: listener.port, timeout: .seconds(60), on: loop)
+                _ = try await TCP.connect(host: host, port: port, timeout: .seconds(60), on: loop)
             }
             #expect(error?.code == .refused)
-            let place = host == "::1" ? "[::1]:\(listener.port)" : "\(host):\(listener.port)"
+            let place = host == "::1" ? "[::1]:\(port)" : "\(host):\(port)"
             #expect(error?.message.hasPrefix("nothing accepts connections at \(place) (") == true)
             #expect(error?.message.hasSuffix("check the host, the port and that the server runs") == true)
         }

@@ -70,7 +70,7 @@ import Testing
                 return children
             }
             defer { other.signal(SIGKILL) }
-            #expect(try await child.wait(on: TestLoop.shared, until: .now + .seconds(60)) == .signal(SIGKILL))
+            #expect(try await child.wait(on: TestLoop.shared, until: .now + .seconds(180)) == .signal(SIGKILL))
             #expect(other.exitIfEnded() == nil)
         }
     }

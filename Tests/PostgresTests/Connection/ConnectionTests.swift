@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `an answer does not wait for a large statement behind it`() async throws {
         let waiting = """
             SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted

@@ -23,10 +23,7 @@ import Testing
     private struct Surprise: Error {}
 
     @Test func `to a port where nothing listens`() async throws {
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
-        let port = listener.port
-        listener.close()
-        let error = try await Self.error("postgresql://app:s3cret@127.0.0.1:\(port)/db")
+        let error = try await Self.error("postgresql://app:s3cret@127.0.0.1:\(ReservedPort.choose())/db")
         #expect(error.code == .unreachable)
         #expect(error.message.contains("refused"))
     }

@@ -24,23 +24,20 @@ import Testing
     }
 
     @Test func `the second is taken when the first refuses`() async throws {
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
-        let port = listener.port
-        listener.close()
-        #expect(try await Self.processes(Self.url(after: port)) == 1)
+        #expect(try await Self.processes(Self.url(after: ReservedPort.choose())) == 1)
     }
 
     @Test func `the second is taken when the first is silent`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
-        #expect(try await Self.processes(Self.url(after: listener.port), wait: .seconds(2)) == 1)
+        #expect(try await Self.processes(Self.url(after: listener.port)) == 1)
     }
 
     @Test func `a silent one is tried last from then on`() async throws {
         let silent = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { silent.close() }
         let source = DatabaseSource(try await Self.url(after: silent.port))
-        for limit: Duration in [.seconds(2), .seconds(600)] {
+        for limit: Duration in [.seconds(20), .seconds(600)] {
             let connection = try await PostgresConnection.connect(
                 source,
                 on: TestLoop.shared,
@@ -55,13 +52,10 @@ import Testing
 
     @Test func `a slow one is waited for longer once the others have refused`() async throws {
         let cluster = try await TestCluster.shared
-        let refusing = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
-        let port = refusing.port
-        refusing.close()
         try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
             // Longer than the first host may take while there is a second one.
             await proxy.delay(by: .milliseconds(1200))
-            let hosts = "127.0.0.1:\(await proxy.port),127.0.0.1:\(port)"
+            let hosts = "127.0.0.1:\(await proxy.port),127.0.0.1:\(ReservedPort.choose())"
             let url = cluster.loopbackURL().replacing("127.0.0.1:\(cluster.port)", with: hosts)
             let number = try await Self.processes(url, wait: .seconds(30))
             #expect(number == 1)

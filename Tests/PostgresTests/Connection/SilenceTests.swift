@@ -42,11 +42,11 @@ import Testing
 
     @Test func `a session with a limit ends when nothing comes for that time, and its host is tried last`() async throws
     {
-        try await Self.waiting(.end(after: .seconds(4))) { _, proxy, connection, source, statement in
+        try await Self.waiting(.end(after: .seconds(8))) { _, proxy, connection, source, statement in
             await proxy.freeze()
             let error = await #expect(throws: PostgresError.self) { try await statement.value }
             #expect(error?.code == .closed && error?.effect == .unknown && error?.isSilence == true)
-            #expect(error?.description.contains("127.0.0.1:\(await proxy.port) answered nothing for 4.0 s") == true)
+            #expect(error?.description.contains("127.0.0.1:\(await proxy.port) answered nothing for 8.0 s") == true)
             #expect(error?.description.contains("hangs") == true, "\(String(describing: error))")
             #expect(await connection.isClosed)
             #expect(source.silentHost?.server == connection.server)
@@ -84,9 +84,9 @@ import Testing
         try await TestDatabase.with(.nothing) { database in
             try await database.withProxy(on: TestLoop.shared) { proxy, url in
                 await proxy.delay(by: .milliseconds(300))
-                let connection = try await Self.connect(DatabaseSource(url), .end(after: .seconds(5)))
+                let connection = try await Self.connect(DatabaseSource(url), .end(after: .seconds(8)))
                 let start = MonotonicInstant.now
-                while MonotonicInstant.now - start < .seconds(8) {
+                while MonotonicInstant.now - start < .seconds(12) {
                     #expect(try await connection.number("SELECT 1") == 1)
                 }
                 await connection.close()

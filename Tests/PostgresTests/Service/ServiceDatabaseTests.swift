@@ -21,7 +21,7 @@ import Testing
                     name: "one",
                     connections: 1,
                     statementTimeout: .seconds(60),
-                    settings: ["lock_timeout": "3s"],
+                    settings: ["lock_timeout": "8s"],
                     longestWait: longestWait
                 )
                 let source = DatabaseSource(database.url)
@@ -81,7 +81,7 @@ import Testing
         let group = ServiceDatabase.Group(
             name: "three",
             connections: 3,
-            statementTimeout: .seconds(3),
+            statementTimeout: .seconds(8),
             settings: [:],
             isReading: isReading
         )
@@ -123,7 +123,7 @@ import Testing
         try await service(isReading: true) { proxy, ask, events in
             await proxy.freeze()
             try await ask()
-            #expect(events().count == 2 && events().first?.contains("answered nothing for 5") == true, "\(events())")
+            #expect(events().count == 2 && events().first?.contains("answered nothing for 10") == true, "\(events())")
             #expect(events().last == "back")
             for _ in 0..<6 { try await ask() }
             #expect(events().count == 2, "\(events())")

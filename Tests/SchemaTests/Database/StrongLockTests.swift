@@ -20,7 +20,7 @@ import Testing
         _ body: (TestDatabase) async throws -> Void
     ) async throws {
         try await database.session { other in
-            try await other.run("SET lock_timeout = '1s'")
+            try await other.run("SET lock_timeout = '10s'")
             var attempts: Set<String> = []
             try await TestLoop.shared.eventually("\(count) attempts", every: .milliseconds(5)) {
                 let waiting = try await other.rows(Self.attempts)

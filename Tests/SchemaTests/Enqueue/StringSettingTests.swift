@@ -103,7 +103,7 @@ import Testing
                 command.output = .file(folder.file("said"))
                 command.error = .file(folder.file("said"))
                 let child = try ChildProcess(command)
-                let exit = try await child.wait(on: TestLoop.shared, until: .now + .seconds(60))
+                let exit = try await child.wait(on: TestLoop.shared, until: .now + .seconds(180))
                 let said = try folder.read("said")
                 #expect(exit == .status(0), "\(said)")
             }

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a reader that does not read stops the log and not the simulator`() throws {
         try TemporaryFolder.with { folder in
             let path = folder.file("pipe")

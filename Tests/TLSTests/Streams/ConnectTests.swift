@@ -71,9 +71,7 @@ import Testing
     @Test func `a port that refuses and a name without an address have different codes`() async throws {
         try await TestLoop.with { loop in
             let context = try TLSContext.client(trust: .pem(KeyFixtures.root), alpn: ["h2"])
-            let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
-            listener.close()
-            let refused = await Self.connect(to: listener.port, context: context, on: loop)
+            let refused = await Self.connect(to: ReservedPort.choose(), context: context, on: loop)
             #expect(refused?.code == .refused)
             #expect((refused?.underlying as? IOError)?.code == .refused)
             let unresolvable = await Self.connect(to: 443, host: "no such.host", context: context, on: loop)

@@ -64,7 +64,7 @@ import Testing
         #expect(try pair.client.read(into: &scratch) == .closed)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an end without a close_notify is an error`() throws {
+    @Test(.timeLimit(.minutes(5))) func `an end without a close_notify is an error`() throws {
         let house = try House()
         let (left, right) = try SocketPair().release()
         var client = try TLSStream(

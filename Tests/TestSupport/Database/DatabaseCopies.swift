@@ -13,7 +13,6 @@ actor DatabaseCopies {
 
     private static let template = "schema_template"
 
-    private let cluster: PrivateCluster
     /// One session: PostgreSQL refuses to copy a database while another session is connected to it, such as another copy.
     private let administration: PostgresConnection
     /// Copies files rather than pages where the server lets one choose (from version 15 on): less than half the work for
@@ -23,11 +22,11 @@ actor DatabaseCopies {
     private var migration: Task<Void, any Error>?
 
     private init(in cluster: PrivateCluster) async throws {
-        self.cluster = cluster
         administration = try await PostgresConnection.connect(
             cluster.url(),
             on: TestLoop.shared,
-            application: "test databases"
+            application: "test databases",
+            timeout: TestCluster.connectTimeout
         )
         let version = try await administration.query(
             Statement("version", "SELECT current_setting('server_version_num')::int8")
@@ -49,7 +48,7 @@ actor DatabaseCopies {
 
     /// The installation lives in the copy.
     private func settle(in name: String) async throws {
-        let url = cluster.url(database: name)
+        let url = try await TestCluster.patientURL(database: name)
         let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test databases")
         try await connection.script(
             "UPDATE carillon.installation SET database_oid = (carillon.this_database()).database_oid"
@@ -63,9 +62,9 @@ actor DatabaseCopies {
 
     private func migrated() async throws {
         if migration == nil {
-            migration = Task { [administration, cluster] in
+            migration = Task { [administration] in
                 try await administration.script("CREATE DATABASE \(Self.template) TEMPLATE template0")
-                let url = cluster.url(database: Self.template)
+                let url = try await TestCluster.patientURL(database: Self.template)
                 try await TestDatabase.migrate(url)
                 // The first session fills the cache of the catalogs, which is copied too.
                 try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test").close()

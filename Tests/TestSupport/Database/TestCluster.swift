@@ -16,6 +16,14 @@ package enum TestCluster {
         get async throws { try await start.value }
     }
 
+    /// On a busy machine, PostgreSQL may need long to start a process.
+    package static let connectTimeout = Duration.seconds(60)
+
+    /// The URL of a database. Whoever connects by it, worker or command, gives PostgreSQL so much time.
+    package static func patientURL(database: String) async throws -> String {
+        try await shared.url(database: database) + "&connect_timeout=\(connectTimeout.components.seconds)"
+    }
+
     /// The lines of the server's log that contain a text.
     package static func log(with text: String) async throws -> [String] {
         // The log has megabytes, which those who wait for a line read again and again, so this leaves them to the C library.

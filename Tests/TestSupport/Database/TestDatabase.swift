@@ -42,7 +42,7 @@ package struct TestDatabase: Sendable {
         let copies = try await DatabaseCopies.shared
         let name = try await copies.create(contents)
         return try await attempt {
-            try await body(try await TestCluster.shared.url(database: name))
+            try await body(TestCluster.patientURL(database: name))
         } finally: {
             try await copies.drop(name)
         }
@@ -65,12 +65,11 @@ package struct TestDatabase: Sendable {
 
     /// A session in a database of a cluster of its own.
     package static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
-        // On a busy machine PostgreSQL may need long to start a process.
         let connection = try await PostgresConnection.connect(
             url,
             on: TestLoop.shared,
             application: "test",
-            timeout: .seconds(60)
+            timeout: TestCluster.connectTimeout
         )
         return try await attempt {
             try await body(TestDatabase(url: url, connection: connection))

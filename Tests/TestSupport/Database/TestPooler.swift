@@ -29,7 +29,7 @@ package struct TestPooler: Sendable {
         _ body: (TestPooler) async throws -> R
     ) async throws -> R {
         try await TemporaryFolder.with { folder in
-            let port = try ListeningSocket(host: "127.0.0.1", port: 0).port
+            let port = ReservedPort.choose()
             let settings = try folder.write("pgbouncer.ini", self.settings(mode, size: size, port: port, cluster))
             let (ours, theirs) = try SocketPair().release()
             _ = fcntl(theirs, F_SETFL, 0)  // the shell waits by reading it

@@ -121,6 +121,7 @@ package actor Proxy {
     /// Accepts connections again.
     package func admit() throws {
         guard listener == nil else { return }
+        let port = self.port == 0 ? ReservedPort.choose() : self.port
         let listener = try Listener(host: "127.0.0.1", port: port, on: loop) { [weak self] socket in
             let client = socket.release()
             guard let self else {
@@ -129,7 +130,7 @@ package actor Proxy {
             }
             Task { await connect(client) }
         }
-        port = listener.port
+        self.port = listener.port
         self.listener = listener
     }
 

@@ -29,7 +29,7 @@ package struct ProgramRun {
         input: ChildProcess.Command.Stream = .nothing,
         output: ChildProcess.Command.Stream? = nil,
         errors: ChildProcess.Command.Stream? = nil,
-        within limit: Duration = .seconds(60)
+        within limit: Duration = .seconds(180)
     ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
             var command = ChildProcess.Command(try path(of: program), words)

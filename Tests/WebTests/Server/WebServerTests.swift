@@ -237,9 +237,10 @@ import Testing
         }
         // Not `slow`: a request before the server drains would wait for what follows it here.
         let quick = Route(.get, "/quick") { _ in Response(text: "early") }
-        let server = WebServer(host: "127.0.0.1", port: 0, routes: [slow, quick])
+        // Nobody else listens there afterwards.
+        let port = ReservedPort.choose()
+        let server = WebServer(host: "127.0.0.1", port: port, routes: [slow, quick])
         try server.start()
-        let port = server.port
         let answer = Task { await RawHTTP.ask(port, "GET /slow") }
         await started.pass()
         try await TestLoop.with { loop in
@@ -294,9 +295,10 @@ import Testing
         }
         let refusing: HTTPRefusal.Writing = { refusal, _ in Response(text: refusal.cause == .stopping ? "not done" : "")
         }
-        let server = WebServer(host: "127.0.0.1", port: 0, refusing: refusing, routes: [slow(0), slow(1), Self.hello])
+        let port = ReservedPort.choose()
+        let routes = [slow(0), slow(1), Self.hello]
+        let server = WebServer(host: "127.0.0.1", port: port, refusing: refusing, routes: routes)
         try server.start()
-        let port = server.port
         let one = Task { await RawHTTP.ask(port, "GET /slow0") }
         let pair = "GET /slow1 HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
         let two = Task { await RawHTTP.exchange(port, pair) }

@@ -128,7 +128,7 @@ import Testing
             }
             let check = try await shop.run("check")
             #expect(check.status == 0, "\(check.output)")
-            let holder = "Process \(pid) \(Self.nightly) has locked carillon.results for 1"
+            let holder = "Process \(pid) \(Self.nightly) has locked carillon.results for "
             #expect(check.output.contains("warning  locks         " + holder), "\(check.output)")
             #expect(check.output.contains("SELECT pg_terminate_backend(\(pid))"), "\(check.output)")
         }

@@ -7,7 +7,7 @@ import Testing
     @Test func `the log, status and check name the reason and the remedy, which works`() async throws {
         try await shop.database.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
         try await shop.enqueue(20)
-        let worker = try await shop.run("worker", "--once")
+        let worker = try await shop.drain()
         let failures = "SELECT count(*) FROM carillon.failures WHERE reason = 'TopicDisallowed'"
         #expect(try await shop.database.number(failures) == 20)
         let lines = worker.errors.split(separator: "\n").filter { $0.contains("TopicDisallowed") }
@@ -34,7 +34,7 @@ import Testing
         #expect(try await shop.run("app", "set", "shop", "--topic", Shop.topic).status == 0)
         let requeue = try await shop.run("failures", "requeue", "--app", "shop", "--reason", "TopicDisallowed")
         #expect(requeue.status == 0, "\(requeue.errors)")
-        let again = try await shop.run("worker", "--once")
+        let again = try await shop.drain()
         #expect(again.status == 0, "\(again.errors)")
         #expect(try await shop.database.number("SELECT sum(sent)::bigint FROM carillon.results") == 20)
     }
@@ -44,7 +44,7 @@ import Testing
     {
         try await shop.database.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
         try await shop.enqueue(500)
-        let worker = try await shop.run("worker", "--once", "--max-in-flight", "100")
+        let worker = try await shop.drain("--max-in-flight", "100")
         #expect(worker.errors.contains("An app was paused"), "\(worker.errors)")
         let query = "SELECT paused_reason FROM carillon.apps WHERE paused"
         let reason = try #require(try await shop.database.value(query))
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `an app that sends names no reason`() async throws {
         try await shop.enqueue(3)
-        let worker = try await shop.run("worker", "--once")
+        let worker = try await shop.drain()
         #expect(worker.status == 0 && !worker.errors.contains("because of their topic"), "\(worker.errors)")
         #expect(try await shop.run("status", "--json").output.contains(#""failure_reason":null"#))
         #expect(!(try await shop.run("check").output.contains("in the last hour")))

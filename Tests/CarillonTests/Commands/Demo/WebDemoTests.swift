@@ -19,13 +19,13 @@ import Testing
                 let day = await client.get("/apps/shop?over=day", json: true)
                 let filled = day.body.matches(of: /"sent":[1-9]\d*/).count
                 #expect(filled >= 70, "each 20 minutes have counts: \(day.body)")
-                try await loop.eventually("pushes fail as in an ordinary hour", within: .seconds(60)) {
+                try await loop.eventually("pushes fail as in an ordinary hour") {
                     await client.get("/failures", json: true).body.contains("BadDeviceToken")
                 }
-                try await loop.eventually("the workers say how many connections they have", within: .seconds(60)) {
+                try await loop.eventually("the workers say how many connections they have") {
                     await client.get("/workers", json: true).body.matches(of: /"connections":[1-9]/).count == 2
                 }
-                try await loop.eventually("three channels are made", within: .seconds(60)) {
+                try await loop.eventually("three channels are made") {
                     await client.get("/channels", json: true).body.matches(of: /"state":"ready"/).count == 3
                 }
                 #expect(try await program.end(by: SIGINT, on: loop) == .status(0), "\(program.said)")

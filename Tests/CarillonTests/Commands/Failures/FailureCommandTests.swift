@@ -19,7 +19,7 @@ import Testing
                     'hi', reference => 'order 7')
                 """
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let list = try await shop.run("failures", "list")
             #expect(list.status == 0)
             #expect(list.output.contains(Shop.token("bad1")) && list.output.contains("410"))
@@ -48,7 +48,7 @@ import Testing
             let requeued = try await shop.run("failures", "requeue", "--app", "shop", "--json")
             #expect(requeued.output == "{\"pushes\":1,\"dry_run\":false}\n")
             #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             #expect(await shop.gateway.receivedRequests().filter { $0.token == Shop.token("bad1") }.count == 2)
             #expect(
                 try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE reason = 'BadTopic'") == 2
@@ -91,7 +91,7 @@ import Testing
             try await shop.database.connection.script(
                 "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))'], 'hi')"
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             #expect(try await shop.run("failures", "list", "--reason", "OutOfStars").output.contains("OutOfStars"))
         }
     }

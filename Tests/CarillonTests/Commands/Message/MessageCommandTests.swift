@@ -25,7 +25,7 @@ import Testing
         try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bb=503")] }) { shop in
             let tokens = ["aa", "bb"].map { "'\(Shop.token($0))'" }.joined(separator: ",")
             let id = try await shop.database.number("SELECT carillon.enqueue('shop', ARRAY[\(tokens)], 'hi')")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let retry = try await shop.database.number("SELECT s.id FROM carillon.scheduled s")
             #expect(retry != id)
             let run = try await shop.run("message", "cancel", "\(retry)")

@@ -30,12 +30,12 @@ import Testing
                 "SELECT carillon.enqueue('shop', '{\(good),\(late),\(dead)}', 'hi')"
             )
             // Full jitter may mean at once, which an hour makes too unlikely to be seen.
-            #expect(try await shop.run("worker", "--once", "--retry-base", "1h", "--retry-cap", "1h").status == 0)
+            #expect(try await shop.drain("--retry-base", "1h", "--retry-cap", "1h").status == 0)
             let first = try await shop.run("message", "show", "\(id)").output
             #expect(first.contains("\(good): sent, apns-unique-id "), "\(first)")
             #expect(first.contains("\(late): retrying, 503 ServiceUnavailable\n"), "\(first)")
             try await shop.database.run("UPDATE carillon.scheduled SET run_at = now()")
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let ids = try await shop.database.rows(
                 "SELECT s.key, s.value FROM carillon.results r, jsonb_each_text(r.apns_unique_ids) AS s"
             )
@@ -80,7 +80,7 @@ import Testing
             try await shop.database.run(
                 "SELECT carillon.enqueue('shop', '{\(Shop.token("a0")),\(Shop.token("dead"))}', 'hi', reference => 'r')"
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             #expect(try await shop.database.number("SELECT sum(sent + failed)::int8 FROM carillon.results") == 2)
             #expect(try await shop.database.number(Self.kept) == 0)
             let show = try await shop.run("message", "show", "--reference", "r", "--json").output

@@ -84,7 +84,7 @@ import Testing
             try await shop.database.connection.script(
                 "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("bad2"))'], 'hi')"
             )
-            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.drain().status == 0)
             let asked = try await shop.run("failures", "requeue")
             #expect(asked.status == 2 && asked.errors.contains("2 pushes") && asked.errors.contains("--yes"))
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["--ca-out", "--log"])
+    @Test(.timeLimit(.minutes(5)), arguments: ["--ca-out", "--log"])
     func `a pipe without a reader is refused at once`(option: String) async throws {
         try await TemporaryFolder.with { folder in
             let pipe = folder.file("pipe")

@@ -105,31 +105,35 @@ import Testing
 
     /// Heartbeats are twelve seconds apart. How many are missing is asked of the database, whenever the test happens to look.
     @Test func `a worker that was killed is silent before its lease is over, with nobody to notice it`() async throws {
-        try await TestLoop.with { loop in
-            let worker = try shop.start("worker", "--lease", "60s")
-            _ = try await worker.line(containing: "has started", on: loop)
-            #expect(try await shop.run("status", "--json").output.contains(#""state":"alive""#))
-            #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
-            let look =
-                "SELECT state, silence > lease / 5 * 2, silence > lease / 5 * 3, silence < lease FROM carillon.worker_status"
-            try await loop.eventually("the worker is silent") {
-                let row = try #require(try await shop.database.rows(look).first)
-                try #require(
-                    ["(alive,f,f,t)", "(alive,t,f,t)", "(silent,t,f,t)", "(silent,t,t,t)"].contains(row),
-                    "\(row)"
+        // A push without an answer keeps the worker awake.
+        try await Shop.with({ $0.delay = .seconds(3_000) }) { shop in
+            try await TestLoop.with { loop in
+                try await shop.enqueue(1)
+                let worker = try shop.start("worker", "--lease", "60s")
+                try await loop.eventually("it is on its way") { await shop.gateway.statistics().requests == 1 }
+                #expect(try await shop.run("status", "--json").output.contains(#""state":"alive""#))
+                #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
+                let look =
+                    "SELECT state, silence > lease / 5 * 2, silence > lease / 5 * 3, silence < lease FROM carillon.worker_status"
+                try await loop.eventually("the worker is silent") {
+                    let row = try #require(try await shop.database.rows(look).first)
+                    try #require(
+                        ["(alive,f,f,t)", "(alive,t,f,t)", "(silent,t,f,t)", "(silent,t,t,t)"].contains(row),
+                        "\(row)"
+                    )
+                    return row.hasPrefix("(silent")
+                }
+                let json = try await shop.run("status", "--json").output
+                let row = try #require(
+                    json.firstMatch(of: /"state":"silent","alive":false,.*?"silence_seconds":(\d+),"lease_seconds":60,/)
                 )
-                return row.hasPrefix("(silent")
-            }
-            let json = try await shop.run("status", "--json").output
-            let row = try #require(
-                json.firstMatch(of: /"state":"silent","alive":false,.*?"silence_seconds":(\d+),"lease_seconds":60,/)
-            )
-            #expect(try #require(Int(row.output.1)) < 60, "\(json)")
-            let name = try #require(try await shop.database.value("SELECT name FROM carillon.worker_status"))
-            #expect(try await line(of: name, shop).contains("silent"))
-            #expect(try await shop.run("check").output.contains("Worker \(name) missed two heartbeats or more."))
-            try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-                #expect(await client.get("/workers", json: true).body.contains(#""state":"silent","alive":false"#))
+                #expect(try #require(Int(row.output.1)) < 60, "\(json)")
+                let name = try #require(try await shop.database.value("SELECT name FROM carillon.worker_status"))
+                #expect(try await line(of: name, shop).contains("silent"))
+                #expect(try await shop.run("check").output.contains("Worker \(name) missed two heartbeats or more."))
+                try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+                    #expect(await client.get("/workers", json: true).body.contains(#""state":"silent","alive":false"#))
+                }
             }
         }
     }

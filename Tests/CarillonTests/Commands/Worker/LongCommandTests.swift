@@ -24,9 +24,7 @@ import Testing
     @Test(.shop)
     func `a full disk under a worker's log stops no push, is counted, and ends with status 1`() async throws {
         try await TestLoop.with { loop in
-            let listener = try Listener(host: "127.0.0.1", port: 0, on: loop, accept: { _ in })
-            let port = listener.port
-            listener.close()
+            let port = ReservedPort.choose()
             var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--http", "127.0.0.1:\(port)"])
             command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
             command.error = .file("/dev/full")
@@ -42,7 +40,7 @@ import Testing
             let lost = metrics.split(separator: "\n").first { $0.hasPrefix("carillon_log_lines_lost_total ") }
             #expect(try #require(lost?.split(separator: " ").last.flatMap { Double($0) }) > 0)
             worker.signal(SIGTERM)
-            #expect(try await worker.wait(on: loop, until: .now + .seconds(60)) == .status(1))
+            #expect(try await worker.wait(on: loop, until: .now + .seconds(180)) == .status(1))
         }
     }
 
@@ -54,19 +52,19 @@ import Testing
             command.output = .descriptor(theirs)
             let watch = try ChildProcess(command)
             close(theirs)
-            _ = try await loop.readiness(of: ours, for: .read, until: .now + .seconds(60), doing: "listening")
+            _ = try await loop.readiness(of: ours, for: .read, until: .now + .seconds(180), doing: "listening")
             close(ours)
-            #expect(try await watch.wait(on: loop, until: .now + .seconds(60)) == .status(0))
+            #expect(try await watch.wait(on: loop, until: .now + .seconds(180)) == .status(0))
         }
     }
 
     @Test func `sending says its id at once, and what it waits for`() async throws {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "a0=503:ServiceUnavailable")] }) { shop in
+        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "a0=503:ServiceUnavailable+3600")] }) { shop in
             try await TestLoop.with { loop in
                 let send = try shop.start("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi")
                 let id = try await send.line(containing: "Enqueued as ", on: loop).filter(\.isNumber)
                 _ = try await send.line(containing: "Waiting: ready; no worker is running.", on: loop)
-                let worker = try shop.start("worker", "--retry-base", "60s", "--http", "127.0.0.1:0")
+                let worker = try shop.start("worker", "--http", "127.0.0.1:0")
                 _ = try await send.line(containing: "after 503 ServiceUnavailable, next at 20", on: loop)
                 _ = try await worker.line(containing: "Pushes will be retried.", on: loop)
                 let show = try await shop.run("message", "show", id)
@@ -139,7 +137,7 @@ import Testing
         try await shop.database.connection.script(
             "UPDATE carillon.apps SET gateway = (SELECT gateway FROM carillon.apps WHERE name = 'shop')"
         )
-        #expect(try await shop.run("worker", "--once").status == 0)
+        #expect(try await shop.drain().status == 0)
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.results") == 2)
     }
 }

@@ -54,7 +54,7 @@ import Testing
                     .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
                 let probe = HealthProbe(
                     address: try #require(Address("127.0.0.1:\(port ?? "")")),
-                    timeout: .seconds(10)
+                    timeout: .seconds(60)
                 )
                 let label = DatabaseLabel.of(late)
                 let ready = try await probe.ask(on: loop)

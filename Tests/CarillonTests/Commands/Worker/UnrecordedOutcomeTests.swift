@@ -19,7 +19,7 @@ import Testing
             SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("a0"))'], 'hi', reference => 'trg')
             """
         )
-        let worker = try await shop.run("worker", "--once")
+        let worker = try await shop.drain()
         #expect(worker.status == 0)
         let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
         for part in [#""app":"shop""#, "no trg in here", "message show 1"] { #expect(line.contains(part)) }
@@ -58,7 +58,7 @@ import Testing
             SELECT carillon.enqueue('shop', ARRAY(SELECT lpad(to_hex(i), 64, '0') FROM generate_series(1, 2500) i), 'hi')
             """
         )
-        #expect(try await shop.run("worker", "--once", "--settle-after", "1m").status == 0)
+        #expect(try await shop.drain("--settle-after", "1m").status == 0)
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE message_id = 2") == 1000)
         for id in 1...3 {
             let list = try await shop.run("failures", "list", "--message", "\(id)", "--limit", "5000", "--json")
@@ -108,7 +108,7 @@ import Testing
             SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("a0"))'], 'hi')
             """
         )
-        let worker = try await shop.run("worker", "--once")
+        let worker = try await shop.drain()
         let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
         #expect(line.contains("anything") && !line.contains("message show"))
         #expect(line.contains(#""app":"shop""#) && line.contains(#"\"mine\""#))
