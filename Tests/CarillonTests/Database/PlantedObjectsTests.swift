@@ -262,10 +262,9 @@ import Testing
                 since = try await shop.database.value(asleepSince)
                 return since != nil
             }
-            try await shop.database.run("INSERT INTO carillon.certificates (name, certificate) VALUES ('late', 'x')")
-            try await loop.eventually("it has woken") {
-                try await shop.database.value(asleepSince) != since
-            }
+            let row = "(id, app_id, tokens, payload, run_at) VALUES (1, 1, '{0a}', '{}', now())"
+            try await shop.database.run("INSERT INTO carillon.scheduled \(row)")
+            try await loop.eventually("it has woken") { try await shop.database.value(asleepSince) != since }
             #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
         }
     }
