@@ -179,7 +179,7 @@ import Testing
                 for words in commands {
                     if let before = Self.before[Array(words.prefix(2))] { try await watcher.run(before) }
                     let url = words[0] == "worker" ? workerURL : url
-                    let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": url], within: .seconds(180))
+                    let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": url])
                     // Some find something to complain about, such as a stale heartbeat, but all find what they ask for.
                     #expect([0, 1, 69, 75, 78].contains(run.status), "\(words): \(run.errors)")
                     try await expectUnused("\(words)", run.output + run.errors)
@@ -210,8 +210,10 @@ import Testing
                     """
                 )
                 for path in ["/metrics", "/readyz", "/livez"] {
-                    let answer = await RawHTTP.ask(port, "GET \(path)")
-                    #expect(answer.contains("200"), "\(path): \(answer)")
+                    // On a busy machine it may be a while until the database has answered within the last seconds.
+                    try await loop.eventually("\(path) answers") {
+                        await RawHTTP.ask(port, "GET \(path)").hasPrefix("HTTP/1.1 200 ")
+                    }
                 }
                 try await loop.eventually("all is done") {
                     // It is not tried again, so the end of its hold is written.

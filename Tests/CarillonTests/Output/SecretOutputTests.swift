@@ -161,11 +161,10 @@ import Testing
                 _ = try await worker.line(containing: #""kind":"credential""#, on: loop)
                 let probe = HealthProbe(address: try #require(Address("127.0.0.1:\(port)")), timeout: .seconds(30))
                 hearing.heard(try await probe.ask("/metrics", on: loop).body, by: "/metrics of a bad credential")
-                try await shop.database.connection.script(
-                    """
-                    ALTER ROLE \(name) PASSWORD 'canary-other';
-                    SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'
-                    """
+                // In two transactions: a worker that comes back at once meets the new password.
+                try await shop.database.run("ALTER ROLE \(name) PASSWORD 'canary-other'")
+                try await shop.database.run(
+                    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'"
                 )
                 _ = try await worker.line(containing: "password authentication failed", on: loop)
                 for path in ["/readyz", "/metrics", "/livez"] {

@@ -64,6 +64,16 @@ package struct DashboardClient {
         await ask("POST \(path)", headers: headers + "Content-Length: \(form.utf8.count)\r\n", body: form)
     }
 
+    /// Posts a form that many times at once.
+    package func post(_ path: String, _ form: String, times: Int) async {
+        let (port, headers) = (port, "Content-Length: \(form.utf8.count)\r\n")
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<times {
+                group.addTask { _ = await RawHTTP.ask(port, "POST \(path)", headers: headers, body: form) }
+            }
+        }
+    }
+
     /// As a browser of this machine would name it.
     private func ask(_ line: String, headers: String, body: String = "") async -> Answer {
         let request = "\(line) HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n\(headers)\r\n\(body)"
