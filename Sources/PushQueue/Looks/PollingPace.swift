@@ -1,8 +1,8 @@
 import CarillonIO
 
-/// The wait between two looks for lanes with rows: 5 ms after one that found some, 20 ms while pushes are in flight, and up to 50 ms
-/// while there are none, with jitter, so that workers do not look all at once. It is longer if looks are expensive, and for a worker
-/// that has been idle for long and cannot sleep.
+/// The wait between two looks for lanes with rows: 5 ms after one that found some, 20 ms while pushes are in flight, and while there are
+/// none up to 20 ms for a worker that is about to sleep, and 50 ms for others, with jitter, so that workers do not look all at once. It
+/// is longer if looks are expensive, and for a worker that has been idle for long and cannot sleep.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)
@@ -17,21 +17,24 @@ struct PollingPace: Sendable {
     private static let memory = 4
 
     private var backOff = BackOff(from: Self.shortest, to: Self.longest)
+    private var backOffBeforeSleep = BackOff(from: Self.shortest, to: Self.busy)
     private var costs: [Duration] = []
 
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         backOff.reset()
+        backOffBeforeSleep.reset()
         return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost))
     }
 
-    /// - Parameter idle: How long a worker that cannot sleep has found nothing.
+    /// - Parameter idle: How long it has found nothing; nil if it is about to sleep.
     mutating func foundNothing(
         after cost: Duration,
-        idleFor idle: Duration = .zero,
+        idleFor idle: Duration? = .zero,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        let usual = max(backOff.next(using: &generator), leastWait(after: cost))
-        return max(usual, min(idle / Self.idlePart, Self.longestIdle))
+        let least = leastWait(after: cost)
+        guard let idle else { return max(backOffBeforeSleep.next(using: &generator), least) }
+        return max(backOff.next(using: &generator), least, min(idle / Self.idlePart, Self.longestIdle))
     }
 
     private mutating func leastWait(after cost: Duration) -> Duration {

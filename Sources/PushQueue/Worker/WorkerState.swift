@@ -219,7 +219,7 @@ struct WorkerState: Sendable {
             phase = .drained
         }
         // A worker that cannot sleep looks more rarely when it has been idle for long.
-        let idle: Duration = sleep.isPossible ? .zero : now - (sleep.idleSince ?? now)
+        let idle = sleep.isPossible ? nil : now - (sleep.idleSince ?? now)
         return polling.foundNothing(after: cost, idleFor: idle, using: &random)
     }
 

@@ -22,6 +22,15 @@ import Testing
         }
     }
 
+    @Test func `a worker that is about to sleep looks more often, with jitter too`() {
+        var pace = PollingPace()
+        var generator = SeededGenerator(seed: 4)
+        var waits: [Duration] = []
+        for _ in 0..<100 { waits.append(pace.foundNothing(after: .zero, idleFor: nil, using: &generator)) }
+        #expect(waits.suffix(50).allSatisfy { (Duration.milliseconds(10)...Duration.milliseconds(20)).contains($0) })
+        #expect(Set(waits.suffix(50)).count > 40)
+    }
+
     @Test func `expensive looks are rare`() {
         var pace = PollingPace()
         var generator = SeededGenerator(seed: 2)
