@@ -57,6 +57,8 @@ extension ClientStreams {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
             state.pointee.headerWritten(slot, frameLength: header.length, endsStream: Engine.endsStream(header))
+        case NGHTTP2_SETTINGS.rawValue where !Engine.isAcknowledgement(header):
+            state.pointee.outgoing = .settings
         case NGHTTP2_GOAWAY.rawValue:
             let (code, reason) = Engine.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)

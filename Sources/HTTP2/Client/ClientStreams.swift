@@ -23,6 +23,12 @@ struct ClientStreams: EngineState, ~Copyable {
         case pong(UInt64)
     }
 
+    /// The frame that nghttp2 hands out next.
+    enum Outgoing {
+        case settings
+        case other
+    }
+
     let settings: ClientSettings
     /// The names of the kept fields as bytes.
     let keptNames: [[UInt8]]
@@ -55,6 +61,7 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
     private(set) var drained: UInt64 = 0
+    var outgoing = Outgoing.other
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
     /// Whether the name of the varying field has an index in the compression table.
@@ -234,7 +241,24 @@ struct ClientStreams: EngineState, ~Copyable {
 
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
 
-    mutating func drained(_ count: Int) { drained &+= UInt64(count) }
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        let before = output.count
+        output.append(contentsOf: bytes)
+        if outgoing == .settings { Self.askForNoTable(in: &output, from: before) }
+        outgoing = .other
+        drained &+= UInt64(output.count - before)
+    }
+
+    /// Adds SETTINGS_HEADER_TABLE_SIZE 0 to a SETTINGS frame, because answers are read faster without a compression table.
+    ///
+    /// nghttp2 does not know of it, and keeps its table: a peer that goes on using one, or that announces no change of its size in
+    /// its next header block as RFC 7541, section 4.2, demands, is still understood.
+    private static func askForNoTable(in output: inout [UInt8], from start: Int) {
+        let setting: [UInt8] = [0, 1, 0, 0, 0, 0]
+        // The last byte of the length: the frame has a few settings.
+        output[start + 2] += UInt8(setting.count)
+        output += setting
+    }
 
     // MARK: Events
 

@@ -11,11 +11,15 @@ protocol EngineState: ~Copyable {
     /// The engine is about to be fed.
     mutating func feeding(_ bytes: UnsafeRawBufferPointer)
 
-    /// Bytes to send were taken from the engine.
-    mutating func drained(_ count: Int)
+    /// Appends what nghttp2 has made: a frame, a part of one, or the preface. A frame's callback precedes it.
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8])
 }
 
 extension EngineState where Self: ~Copyable {
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        output.append(contentsOf: bytes)
+    }
+
     /// The state that a callback reports to.
     static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Self> {
         context!.assumingMemoryBound(to: Self.self)

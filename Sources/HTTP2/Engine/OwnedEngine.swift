@@ -79,8 +79,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
                 try note(count)
                 break
             }
-            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-            state.pointee.drained(count)
+            state.pointee.write(UnsafeBufferPointer(start: bytes, count: count), to: &output)
         }
         return output.count - before
     }

@@ -195,8 +195,6 @@ struct ServerStreams: EngineState, ~Copyable {
         lateFrames.observe(bytes)
     }
 
-    mutating func drained(_ count: Int) {}
-
     // MARK: What is read
 
     var hasEvents: Bool { !events.isEmpty }
