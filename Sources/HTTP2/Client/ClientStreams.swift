@@ -1,3 +1,4 @@
+import CarillonCNGHTTP2
 import CarillonIO
 
 /// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
@@ -25,6 +26,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     /// The frame that nghttp2 hands out next.
     enum Outgoing {
+        case header(slot: UInt32, endsStream: Bool)
         case settings
         case other
     }
@@ -64,8 +66,8 @@ struct ClientStreams: EngineState, ~Copyable {
     var outgoing = Outgoing.other
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
-    /// Whether the name of the varying field has an index in the compression table.
-    var hasIndexedVarying = false
+    private(set) var encoder = RequestEncoder()
+    var varying = VaryingTexts()
 
     init(_ settings: ClientSettings) {
         self.settings = settings
@@ -108,11 +110,22 @@ struct ClientStreams: EngineState, ~Copyable {
         recycle(index)
     }
 
-    /// The request's header is about to be drained, in a frame of this length.
-    mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
+    /// The request's header is drained: `frame` is nghttp2's, which lacks all fields but one.
+    private mutating func writeHeader(
+        _ index: UInt32,
+        replacing frame: UnsafeBufferPointer<UInt8>,
+        endsStream: Bool,
+        to output: inout [UInt8]
+    ) {
+        let before = output.count
+        // The slot reads the block until here.
+        if let memory = shared[slots[Int(index)].fields].memory {
+            let (path, varying) = self.varying.texts(slot: Int(index))
+            encoder.write(RequestTexts(at: memory), path: path, varying: varying, replacing: frame, to: &output)
+        }
         slots[Int(index)].flags.insert(.written)
         releaseFields(index)
-        if endsStream { requestWritten(index, frameLength: frameLength) }
+        if endsStream { requestWritten(index, byteCount: output.count - before) }
     }
 
     /// `count` bytes of the request's body are about to be drained, in one frame.
@@ -122,18 +135,16 @@ struct ClientStreams: EngineState, ~Copyable {
         bodyBytesDrained &+= UInt64(count)
         guard isLast else { return }
         releaseBody(index)
-        requestWritten(index, frameLength: count)
+        requestWritten(index, byteCount: HeaderFrames.headerSize + count)
     }
 
-    private mutating func requestWritten(_ index: UInt32, frameLength: Int) {
+    private mutating func requestWritten(_ index: UInt32, byteCount: Int) {
         let slot = slots[Int(index)]
         slots[Int(index)].flags.insert(.requestEnded)
-        slots[Int(index)].end = drained &+ UInt64(Self.frameHeader + frameLength)
+        slots[Int(index)].end = drained &+ UInt64(byteCount)
         unwrittenCount -= 1
         if slot.flush != flush, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
     }
-
-    private static let frameHeader = 9
 
     /// Requests submitted before this and not yet drained have had to wait.
     mutating func flushEnded() { flush &+= 1 }
@@ -207,8 +218,15 @@ struct ClientStreams: EngineState, ~Copyable {
 
     // MARK: The connection
 
-    mutating func settingsArrived() {
+    mutating func settingsArrived(_ entries: UnsafeBufferPointer<nghttp2_settings_entry>) {
         hasPeerSettings = true
+        for entry in entries {
+            switch UInt32(entry.settings_id) {
+            case NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue: encoder.allow(tableSize: entry.value)
+            case NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue: encoder.allow(frameSize: entry.value)
+            default: break
+            }
+        }
         events.append(.settingsChanged)
     }
 
@@ -243,8 +261,14 @@ struct ClientStreams: EngineState, ~Copyable {
 
     mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         let before = output.count
-        output.append(contentsOf: bytes)
-        if outgoing == .settings { Self.askForNoTable(in: &output, from: before) }
+        switch outgoing {
+        case .header(let slot, let endsStream):
+            writeHeader(slot, replacing: bytes, endsStream: endsStream, to: &output)
+        case .settings:
+            output.append(contentsOf: bytes)
+            Self.askForNoTable(in: &output, from: before)
+        case .other: output.append(contentsOf: bytes)
+        }
         outgoing = .other
         drained &+= UInt64(output.count - before)
     }
