@@ -138,7 +138,7 @@ let package = Package(
         tests("TextTests", of: ["CarillonIO", "CarillonText"]),
         tests("IOTests", of: ["CarillonIO"]),
         tests("TLSTests", of: ["CarillonIO", "CarillonTLS"]),
-        tests("HTTP2Tests", of: ["CarillonHTTP2", "CarillonIO"]),
+        tests("HTTP2Tests", of: ["CarillonCNGHTTP2", "CarillonHTTP2", "CarillonIO"]),
         tests("PostgresTests", of: ["CarillonIO", "CarillonPostgres", "CarillonText"]),
         tests("WebTests", of: ["CarillonIO", "CarillonText", "CarillonWeb"]),
         tests(

@@ -54,8 +54,8 @@ package final class ClientSession {
     /// requests written.
     package func addFields(_ block: HeaderBlock) throws(HTTP2Error) -> FieldsID {
         try block.check()
-        let key = streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
-        if let memory = streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
+        let key = streams.pointee.shared.allocate(byteCount: try RequestTexts.byteCount(for: block), count: 0)
+        if let memory = streams.pointee.shared[key.index].memory { RequestTexts.write(block, to: memory) }
         return FieldsID(key: key)
     }
 
@@ -82,31 +82,25 @@ package final class ClientSession {
         tag: UInt32
     ) throws(HTTP2Error) -> Submission {
         try checkMayOpen()
-        guard let template = streams.pointee.shared[fields.key]?.memory else {
+        guard let texts = streams.pointee.shared[fields.key]?.memory else {
             throw HTTP2Error(.invalidField, "the header block of this request was released before")
         }
         guard body == nil || streams.pointee.shared[body!.key] != nil else {
             throw HTTP2Error(.invalidField, "the body of this request was released before")
         }
-        guard pathSuffix.byteCount <= FieldTemplate.pathRoom else {
-            throw HTTP2Error(.invalidField, "the path of this request is longer than \(FieldTemplate.pathRoom) bytes")
+        let longest = VaryingTexts.longest
+        guard pathSuffix.byteCount <= longest, varying.byteCount <= longest else {
+            throw HTTP2Error(.invalidField, "the path or a field of this request is longer than \(longest) bytes")
         }
         let slot = streams.pointee.take(tag: tag, fields: fields.key.index, body: body?.key.index ?? ClientSlot.none)
-        let stream = pathSuffix.withUnsafeBytes { path in
-            varying.withUnsafeBytes { varying in
-                let list = FieldTemplate(at: template).prepare(
-                    path: path,
-                    varying: varying,
-                    indexesVarying: !streams.pointee.hasIndexedVarying
-                )
-                return ClientStreams.submit(engine, list, slot: slot, hasBody: body != nil)
-            }
+        pathSuffix.withUnsafeBytes { path in
+            varying.withUnsafeBytes { streams.pointee.varying.keep(path, $0, slot: Int(slot)) }
         }
+        let stream = ClientStreams.submit(engine, RequestTexts(at: texts).method, slot: slot, hasBody: body != nil)
         guard stream > 0 else {
             streams.pointee.takeBack(slot)
             throw Engine.error(stream)
         }
-        if !varying.isEmpty { streams.pointee.hasIndexedVarying = true }
         streams.pointee.slots[Int(slot)].stream = stream
         return Submission(stream: stream, slot: slot)
     }

@@ -6,17 +6,18 @@ import CarillonCNGHTTP2
 extension ClientStreams {
     private typealias State = UnsafeMutablePointer<ClientStreams>
 
-    /// Submits a request whose body, if it has one, is read from the slot's shared block.
+    /// Submits a request whose body, if it has one, is read from the slot's shared block. nghttp2 sees only the method: its frame
+    /// is replaced when it is written.
     static func submit(
         _ session: OpaquePointer,
-        _ fields: UnsafeBufferPointer<nghttp2_nv>,
+        _ method: UnsafePointer<nghttp2_nv>,
         slot: UInt32,
         hasBody: Bool
     ) -> Int32 {
         let name = UnsafeMutableRawPointer(bitPattern: UInt(slot) + 1)
-        guard hasBody else { return nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, nil, name) }
+        guard hasBody else { return nghttp2_submit_request(session, nil, method, 1, nil, name) }
         var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: name), read_callback: readBody)
-        return nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, &provider, name)
+        return nghttp2_submit_request(session, nil, method, 1, &provider, name)
     }
 
     static func setCallbacks(_ callbacks: OpaquePointer?) {
@@ -56,7 +57,9 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.headerWritten(slot, frameLength: header.length, endsStream: Engine.endsStream(header))
+            state.pointee.outgoing = .header(slot: slot, endsStream: Engine.endsStream(header))
+        case NGHTTP2_SETTINGS.rawValue where !Engine.isAcknowledgement(header):
+            state.pointee.outgoing = .settings
         case NGHTTP2_GOAWAY.rawValue:
             let (code, reason) = Engine.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)
@@ -80,7 +83,12 @@ extension ClientStreams {
             guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
             return apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
         case NGHTTP2_SETTINGS.rawValue:
-            isAcknowledgement ? state.pointee.settingsAcknowledged() : state.pointee.settingsArrived()
+            if isAcknowledgement {
+                state.pointee.settingsAcknowledged()
+            } else {
+                let settings = frame.pointee.settings
+                state.pointee.settingsArrived(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
+            }
         case NGHTTP2_PING.rawValue where isAcknowledgement:
             state.pointee.pongArrived(Engine.pingValue(frame))
         case NGHTTP2_GOAWAY.rawValue:

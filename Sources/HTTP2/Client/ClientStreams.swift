@@ -1,3 +1,4 @@
+import CarillonCNGHTTP2
 import CarillonIO
 
 /// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
@@ -21,6 +22,13 @@ struct ClientStreams: EngineState, ~Copyable {
         case settingsAcknowledged
         case goAway(lastStream: Int32, ErrorCode)
         case pong(UInt64)
+    }
+
+    /// The frame that nghttp2 hands out next.
+    enum Outgoing {
+        case header(slot: UInt32, endsStream: Bool)
+        case settings
+        case other
     }
 
     let settings: ClientSettings
@@ -55,15 +63,17 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
     private(set) var drained: UInt64 = 0
+    var outgoing = Outgoing.other
     var failure: HTTP2Error?
-    private(set) var frames = FrameCounter()
-    /// Whether the name of the varying field has an index in the compression table.
-    var hasIndexedVarying = false
+    private(set) var frames: ReceivedFrames
+    private(set) var encoder = RequestEncoder()
+    var varying = VaryingTexts()
 
     init(_ settings: ClientSettings) {
         self.settings = settings
         precondition(settings.keptFields.count <= HTTP2Response.KeptFields.count, "too many kept fields")
         keptNames = settings.keptFields.map { Array($0.utf8) }
+        frames = ReceivedFrames(shortensAnswers: !settings.keptFields.contains(PlainAnswer.name))
     }
 
     // MARK: Requests
@@ -101,11 +111,22 @@ struct ClientStreams: EngineState, ~Copyable {
         recycle(index)
     }
 
-    /// The request's header is about to be drained, in a frame of this length.
-    mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
+    /// The request's header is drained: `frame` is nghttp2's, which lacks all fields but one.
+    private mutating func writeHeader(
+        _ index: UInt32,
+        replacing frame: UnsafeBufferPointer<UInt8>,
+        endsStream: Bool,
+        to output: inout [UInt8]
+    ) {
+        let before = output.count
+        // The slot reads the block until here.
+        if let memory = shared[slots[Int(index)].fields].memory {
+            let (path, varying) = self.varying.texts(slot: Int(index))
+            encoder.write(RequestTexts(at: memory), path: path, varying: varying, replacing: frame, to: &output)
+        }
         slots[Int(index)].flags.insert(.written)
         releaseFields(index)
-        if endsStream { requestWritten(index, frameLength: frameLength) }
+        if endsStream { requestWritten(index, byteCount: output.count - before) }
     }
 
     /// `count` bytes of the request's body are about to be drained, in one frame.
@@ -115,18 +136,16 @@ struct ClientStreams: EngineState, ~Copyable {
         bodyBytesDrained &+= UInt64(count)
         guard isLast else { return }
         releaseBody(index)
-        requestWritten(index, frameLength: count)
+        requestWritten(index, byteCount: HeaderFrames.headerSize + count)
     }
 
-    private mutating func requestWritten(_ index: UInt32, frameLength: Int) {
+    private mutating func requestWritten(_ index: UInt32, byteCount: Int) {
         let slot = slots[Int(index)]
         slots[Int(index)].flags.insert(.requestEnded)
-        slots[Int(index)].end = drained &+ UInt64(Self.frameHeader + frameLength)
+        slots[Int(index)].end = drained &+ UInt64(byteCount)
         unwrittenCount -= 1
         if slot.flush != flush, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
     }
-
-    private static let frameHeader = 9
 
     /// Requests submitted before this and not yet drained have had to wait.
     mutating func flushEnded() { flush &+= 1 }
@@ -200,8 +219,15 @@ struct ClientStreams: EngineState, ~Copyable {
 
     // MARK: The connection
 
-    mutating func settingsArrived() {
+    mutating func settingsArrived(_ entries: UnsafeBufferPointer<nghttp2_settings_entry>) {
         hasPeerSettings = true
+        for entry in entries {
+            switch UInt32(entry.settings_id) {
+            case NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue: encoder.allow(tableSize: entry.value)
+            case NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue: encoder.allow(frameSize: entry.value)
+            default: break
+            }
+        }
         events.append(.settingsChanged)
     }
 
@@ -232,9 +258,32 @@ struct ClientStreams: EngineState, ~Copyable {
 
     // MARK: The engine
 
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { frames.read(bytes) }
 
-    mutating func drained(_ count: Int) { drained &+= UInt64(count) }
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        let before = output.count
+        switch outgoing {
+        case .header(let slot, let endsStream):
+            writeHeader(slot, replacing: bytes, endsStream: endsStream, to: &output)
+        case .settings:
+            output.append(contentsOf: bytes)
+            Self.askForNoTable(in: &output, from: before)
+        case .other: output.append(contentsOf: bytes)
+        }
+        outgoing = .other
+        drained &+= UInt64(output.count - before)
+    }
+
+    /// Adds SETTINGS_HEADER_TABLE_SIZE 0 to a SETTINGS frame, because answers are read faster without a compression table.
+    ///
+    /// nghttp2 does not know of it, and keeps its table: a peer that goes on using one, or that announces no change of its size in
+    /// its next header block as RFC 7541, section 4.2, demands, is still understood.
+    private static func askForNoTable(in output: inout [UInt8], from start: Int) {
+        let setting: [UInt8] = [0, 1, 0, 0, 0, 0]
+        // The last byte of the length: the frame has a few settings.
+        output[start + 2] += UInt8(setting.count)
+        output += setting
+    }
 
     // MARK: Events
 

@@ -8,14 +8,18 @@ protocol EngineState: ~Copyable {
     /// Sets the callbacks through which nghttp2 reports to this state; its address is the context of each.
     static func setCallbacks(_ callbacks: OpaquePointer?)
 
-    /// The engine is about to be fed.
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer)
+    /// The engine is about to be fed. Returns the bytes that nghttp2 reads, valid until the next call.
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer
 
-    /// Bytes to send were taken from the engine.
-    mutating func drained(_ count: Int)
+    /// Appends what nghttp2 has made: a frame, a part of one, or the preface. A frame's callback precedes it.
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8])
 }
 
 extension EngineState where Self: ~Copyable {
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        output.append(contentsOf: bytes)
+    }
+
     /// The state that a callback reports to.
     static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Self> {
         context!.assumingMemoryBound(to: Self.self)

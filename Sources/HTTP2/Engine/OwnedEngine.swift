@@ -58,11 +58,11 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
     func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         if let failure = state.pointee.failure { throw failure }
         let result = bytes.withUnsafeBytes { buffer in
-            state.pointee.feeding(buffer)
+            let read = state.pointee.feeding(buffer)
             return nghttp2_session_mem_recv(
                 session,
-                buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                buffer.count
+                read.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                read.count
             )
         }
         try note(result)
@@ -79,8 +79,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
                 try note(count)
                 break
             }
-            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-            state.pointee.drained(count)
+            state.pointee.write(UnsafeBufferPointer(start: bytes, count: count), to: &output)
         }
         return output.count - before
     }

@@ -190,12 +190,11 @@ struct ServerStreams: EngineState, ~Copyable {
     // MARK: The engine
 
     /// From here on, the memory of the request that was read last may be reused.
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) {
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         requestRead()
         lateFrames.observe(bytes)
+        return bytes
     }
-
-    mutating func drained(_ count: Int) {}
 
     // MARK: What is read
 
