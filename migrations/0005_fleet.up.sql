@@ -86,7 +86,7 @@ COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute,
 CREATE TABLE carillon.fleet_tasks (
     name      text PRIMARY KEY,
     next_run  timestamptz NOT NULL DEFAULT now(),
-    every     interval NOT NULL,
+    every     interval NOT NULL CHECK (every BETWEEN interval '0' AND interval '1000 years'),
     worker_id bigint  -- the worker that is doing it; once that worker is dead, another one does the task
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES

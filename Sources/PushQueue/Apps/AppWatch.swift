@@ -26,11 +26,8 @@ final class AppWatch {
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 // A sleeper learns of changes from its slow looks.
-                var isChanged = false
-                if context.state.sleep.isAwake { isChanged = try await readChanges(on: connection) }
-                if context.event({ $0.expiry.isDue(at: .now) }) || isChanged {
-                    try await lookForExpiry(on: connection)
-                }
+                if context.state.sleep.isAwake { try await readChanges(on: connection) }
+                if context.event({ $0.expiry.isDue(at: .now) }) { try await lookForExpiry(on: connection) }
                 context.event { $0.succeeded(in: .apps) }
             } catch {
                 database.failed(error, on: connection)
@@ -42,22 +39,21 @@ final class AppWatch {
     /// Reads changes before the next claim, unless PostgreSQL refuses to tell them.
     func refresh(on connection: PostgresConnection) async throws(PostgresError) {
         do throws(PostgresError) {
-            _ = try await readChanges(on: connection)
+            try await readChanges(on: connection)
         } catch {
             guard error.code == .server else { throw error }
             database.failed(error, on: connection)
         }
     }
 
-    /// Returns whether something has changed.
-    private func readChanges(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+    private func readChanges(on connection: PostgresConnection) async throws(PostgresError) {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
             [
                 try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),
                 try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
             ]
         }
-        guard context.state.apps.fingerprint != fingerprint else { return false }
+        guard context.state.apps.fingerprint != fingerprint else { return }
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
             try rows.indices.map { try rows.int32($0, "id") }
         }
@@ -65,9 +61,11 @@ final class AppWatch {
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        context.event { if !$0.apps.hasUnreadCredentials { $0.apps.fingerprint = fingerprint } }
+        context.event { state in
+            if !state.apps.hasUnreadCredentials { state.apps.fingerprint = fingerprint }
+            state.expiry.changed()
+        }
         context.dispatchBell.ring()
-        return true
     }
 
     func read(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) {

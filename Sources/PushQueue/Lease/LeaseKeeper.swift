@@ -104,7 +104,10 @@ final class LeaseKeeper {
         } else {
             isRegisteringAgain = true
             defer { isRegisteringAgain = false }
-            context.event { $0.lease.declaredDead() }
+            context.event { state in
+                state.lease.declaredDead()
+                state.sleep.registeredAgain()
+            }
             permit.revoke()
             try await register(on: connection)
             context.log(.leaseLost(worker: context.state.lease.id))

@@ -28,18 +28,33 @@ final class Lookout {
             do throws(PostgresError) {
                 wait = try await step(on: connection)
                 context.dispatchBell.ring()
-                if context.state.sleep.isAwake, context.state.sleep.mustAnnounce {
-                    try await lease.wake(on: connection)
-                }
+                wait = max(wait, await announce(on: connection))
             } catch {
                 database.failed(error, on: connection)
-                wait = context.event { $0.failed(in: .look) }
+                wait = context.event { state in
+                    // Calls have no pace.
+                    state.sleep.stir(at: .now)
+                    return state.failed(in: .look)
+                }
             }
             let asleepSince = context.state.sleep.asleepSince
             context.count { $0.asleepSince = asleepSince }
             context.dispatchBell.ring()
             let bell = context.lookBell
             alarm = context.loop.schedule(at: .now + wait) { bell.ring() }
+        }
+    }
+
+    /// Tells the fleet that the worker has woken. Returns the wait before that may be tried again.
+    private func announce(on connection: PostgresConnection) async -> Duration {
+        guard context.state.sleep.isAwake, context.state.sleep.mustAnnounce else { return .zero }
+        do throws(PostgresError) {
+            try await lease.wake(on: connection)
+            context.event { $0.succeeded(in: .wake) }
+            return .zero
+        } catch {
+            database.failed(error, on: connection)
+            return context.event { $0.failed(in: .wake) }
         }
     }
 
@@ -141,7 +156,7 @@ final class Lookout {
             lease.sawDead(dead)
             return (wait, answer.hasWork)
         } catch {
-            context.event { $0.sleepFailed(error, at: .now) }
+            context.event { $0.sleepFailed(at: .now) }
             guard error.code == .server else { throw error }
             // It goes on looking.
             database.failed(error, on: connection)

@@ -16,7 +16,7 @@ struct SleepState: Sendable {
     private struct Sleep {
         let since: MonotonicInstant
         /// When it has to wake, whatever happens.
-        let end: MonotonicInstant?
+        var end: MonotonicInstant?
         /// The fleet takes it for asleep.
         var isKnown = false
         /// Answers since it fell asleep, or was called last.
@@ -151,29 +151,32 @@ struct SleepState: Sendable {
         self.sleep = sleep
         var wait = wait(of: sleep, watches: answer.othersAreAwake, at: now)
         if let due = answer.dueIn { wait = min(wait, due + .milliseconds(1)) }
-        if let end = sleep.end { wait = min(wait, max(end - now, .zero)) }
-        return wait
+        return cut(wait, at: sleep.end, now)
     }
 
     private func wait(of sleep: Sleep, watches: Bool, at now: MonotonicInstant) -> Duration {
+        let usual: Duration
         if sleep.holders?.isEmpty == false {
             let limits = Self.holderWaits
-            return min(max((now - sleep.since) / limits.part, limits.least), limits.most)
+            usual = min(max((now - sleep.since) / limits.part, limits.least), limits.most)
+        } else {
+            let waits = watches ? Self.watchfulWaits : Self.waits
+            let place = sleep.answers - 1
+            usual = place < waits.count ? waits[place] : watches ? waits[waits.count - 1] : longest
         }
-        let waits = watches ? Self.watchfulWaits : Self.waits
-        let place = sleep.answers - 1
-        let usual = place < waits.count ? waits[place] : watches ? waits[waits.count - 1] : longest
-        return min(max(usual, cost * Self.costFactor), longest)
+        return paced(usual)
     }
 
-    /// It could not ask.
-    /// - Parameter mayBeWritten: The fleet may take it for asleep.
-    mutating func failed(
-        mayBeWritten: Bool,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) {
-        mustAnnounce = mustAnnounce || mayBeWritten
+    /// So that answers take a small part of the time.
+    private func paced(_ wait: Duration) -> Duration { min(max(wait, cost * Self.costFactor), longest) }
+
+    private func cut(_ wait: Duration, at end: MonotonicInstant?, _ now: MonotonicInstant) -> Duration {
+        end.map { min(wait, max($0 - now, .zero)) } ?? wait
+    }
+
+    /// It could not ask. The fleet may take it for asleep, or transactions may notify: a rollback does not undo the flag.
+    mutating func failed(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) {
+        mustAnnounce = true
         refusedUntil = now + refusals.next(using: &generator)
         wakes(by: .refusal, at: now)
     }
@@ -188,21 +191,27 @@ struct SleepState: Sendable {
     }
 
     /// A sleeper that was called has looked.
+    /// - Parameter end: When it has to wake.
     /// - Returns: The wait before the next step; nil if it has woken.
-    mutating func lookedWhenCalled(foundWork: Bool, at now: MonotonicInstant) -> Duration? {
+    mutating func lookedWhenCalled(
+        foundWork: Bool,
+        until end: MonotonicInstant?,
+        at now: MonotonicInstant
+    ) -> Duration? {
         if foundWork {
             wakes(by: .call, at: now)
             return nil
         }
         // Many calls are not for this worker: it looks at intervals, and nobody has to notify.
-        if let last = vainCallAt, now - last < Self.vainInterval {
+        if let last = vainCallAt, now - last < max(Self.vainInterval, cost * Self.costFactor) {
             wakes(by: .vainCalls, at: now)
             return nil
         }
         vainCallAt = now
         // Apps may have changed, or another worker has woken.
         sleep?.answers = 0
-        return Self.waits[0]
+        sleep?.end = end
+        return cut(paced(Self.waits[0]), at: end, now)
     }
 
     // MARK: Waking
@@ -220,6 +229,9 @@ struct SleepState: Sendable {
 
     /// There is something to do that PostgreSQL does not know of.
     mutating func stir(at now: MonotonicInstant) { wakes(by: .itself, at: now) }
+
+    /// It was declared dead, and has registered again.
+    mutating func registeredAgain() { mustAnnounce = true }
 
     /// The fleet knows that it is awake.
     mutating func announced() { mustAnnounce = false }

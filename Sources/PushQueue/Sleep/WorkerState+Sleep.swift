@@ -11,8 +11,13 @@ extension WorkerState {
             return sleep.next(at: now)
         }
         guard hasNothingToDo(at: now), sleep.isTired(at: now) else { return .look }
-        sleep.fallsAsleep(until: unsendable.compactMap { holds.endTime(of: $0, at: now) }.min(), at: now)
+        sleep.fallsAsleep(until: holdEnd(at: now), at: now)
         return .ask
+    }
+
+    /// When an app whose rows wait can be tried again.
+    func holdEnd(at now: MonotonicInstant) -> MonotonicInstant? {
+        unsendable.compactMap { holds.endTime(of: $0, at: now) }.min()
     }
 
     /// Nothing but PostgreSQL can bring work. Counts of pushes and notes are written in its sleep too.
@@ -22,7 +27,7 @@ extension WorkerState {
     }
 
     /// A claim is about to show whether the app can send again.
-    private func mayBeTried(_ id: Int32, at now: MonotonicInstant) -> Bool {
+    func mayBeTried(_ id: Int32, at now: MonotonicInstant) -> Bool {
         guard let app = apps[id], !app.row.isPaused, case .success = app.route else { return false }
         return holds.endTime(of: id, at: now) == nil
     }
@@ -43,9 +48,7 @@ extension WorkerState {
     }
 
     /// `carillon.fall_asleep` has failed.
-    mutating func sleepFailed(_ error: PostgresError, at now: MonotonicInstant) {
-        sleep.failed(mayBeWritten: error.effect != .nothingDone, at: now, using: &random)
-    }
+    mutating func sleepFailed(at now: MonotonicInstant) { sleep.failed(at: now, using: &random) }
 
     /// The arguments of `carillon.fall_asleep`, the transactions that it waits for as one text, because an array cannot be null.
     var sleepParameters: Parameters {

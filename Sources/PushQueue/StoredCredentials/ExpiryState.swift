@@ -7,6 +7,9 @@ struct ExpiryState: Sendable {
     private var due: MonotonicInstant?
     private var warned: [Int32: Int64] = [:]
 
+    /// A credential may have changed.
+    mutating func changed() { due = nil }
+
     func isPending(at now: MonotonicInstant) -> Bool { due.map { $0 <= now } ?? true }
 
     /// Returns whether to look now. The next look is then due in an hour.

@@ -20,7 +20,7 @@ struct WorkerState: Sendable {
     }
 
     /// Work that is repeated until it succeeds.
-    enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
+    enum Routine: Hashable, Sendable { case look, wake, apps, heartbeat, watch, notes }
 
     let options: WorkerOptions
     private(set) var phase = Phase.working
@@ -210,7 +210,11 @@ struct WorkerState: Sendable {
         succeeded(in: .look)
         let foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
         if !foundWork { unsendable = Set(lanes.map(\.app)) }
-        if !sleep.isAwake, let wait = sleep.lookedWhenCalled(foundWork: foundWork, at: now) { return wait }
+        if !sleep.isAwake {
+            // A claim shows whether an app can send again whose hold has ended.
+            let wakes = foundWork || lanes.contains { mayBeTried($0.app, at: now) }
+            if let wait = sleep.lookedWhenCalled(foundWork: wakes, until: holdEnd(at: now), at: now) { return wait }
+        }
         sleep.looked(foundWork: foundWork, at: now)
         if foundWork { return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0) }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,

@@ -87,12 +87,16 @@ extension Scene {
     /// Waits until a statement with that text waits for a lock.
     func waitsForLock(_ text: String, count: Int = 1) async throws {
         try await eventually("\(count) statements with '\(text)' wait for a lock") {
-            try await client.number(
-                """
-                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                    AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
-                """
-            ) >= count
+            try await statementsWaitingForLock(text) >= count
         }
+    }
+
+    func statementsWaitingForLock(_ text: String) async throws -> Int {
+        try await client.number(
+            """
+            SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
+                AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
+            """
+        )
     }
 }

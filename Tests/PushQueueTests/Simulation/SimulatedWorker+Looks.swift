@@ -93,11 +93,7 @@ extension SimulatedWorker {
         } then: { answer in
             switch answer {
             case .failure(let loss):
-                self.state.sleep.failed(
-                    mayBeWritten: loss == .unanswered,
-                    at: self.now,
-                    using: &self.simulation.random
-                )
+                self.state.sleepFailed(at: self.now)
                 self.failed(loss, on: link)
                 self.stepEnded(PollingPace.longest, on: link)
             case .success(let answer):

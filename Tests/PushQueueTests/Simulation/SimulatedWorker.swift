@@ -207,6 +207,7 @@ final class SimulatedWorker {
             } else {
                 self.isRegisteringAgain = true
                 self.state.lease.declaredDead()
+                self.state.sleep.registeredAgain()
                 self.permit.revoke()
                 self.register(on: link) { isDone in
                     self.isRegisteringAgain = false

@@ -120,12 +120,29 @@ import Testing
         #expect(before == .ask && then == .look && state.isAwake && state.wokeByItself)
     }
 
+    @Test mutating func `a sleeper that is called learns anew when it has to wake`() {
+        var state = asleep(4)
+        let wait = state.lookedWhenCalled(foundWork: false, until: now + .milliseconds(40), at: now)
+        let step = state.next(at: now + .milliseconds(40))
+        #expect(wait == .milliseconds(40) && step == .look && state.isAwake)
+    }
+
     @Test mutating func `expensive questions are rare`() {
         var state = begin()
         let wait = ask(&state, alone, after: .milliseconds(80), at: now)
         #expect(wait == .milliseconds(1600))
         state.stir(at: now + .seconds(10))
         #expect(idleTime(state, from: now) == .milliseconds(1600))
+    }
+
+    /// A long transaction makes each answer slow, because dead entries pile up.
+    @Test mutating func `answers take a small part of the time, also while a sleeper waits for a transaction or is called`() {
+        var state = begin()
+        let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
+        let wait = ask(&state, holding, after: .milliseconds(500), at: now)
+        let called = state.lookedWhenCalled(foundWork: false, until: nil, at: now)
+        let again = state.lookedWhenCalled(foundWork: false, until: nil, at: now + .seconds(9))
+        #expect(wait == .seconds(10) && called == .seconds(10) && again == nil)
     }
 
     // MARK: Transactions that do not notify
@@ -158,7 +175,7 @@ import Testing
         var state = asleep(1)
         let mustLook = state.called()
         let step = state.next(at: now)
-        let wait = state.lookedWhenCalled(foundWork: true, at: now)
+        let wait = state.lookedWhenCalled(foundWork: true, until: nil, at: now)
         #expect(mustLook && step == .look && wait == nil)
         #expect(state.isAwake && state.mustAnnounce && !state.wokeByItself)
         state.looked(foundWork: false, at: now)
@@ -178,9 +195,9 @@ import Testing
 
     @Test mutating func `a call that was for others leaves a sleeper asleep, and it asks soon`() {
         var state = asleep(4)
-        let wait = state.lookedWhenCalled(foundWork: false, at: now)
+        let wait = state.lookedWhenCalled(foundWork: false, until: nil, at: now)
         let next = ask(&state, alone, at: now)
-        let later = state.lookedWhenCalled(foundWork: false, at: now + .milliseconds(250))
+        let later = state.lookedWhenCalled(foundWork: false, until: nil, at: now + .milliseconds(250))
         #expect(wait == .milliseconds(100) && next == .milliseconds(100) && later == .milliseconds(100))
         #expect(!state.isAwake)
     }
@@ -194,8 +211,8 @@ import Testing
             waits.append(idleTime(state, from: time))
             time = time + .seconds(100)
             _ = ask(&state, alone, at: time)
-            _ = state.lookedWhenCalled(foundWork: false, at: time)
-            let wait = state.lookedWhenCalled(foundWork: false, at: time + .milliseconds(9))
+            _ = state.lookedWhenCalled(foundWork: false, until: nil, at: time)
+            let wait = state.lookedWhenCalled(foundWork: false, until: nil, at: time + .milliseconds(9))
             #expect(wait == nil && state.isAwake)
             state.announced()
         }
@@ -208,7 +225,7 @@ import Testing
         for (slept, expected) in [(99, 100), (20, 200), (0, 400), (100, 50), (5000, 50)] {
             _ = ask(&state, alone, at: time)
             time = time + .milliseconds(slept)
-            _ = state.lookedWhenCalled(foundWork: true, at: time)
+            _ = state.lookedWhenCalled(foundWork: true, until: nil, at: time)
             state.announced()
             #expect(idleTime(state, from: time) == .milliseconds(expected), "after \(slept) ms")
         }
@@ -257,17 +274,21 @@ import Testing
         }
     }
 
-    @Test mutating func `a question that failed is repeated, and announced if it may have been written`() {
-        for mayBeWritten in [false, true] {
-            var state = begin()
-            state.fallsAsleep(until: nil, at: now)
-            state.failed(mayBeWritten: mayBeWritten, at: now, using: &random)
-            #expect(state.isAwake && state.mustAnnounce == mayBeWritten)
+    /// Also if PostgreSQL has refused it: a rollback does not undo the flag.
+    @Test mutating func `a question that failed is repeated, and the worker says that it is awake`() {
+        for answers in 0...2 {
+            var state = asleep(answers)
+            if answers == 0 { state.fallsAsleep(until: nil, at: now) }
+            state.failed(at: now, using: &random)
+            #expect(state.isAwake && state.mustAnnounce)
             #expect((Duration.milliseconds(50)...Duration.milliseconds(100)).contains(idleTime(state, from: now)))
         }
-        var state = asleep(2)
-        state.failed(mayBeWritten: false, at: now, using: &random)
-        #expect(state.isAwake && state.mustAnnounce, "it was marked before")
+    }
+
+    @Test func `a worker that was declared dead and has registered again says that it is awake`() {
+        var state = begin()
+        state.registeredAgain()
+        #expect(state.mustAnnounce)
     }
 
     @Test mutating func `a new connection wakes a sleeper, because notifications may have been lost`() {

@@ -4,6 +4,16 @@ import Testing
 @testable import CarillonPushQueue
 
 @Suite struct ExpiryStateTests {
+    @Test func `after a change of credentials it is time to look again`() {
+        let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+        var state = ExpiryState()
+        let first = state.isDue(at: now)
+        let again = state.isDue(at: now)
+        state.changed()
+        let afterChange = state.isDue(at: now)
+        #expect(first && !again && afterChange)
+    }
+
     @Test func `expiry is checked at once, and then every hour`() {
         var state = ExpiryState()
         let now = MonotonicInstant(nanoseconds: 0)

@@ -109,6 +109,30 @@ extension WorkerStateTests {
         #expect(then == .look)
     }
 
+    /// Its app was held, for example, and is tried again once rows come or it is resumed.
+    @Test(arguments: [true, false])
+    func `a sleeper that is called for an app that was held tries it as soon as its hold has ended`(hasEnded: Bool) throws {
+        var state = try begin(with: [first])
+        _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
+        let holdEnd = try #require(state.holds.endTime(of: 1, at: now))
+        state = try idle(state)
+        let asks = state.nextStep(at: now + .milliseconds(60))
+        _ = answer(&state, at: now + .milliseconds(60))
+        #expect(asks == .ask && state.unsendable.isEmpty)
+        let calledAt = hasEnded ? holdEnd : now + .milliseconds(70)
+        _ = state.sleep.called()
+        _ = state.nextStep(at: calledAt)
+        let look = state.lookBegan(at: calledAt)
+        _ = state.understood([first], at: calledAt)
+        let wait = state.lookEnded(look, [first], at: calledAt)
+        #expect(state.sleep.isAwake == hasEnded)
+        if !hasEnded {
+            #expect(wait <= holdEnd - calledAt)
+            let wakes = state.nextStep(at: holdEnd)
+            #expect(wakes == .look && state.sleep.isAwake)
+        }
+    }
+
     @Test func `a sleeper sees when the heartbeat of another worker has not changed for its lease`() throws {
         var state = try idle()
         _ = state.nextStep(at: now + .seconds(1))
