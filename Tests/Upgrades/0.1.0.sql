@@ -1120,7 +1120,7 @@ COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute,
 CREATE TABLE carillon.fleet_tasks (
     name      text PRIMARY KEY,
     next_run  timestamptz NOT NULL DEFAULT now(),
-    every     interval NOT NULL,
+    every     interval NOT NULL CHECK (every BETWEEN interval '0' AND interval '1000 years'),
     worker_id bigint  -- the worker that is doing it; once that worker is dead, another one does the task
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
@@ -10205,7 +10205,7 @@ UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f
 UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = '2a679d4c9f6964dd70d250b504fca25f40912f3be28ab4ee1c721b7c7357f71a' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '5e0304e5cec1a51c7e4acd4c105df8f986de90bd8109de62eb600a7ad8cdd176' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = '764699bd34994b98cf4cfe0fae43626cb282c51fa9d6a0524c273d3cdce43b05' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = 'eb0e6151c430ec1880b71b8ff9ed62ebb611c368ae333fd6a8c108179f8fd58e' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'd0ab79241764fb0ec07d36c921b570a637588c8cd37f82a28f05c061f8337300' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
