@@ -65,7 +65,7 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var drained: UInt64 = 0
     var outgoing = Outgoing.other
     var failure: HTTP2Error?
-    private(set) var frames: ReceivedFrames
+    private(set) var frames = FrameCounter()
     private(set) var encoder = RequestEncoder()
     var varying = VaryingTexts()
 
@@ -73,7 +73,6 @@ struct ClientStreams: EngineState, ~Copyable {
         self.settings = settings
         precondition(settings.keptFields.count <= HTTP2Response.KeptFields.count, "too many kept fields")
         keptNames = settings.keptFields.map { Array($0.utf8) }
-        frames = ReceivedFrames(shortensAnswers: !settings.keptFields.contains(PlainAnswer.name))
     }
 
     // MARK: Requests
@@ -258,7 +257,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     // MARK: The engine
 
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer { frames.read(bytes) }
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
 
     mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         let before = output.count

@@ -8,8 +8,8 @@ protocol EngineState: ~Copyable {
     /// Sets the callbacks through which nghttp2 reports to this state; its address is the context of each.
     static func setCallbacks(_ callbacks: OpaquePointer?)
 
-    /// The engine is about to be fed. Returns the bytes that nghttp2 reads, valid until the next call.
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer
+    /// The engine is about to be fed.
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer)
 
     /// Appends what nghttp2 has made: a frame, a part of one, or the preface. A frame's callback precedes it.
     mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8])

@@ -58,11 +58,11 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
     func feed(_ bytes: RawSpan) throws(HTTP2Error) {
         if let failure = state.pointee.failure { throw failure }
         let result = bytes.withUnsafeBytes { buffer in
-            let read = state.pointee.feeding(buffer)
+            state.pointee.feeding(buffer)
             return nghttp2_session_mem_recv(
                 session,
-                read.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                read.count
+                buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                buffer.count
             )
         }
         try note(result)

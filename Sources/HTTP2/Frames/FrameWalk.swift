@@ -1,17 +1,14 @@
 /// Walks from frame to frame through a stream of bytes that arrives in pieces. Needed because nghttp2 does not report the frames
 /// that it ignores.
 struct FrameWalk {
-    /// The nine bytes that begin a frame.
+    /// The nine bytes that begin a frame, without its length.
     struct Header {
-        static let size = 9
         static let data: UInt8 = 0
         static let headers: UInt8 = 1
         static let reset: UInt8 = 3
         static let windowUpdate: UInt8 = 8
         static let continuation: UInt8 = 9
 
-        /// How many bytes follow.
-        let length: Int
         let type: UInt8
         let flags: UInt8
         let stream: UInt32
@@ -50,10 +47,10 @@ struct FrameWalk {
                 let step = min(left, bytes.count - position)
                 left -= step
                 position += step
-            } else if seen == 0, bytes.count - position >= Header.size {
+            } else if seen == 0, bytes.count - position >= 9 {
                 let start = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self).bigEndian
                 let stream = bytes.loadUnaligned(fromByteOffset: position + 5, as: UInt32.self).bigEndian
-                position += Header.size
+                position += 9
                 return header(front: start >> 24, stream: stream)
             } else {
                 let byte = bytes[position]
@@ -64,7 +61,7 @@ struct FrameWalk {
                 }
                 seen += 1
                 position += 1
-                if seen == Header.size {
+                if seen == 9 {
                     let (front, stream) = (self.front, self.stream)
                     (seen, self.front, self.stream) = (0, 0, 0)
                     return header(front: front, stream: stream)
@@ -77,7 +74,6 @@ struct FrameWalk {
     private mutating func header(front: UInt64, stream: UInt32) -> Header {
         left = Int(front >> 16)
         let header = Header(
-            length: left,
             type: UInt8(truncatingIfNeeded: front >> 8),
             flags: UInt8(truncatingIfNeeded: front),
             stream: stream & 0x7FFF_FFFF

@@ -190,10 +190,9 @@ struct ServerStreams: EngineState, ~Copyable {
     // MARK: The engine
 
     /// From here on, the memory of the request that was read last may be reused.
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) {
         requestRead()
         lateFrames.observe(bytes)
-        return bytes
     }
 
     // MARK: What is read

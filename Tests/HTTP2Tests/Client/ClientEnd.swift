@@ -24,7 +24,7 @@ final class ClientEnd {
 
     init(_ settings: ClientSettings = ClientSettings()) throws {
         var settings = settings
-        if settings.keptFields.isEmpty { settings.keptFields = ["apns-id"] }
+        settings.keptFields = ["apns-id"]
         session = try ClientSession(settings)
         var block = HeaderBlock(method: "POST", authority: "localhost", path: "/3/device/")
         block.append("apns-topic", "com.example.app")
