@@ -57,9 +57,7 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.outgoing = .header(slot: slot, endsStream: Engine.endsStream(header))
-        case NGHTTP2_SETTINGS.rawValue where !Engine.isAcknowledgement(header):
-            state.pointee.outgoing = .settings
+            state.pointee.outgoing = (slot, Engine.endsStream(header))
         case NGHTTP2_GOAWAY.rawValue:
             let (code, reason) = Engine.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)

@@ -24,13 +24,6 @@ struct ClientStreams: EngineState, ~Copyable {
         case pong(UInt64)
     }
 
-    /// The frame that nghttp2 hands out next.
-    enum Outgoing {
-        case header(slot: UInt32, endsStream: Bool)
-        case settings
-        case other
-    }
-
     let settings: ClientSettings
     /// The names of the kept fields as bytes.
     let keptNames: [[UInt8]]
@@ -63,7 +56,8 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
     private(set) var drained: UInt64 = 0
-    var outgoing = Outgoing.other
+    /// The request whose HEADERS frame nghttp2 hands out next.
+    var outgoing: (slot: UInt32, endsStream: Bool)?
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
     private(set) var encoder = RequestEncoder()
@@ -261,27 +255,12 @@ struct ClientStreams: EngineState, ~Copyable {
 
     mutating func write(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         let before = output.count
-        switch outgoing {
-        case .header(let slot, let endsStream):
+        if let (slot, endsStream) = outgoing.take() {
             writeHeader(slot, replacing: bytes, endsStream: endsStream, to: &output)
-        case .settings:
+        } else {
             output.append(contentsOf: bytes)
-            Self.askForNoTable(in: &output, from: before)
-        case .other: output.append(contentsOf: bytes)
         }
-        outgoing = .other
         drained &+= UInt64(output.count - before)
-    }
-
-    /// Adds SETTINGS_HEADER_TABLE_SIZE 0 to a SETTINGS frame, because answers are read faster without a compression table.
-    ///
-    /// nghttp2 does not know of it, and keeps its table: a peer that goes on using one, or that announces no change of its size in
-    /// its next header block as RFC 7541, section 4.2, demands, is still understood.
-    private static func askForNoTable(in output: inout [UInt8], from start: Int) {
-        let setting: [UInt8] = [0, 1, 0, 0, 0, 0]
-        // The last byte of the length: the frame has a few settings.
-        output[start + 2] += UInt8(setting.count)
-        output += setting
     }
 
     // MARK: Events

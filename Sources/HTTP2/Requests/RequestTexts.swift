@@ -27,6 +27,8 @@ struct RequestTexts {
 
     /// What all names and values may have in bytes, and what nghttp2 accepts at most.
     private static let longest = 65_536
+    /// nghttp2 puts it into one frame.
+    private static let longestMethod = 64
 
     private let memory: UnsafeMutableRawPointer
 
@@ -35,6 +37,9 @@ struct RequestTexts {
     static func byteCount(for block: borrowing HeaderBlock) throws(HTTP2Error) -> Int {
         guard block.bytes.count <= longest else {
             throw HTTP2Error(.invalidField, "the header fields of a request have more than \(longest) bytes")
+        }
+        guard block.entries[0].value.count <= longestMethod else {
+            throw HTTP2Error(.invalidField, "the method of a request has more than \(longestMethod) bytes")
         }
         return fieldsOffset + block.entries.count * MemoryLayout<HeaderBlock.Entry>.stride + block.bytes.count
             + encodedRoom(block)

@@ -149,7 +149,7 @@ import Testing
         #expect(requests.map { $0.value("apns-id") } == texts.map { "i" + $0.dropFirst() })
     }
 
-    @Test func `a path or an id that is too long is refused, and so are fields`() throws {
+    @Test func `a path, an id or a method that is too long is refused, and so are fields`() throws {
         let client = try RequestClient()
         let fields = try client.session.addFields(RequestClient.block())
         let long = String(repeating: "x", count: 1_025)
@@ -158,8 +158,11 @@ import Testing
             #expect(error?.code == .invalidField)
         }
         let huge = RequestClient.block([("apns-topic", String(repeating: "x", count: 65_536))])
-        let error = #expect(throws: HTTP2Error.self) { try client.session.addFields(huge) }
-        #expect(error?.code == .invalidField)
+        let method = HeaderBlock(method: String(repeating: "M", count: 65), authority: "api.push.apple.com", path: "/")
+        for block in [huge, method] {
+            let error = #expect(throws: HTTP2Error.self) { try client.session.addFields(block) }
+            #expect(error?.code == .invalidField)
+        }
         #expect(client.session.openStreams == 0)
     }
 
