@@ -29,6 +29,7 @@ enum BenchmarkFigures {
             "one row into a bare table", "one row into carillon.messages", "one row by carillon.enqueue",
             "  carillon.messages / a bare table", "  carillon.enqueue / a bare table",
         ],
+        "enqueue": enqueue,
         "latency": [
             "one idle worker, commit to request: p50", "  p99", "2 idle workers, commit to request: p50", "  p99",
             "an idle worker, of a core", "    and its sessions in PostgreSQL",
@@ -64,4 +65,18 @@ enum BenchmarkFigures {
             "  with / without it", "the pass: 200 dead of 2,000 tokens",
         ],
     ]
+
+    private static let enqueue: [String] = {
+        let calls = [
+            "enqueue with alert, badge and sound", "enqueue with title and body", "push with alert, badge and sound",
+            "push with a payload",
+        ]
+        let single = ["prepared", "unprepared"].flatMap { mode in
+            ["a bare INSERT, \(mode)"] + calls.flatMap { ["\($0), \(mode)", "  the same / a bare INSERT, \(mode)"] }
+        }
+        let inBulk = ["json", "text", "jsonb"].flatMap { type in
+            ["push_each with \(type)[], a row", "  the same / INSERT … SELECT, a row"]
+        }
+        return single + ["INSERT … SELECT, a row"] + inBulk
+    }()
 }

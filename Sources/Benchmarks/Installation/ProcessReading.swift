@@ -7,6 +7,8 @@ struct ProcessReading {
     let peakMemory: Int
     /// How long its threads have run.
     let processorTime: Duration
+    /// How long its first thread has run. Unlike `processorTime`, it is not a multiple of 10 ms, if the kernel counts it.
+    let firstThreadTime: Duration
 
     /// Nil if there is no such process.
     init?(_ processID: Int32) {
@@ -17,5 +19,7 @@ struct ProcessReading {
         guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else { return nil }
         peakMemory = peak.flatMap { Int($0.output.1) }.map { $0 * 1024 } ?? 0
         processorTime = .seconds(1) * Double(user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
+        let nanoseconds = Machine.text("/proc/\(processID)/schedstat").split(separator: " ").first.flatMap { Int64($0) }
+        firstThreadTime = nanoseconds.map { .nanoseconds($0) } ?? processorTime
     }
 }

@@ -3,10 +3,10 @@
 
 -- The parts of a payload. PostgreSQL inlines these functions, and PL/pgSQL prepares an expression anew in each transaction: so
 -- callers leave out the parts that a message does not have.
-CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS text
+DROP FUNCTION IF EXISTS carillon.alert_of_lines(text, text, text);
+CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS json
 LANGUAGE sql STABLE AS $$
-    SELECT '{' || concat_ws(',', '"title":' || to_json(title), '"subtitle":' || to_json(subtitle), '"body":' || to_json(body))
-        || '}'
+    SELECT json_strip_nulls(json_build_object('title', title, 'subtitle', subtitle, 'body', body))
 $$;
 COMMENT ON FUNCTION carillon.alert_of_lines IS 'Internal: returns an alert with these lines as JSON.';
 
@@ -34,6 +34,15 @@ LANGUAGE sql STABLE AS $$
         || coalesce(own, '') || '}'
 $$;
 COMMENT ON FUNCTION carillon.compose IS 'Internal: returns a payload of these parts.';
+
+-- `alert` is JSON, as json or as text.
+CREATE OR REPLACE FUNCTION carillon.compose_plain(alert anyelement, badge bigint, sound text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT concat('{"aps":{"alert":', alert, CASE WHEN badge IS NOT NULL THEN ',"badge":' END, badge,
+        CASE WHEN sound IS NOT NULL THEN ',"sound":' END, to_json(sound), '}}')
+$$;
+COMMENT ON FUNCTION carillon.compose_plain IS
+    'Internal: returns a payload of an alert and, unless they are null, a badge and a sound.';
 
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft

@@ -33,12 +33,15 @@ $$;
 COMMENT ON FUNCTION carillon.broken_json IS
     'Internal: returns the refusal of text that begins like a JSON object but is not JSON; null for JSON or plain text.';
 
--- The pattern of compact_json() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it
--- will be refused, and the replacement would take seconds.
+-- json_strip_nulls() writes JSON without spaces, several times as fast as the replacement. That one's pattern matches whole strings
+-- and keeps them. Text that is too large to be sent is returned unchanged: it will be refused, and the replacement would take
+-- seconds.
 CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
+        WHEN pg_catalog.strpos(value::pg_catalog.text, 'null') OPERATOR(pg_catalog.=) 0
+        THEN pg_catalog.json_strip_nulls(value::pg_catalog.text::pg_catalog.json)::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, E'("(?:[^"\\\\]|\\\\.)*")|([:,]) ', E'\\1\\2', 'g') END
 $$;
 COMMENT ON FUNCTION carillon.compact_json IS 'Internal: returns jsonb as text without spaces after colons and commas.';

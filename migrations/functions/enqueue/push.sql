@@ -10,13 +10,14 @@ DECLARE
     body CONSTANT text := $body$
 #variable_conflict use_variable
 DECLARE
+    token CONSTANT text := tokens[1];
     whole text;
     id bigint;
 BEGIN
-    IF cardinality(tokens) = 1 AND carillon.is_token(tokens[1]) AND {condition} THEN
+    IF cardinality(tokens) = 1 AND carillon.is_token(token) AND {condition} THEN
         {statements}
         INSERT INTO carillon.messages (app_id, tokens, payload)
-        SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], whole::json FROM carillon.apps a
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json FROM carillon.apps a
         WHERE a.name = app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
@@ -35,8 +36,8 @@ $body$;
         END;$$;
     -- An alert or a sound with a brace may be JSON.
     is_text CONSTANT text := $$(badge BETWEEN 0 AND 2147483647) IS NOT FALSE
-        AND position('{' IN alert || coalesce(sound, '')) = 0$$;
-    of_text CONSTANT text := 'whole := carillon.compose(to_json(alert)::text, badge, to_json(sound)::text, NULL, NULL);';
+        AND alert IS NOT NULL AND concat(alert, sound) NOT LIKE '%{%'$$;
+    of_text CONSTANT text := 'whole := carillon.compose_plain(to_json(alert), badge, sound);';
     one record;
 BEGIN
     FOR one IN
@@ -73,11 +74,11 @@ DECLARE
     one record;
 BEGIN
     BEGIN
-        -- By way of text, which an array of any type can become.
+        -- An assignment converts an array of any type, and does nothing to json[].
         IF pg_typeof(payloads) = 'jsonb[]'::regtype THEN
-            given := ARRAY(SELECT carillon.compact_json(g.payload) FROM unnest(payloads::text[]::jsonb[]) AS g(payload))::json[];
+            given := ARRAY(SELECT carillon.compact_json(to_jsonb(g.payload))::json FROM unnest(payloads) AS g(payload));
         ELSE
-            given := payloads::text[]::json[];
+            given := payloads;
         END IF;
         WITH stored AS (
             INSERT INTO carillon.messages (app_id, tokens, payload)

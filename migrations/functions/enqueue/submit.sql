@@ -60,9 +60,7 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     payload text;
 BEGIN
-    IF num_nonnulls(m.badge, m.sound, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0
-        AND octet_length(m.payload) <= carillon.payload_limit('alert')
-    THEN
+    IF octet_length(m.payload) <= carillon.payload_limit('alert') AND NOT carillon.has_payload_fields(m) THEN
         payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb) ELSE m.payload END;
         RETURN CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
     END IF;
@@ -73,7 +71,7 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION carillon.plain_payload IS
-    'Internal: returns the argument payload if it has an alert and no other argument for a payload is given; otherwise null.';
+    'Internal: returns the payload of a message if it has an alert, and needs no closer check; otherwise null.';
 
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
 -- or another message holds the dedupe_key.
@@ -106,36 +104,45 @@ DECLARE
     jobs integer;
     pushes bigint;
 BEGIN
-    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. What the
-    -- others cost is mainly that PL/pgSQL prepares each expression of draft() anew in each transaction, so there are few here.
-    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(m.tokens[1])
-        AND num_nonnulls(m.alert, m.alert_json, m.payload, coalesce(m.title, m.subtitle, m.body)) = 1
+    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. Their cost
+    -- is mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
+    -- here.
+    token := m.tokens[1];
+    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(token)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
             m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
             m.payloads, m.badge_add) = 0
-        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND position('{' IN concat(m.alert, m.sound)) = 0
-        AND (octet_length(m.reference) <= carillon.max_reference_bytes()) IS NOT FALSE
+        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND concat(m.alert, m.sound) NOT LIKE '%{%'
         AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
     THEN
-        IF m.alert IS NOT NULL THEN
-            alert := to_json(m.alert);
+        IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
+            IF m.alert IS NULL THEN
+                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NOT NULL
+                    THEN carillon.compose_plain(carillon.alert_of_lines(m.title, m.subtitle, m.body), m.badge, m.sound) END;
+            ELSE
+                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NULL
+                    THEN carillon.compose_plain(to_json(m.alert), m.badge, m.sound) END;
+            END IF;
         ELSIF m.payload IS NOT NULL THEN
             whole := carillon.plain_payload(m);
-        ELSIF m.alert_json IS NULL THEN
-            alert := carillon.alert_of_lines(m.title, m.subtitle, m.body);
-        ELSIF jsonb_typeof(m.alert_json) = 'object' THEN
-            alert := carillon.compact_json(m.alert_json);
-        END IF;
-        IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
-            more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
-            own := carillon.own_members(m.extra);
-            alert := CASE WHEN (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE THEN alert END;
-        END IF;
-        IF alert IS NOT NULL THEN
+        ELSIF num_nonnulls(m.alert, m.alert_json, coalesce(m.title, m.subtitle, m.body)) = 1
+            AND (jsonb_typeof(m.alert_json) = 'object') IS NOT FALSE
+            AND (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE
+        THEN
+            alert := CASE WHEN m.alert_json IS NOT NULL THEN carillon.compact_json(m.alert_json)
+                WHEN m.alert IS NOT NULL THEN to_json(m.alert)::text
+                ELSE carillon.alert_of_lines(m.title, m.subtitle, m.body)::text END;
+            IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
+                more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
+                own := carillon.own_members(m.extra);
+            END IF;
             whole := carillon.compose(alert, m.badge, to_json(m.sound)::text, more, own);
         END IF;
+        IF m.reference IS NOT NULL THEN
+            whole := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN whole END;
+        END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], whole::json, m.reference FROM carillon.apps a
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json, m.reference FROM carillon.apps a
         WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
