@@ -43,7 +43,7 @@ struct Benchmark: Sendable {
             try await PersonalBenchmark(rows: $0).run(into: &$1)
         },
         Benchmark("insert", 20, "seconds") { try await InsertBenchmark(seconds: $0).run(into: &$1) },
-        Benchmark("enqueue", 2_000, least: 100, "calls of each kind, in each of seven rounds") {
+        Benchmark("enqueue", 300, least: 20, "calls of each kind, in each of 30 rounds") {
             try await EnqueueBenchmark(calls: $0).run(into: &$1)
         },
         Benchmark("import", 1_000_000, "device tokens") { try await ImportBenchmark(tokens: $0).run(into: &$1) },
