@@ -3638,10 +3638,10 @@ $$;
 
 -- The parts of a payload. PostgreSQL inlines these functions, and PL/pgSQL prepares an expression anew in each transaction: so
 -- callers leave out the parts that a message does not have.
-CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS text
+DROP FUNCTION IF EXISTS carillon.alert_of_lines(text, text, text);
+CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS json
 LANGUAGE sql STABLE AS $$
-    SELECT '{' || concat_ws(',', '"title":' || to_json(title), '"subtitle":' || to_json(subtitle), '"body":' || to_json(body))
-        || '}'
+    SELECT json_strip_nulls(json_build_object('title', title, 'subtitle', subtitle, 'body', body))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.other_members(
@@ -3663,6 +3663,13 @@ CREATE OR REPLACE FUNCTION carillon.compose(alert text, badge bigint, sound text
 LANGUAGE sql STABLE AS $$
     SELECT '{"aps":{' || concat_ws(',', '"alert":' || alert, '"badge":' || badge, '"sound":' || sound, more) || '}'
         || coalesce(own, '') || '}'
+$$;
+
+-- `alert` is JSON, as json or as text.
+CREATE OR REPLACE FUNCTION carillon.compose_plain(alert anyelement, badge bigint, sound text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT concat('{"aps":{"alert":', alert, CASE WHEN badge IS NOT NULL THEN ',"badge":' END, badge,
+        CASE WHEN sound IS NOT NULL THEN ',"sound":' END, to_json(sound), '}}')
 $$;
 
 -- The push type of a publication is a separate argument, because callers cannot name it.
@@ -3973,12 +3980,15 @@ LANGUAGE sql IMMUTABLE AS $$
     WHERE value ~ '^[[:space:]]*[{][[:space:]]*["'']' AND json_typeof(carillon.json_or_null(value)) IS DISTINCT FROM 'object'
 $$;
 
--- The pattern of compact_json() matches whole strings and keeps them. Text that is too large to be sent is returned unchanged: it
--- will be refused, and the replacement would take seconds.
+-- json_strip_nulls() writes JSON without spaces, several times as fast as the replacement. That one's pattern matches whole strings
+-- and keeps them. Text that is too large to be sent is returned unchanged: it will be refused, and the replacement would take
+-- seconds.
 CREATE OR REPLACE FUNCTION carillon.compact_json(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
         THEN value::pg_catalog.text
+        WHEN pg_catalog.strpos(value::pg_catalog.text, 'null') OPERATOR(pg_catalog.=) 0
+        THEN pg_catalog.json_strip_nulls(value::pg_catalog.text::pg_catalog.json)::pg_catalog.text
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, E'("(?:[^"\\\\]|\\\\.)*")|([:,]) ', E'\\1\\2', 'g') END
 $$;
 
@@ -4216,13 +4226,14 @@ DECLARE
     body CONSTANT text := $body$
 #variable_conflict use_variable
 DECLARE
+    token CONSTANT text := tokens[1];
     whole text;
     id bigint;
 BEGIN
-    IF cardinality(tokens) = 1 AND carillon.is_token(tokens[1]) AND {condition} THEN
+    IF cardinality(tokens) = 1 AND carillon.is_token(token) AND {condition} THEN
         {statements}
         INSERT INTO carillon.messages (app_id, tokens, payload)
-        SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], whole::json FROM carillon.apps a
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json FROM carillon.apps a
         WHERE a.name = app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
@@ -4241,8 +4252,8 @@ $body$;
         END;$$;
     -- An alert or a sound with a brace may be JSON.
     is_text CONSTANT text := $$(badge BETWEEN 0 AND 2147483647) IS NOT FALSE
-        AND position('{' IN alert || coalesce(sound, '')) = 0$$;
-    of_text CONSTANT text := 'whole := carillon.compose(to_json(alert)::text, badge, to_json(sound)::text, NULL, NULL);';
+        AND alert IS NOT NULL AND concat(alert, sound) NOT LIKE '%{%'$$;
+    of_text CONSTANT text := 'whole := carillon.compose_plain(to_json(alert), badge, sound);';
     one record;
 BEGIN
     FOR one IN
@@ -4279,11 +4290,11 @@ DECLARE
     one record;
 BEGIN
     BEGIN
-        -- By way of text, which an array of any type can become.
+        -- An assignment converts an array of any type, and does nothing to json[].
         IF pg_typeof(payloads) = 'jsonb[]'::regtype THEN
-            given := ARRAY(SELECT carillon.compact_json(g.payload) FROM unnest(payloads::text[]::jsonb[]) AS g(payload))::json[];
+            given := ARRAY(SELECT carillon.compact_json(to_jsonb(g.payload))::json FROM unnest(payloads) AS g(payload));
         ELSE
-            given := payloads::text[]::json[];
+            given := payloads;
         END IF;
         WITH stored AS (
             INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -4481,9 +4492,7 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     payload text;
 BEGIN
-    IF num_nonnulls(m.badge, m.sound, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0
-        AND octet_length(m.payload) <= carillon.payload_limit('alert')
-    THEN
+    IF octet_length(m.payload) <= carillon.payload_limit('alert') AND NOT carillon.has_payload_fields(m) THEN
         payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb) ELSE m.payload END;
         RETURN CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
     END IF;
@@ -4525,36 +4534,45 @@ DECLARE
     jobs integer;
     pushes bigint;
 BEGIN
-    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. What the
-    -- others cost is mainly that PL/pgSQL prepares each expression of draft() anew in each transaction, so there are few here.
-    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(m.tokens[1])
-        AND num_nonnulls(m.alert, m.alert_json, m.payload, coalesce(m.title, m.subtitle, m.body)) = 1
+    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. Their cost
+    -- is mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
+    -- here.
+    token := m.tokens[1];
+    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(token)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
             m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
             m.payloads, m.badge_add) = 0
-        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND position('{' IN concat(m.alert, m.sound)) = 0
-        AND (octet_length(m.reference) <= carillon.max_reference_bytes()) IS NOT FALSE
+        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND concat(m.alert, m.sound) NOT LIKE '%{%'
         AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
     THEN
-        IF m.alert IS NOT NULL THEN
-            alert := to_json(m.alert);
+        IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
+            IF m.alert IS NULL THEN
+                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NOT NULL
+                    THEN carillon.compose_plain(carillon.alert_of_lines(m.title, m.subtitle, m.body), m.badge, m.sound) END;
+            ELSE
+                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NULL
+                    THEN carillon.compose_plain(to_json(m.alert), m.badge, m.sound) END;
+            END IF;
         ELSIF m.payload IS NOT NULL THEN
             whole := carillon.plain_payload(m);
-        ELSIF m.alert_json IS NULL THEN
-            alert := carillon.alert_of_lines(m.title, m.subtitle, m.body);
-        ELSIF jsonb_typeof(m.alert_json) = 'object' THEN
-            alert := carillon.compact_json(m.alert_json);
-        END IF;
-        IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
-            more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
-            own := carillon.own_members(m.extra);
-            alert := CASE WHEN (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE THEN alert END;
-        END IF;
-        IF alert IS NOT NULL THEN
+        ELSIF num_nonnulls(m.alert, m.alert_json, coalesce(m.title, m.subtitle, m.body)) = 1
+            AND (jsonb_typeof(m.alert_json) = 'object') IS NOT FALSE
+            AND (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE
+        THEN
+            alert := CASE WHEN m.alert_json IS NOT NULL THEN carillon.compact_json(m.alert_json)
+                WHEN m.alert IS NOT NULL THEN to_json(m.alert)::text
+                ELSE carillon.alert_of_lines(m.title, m.subtitle, m.body)::text END;
+            IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
+                more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
+                own := carillon.own_members(m.extra);
+            END IF;
             whole := carillon.compose(alert, m.badge, to_json(m.sound)::text, more, own);
         END IF;
+        IF m.reference IS NOT NULL THEN
+            whole := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN whole END;
+        END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(m.tokens[1] COLLATE "C")], whole::json, m.reference FROM carillon.apps a
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json, m.reference FROM carillon.apps a
         WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
@@ -7815,11 +7833,16 @@ $$;
 -- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
 -- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
 
--- Notifies the workers, at the commit.
+-- Notifies the workers, at the commit. The trigger's condition reads the flag and not the time, because PostgreSQL prepares it anew
+-- for each statement.
 CREATE OR REPLACE FUNCTION carillon.wake_sleepers() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    NOTIFY carillon_work;
+    IF pg_catalog.float8(pg_catalog.pg_sequence_last_value('carillon.asleep')) OPERATOR(pg_catalog.>)
+        pg_catalog.date_part('epoch', pg_catalog.now())
+    THEN
+        NOTIFY carillon_work;
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -7834,8 +7857,8 @@ DECLARE
 BEGIN
     FOR command IN
         SELECT format('CREATE TRIGGER wake_sleepers AFTER %s ON carillon.%I FOR EACH STATEMENT WHEN '
-            '(pg_catalog.float8(pg_catalog.pg_sequence_last_value(''carillon.asleep'')) OPERATOR(pg_catalog.>) '
-            'pg_catalog.date_part(''epoch'', pg_catalog.now())) EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
+            '(pg_catalog.pg_sequence_last_value(''carillon.asleep'') OPERATOR(pg_catalog.>) 1) '
+            'EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
         FROM (VALUES ('messages', 'INSERT'), ('scheduled', 'INSERT'), ('apps', 'INSERT OR UPDATE OR DELETE'),
             ('certificates', 'INSERT OR UPDATE OR DELETE'), ('channels', 'INSERT OR UPDATE')) AS e(relation, events)
         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
@@ -9421,6 +9444,8 @@ COMMENT ON FUNCTION carillon.other_members IS
     'Internal: returns members of aps that need no check, other than alert, badge and sound, as JSON; null if there are none.';
 COMMENT ON FUNCTION carillon.own_members IS 'Internal: returns the members beside aps as JSON, each after a comma.';
 COMMENT ON FUNCTION carillon.compose IS 'Internal: returns a payload of these parts.';
+COMMENT ON FUNCTION carillon.compose_plain IS
+    'Internal: returns a payload of an alert and, unless they are null, a badge and a sound.';
 COMMENT ON FUNCTION carillon.draft IS
     'Internal: checks the arguments of a message, and returns it without its tokens and ready to be stored, or the refusal.';
 COMMENT ON FUNCTION carillon.json_or_null IS 'Internal: returns text as JSON, or null if it is not JSON.';
@@ -9463,7 +9488,7 @@ COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum nu
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 COMMENT ON FUNCTION carillon.plain_payload IS
-    'Internal: returns the argument payload if it has an alert and no other argument for a payload is given; otherwise null.';
+    'Internal: returns the payload of a message if it has an alert, and needs no closer check; otherwise null.';
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
 COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 COMMENT ON FUNCTION carillon.check_activity IS
@@ -10228,13 +10253,13 @@ UPDATE carillon.schema_routines SET checksum = 'c497cf42023213c610a713f2b5629fc6
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
 UPDATE carillon.schema_routines SET checksum = 'c81c581525350ac50920f2a9fdb133ce7077a477404eede83cf8627fffe53e9b' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '6e0fd4761fb674825d350958967e54151da33076bd857caed4c22044d40d06c0' WHERE file = 'functions/enqueue/draft.sql';
+UPDATE carillon.schema_routines SET checksum = 'ca3b6e899de2fe7e3775cb1325e2d223a63f8840bc019ab32ca9be38dce6cba0' WHERE file = 'functions/enqueue/draft.sql';
 UPDATE carillon.schema_routines SET checksum = 'fcbc6d966aff2e8640c26c81d6efef542b5a028aa91144d5cdf619cc27a749a0' WHERE file = 'functions/enqueue/enqueue.sql';
-UPDATE carillon.schema_routines SET checksum = '547ccf79e7c7c047e2ed9c1c93edabaf94712f627ce95cbed9ea1da4e0a2dfc8' WHERE file = 'functions/enqueue/json.sql';
+UPDATE carillon.schema_routines SET checksum = 'f7e28b1555232e7d9822b65fc9041d319c104b987c82fab4fb57bb44aa262cd1' WHERE file = 'functions/enqueue/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'dd7b9bc748e539d587fd247621c6177fc6633a5ff5d7bab6e7127f42778ffd9e' WHERE file = 'functions/enqueue/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '2be0d059a35b7a55dee0bf5f71a3d245d8bd74e91fdc3625e3adfa881e10cbb2' WHERE file = 'functions/enqueue/push.sql';
+UPDATE carillon.schema_routines SET checksum = '9bad227df28dace370162c7c070ea8e2b22302557631b96a12f8016928802344' WHERE file = 'functions/enqueue/push.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = 'ec6fd8bb6d22872122bbd2bcb5c63ee4321c2d2cf008f77f44a7cf6463f37c2e' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '278853c9c3d15577a3a3b2a48c8d4c45d3388f7b4e1cd3e062e65761181dc8e5' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'e295b2fa35a37aeef12249ff19067d1815f18cec2eef20f47ea83d5465a91a3b' WHERE file = 'functions/enqueue/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '6934d69c9f4bc33bbdb9fa2f5de530f14bdcc971f9a9de2254145491da66ef77' WHERE file = 'functions/enqueue/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc1709704c98a6a5e2ae06b45b5eef9d52f9e8c' WHERE file = 'functions/messages/broadcast_progress.sql';
@@ -10255,7 +10280,7 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '8359e850dcc82bfc981f6d8653b94a17d2b0e52223eb0598faf4f466b55ef5e2' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '846fdcf787fc895d8e825c096ef371f3b3fc193747b5560d2251da5d5dea2932' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = '1598e1f4d3ef2b5b2a8a96677ffa18b839b8c7819dd177bb0c1b3b7ac45d8447' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';

@@ -7,11 +7,16 @@
 -- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
 -- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
 
--- Notifies the workers, at the commit.
+-- Notifies the workers, at the commit. The trigger's condition reads the flag and not the time, because PostgreSQL prepares it anew
+-- for each statement.
 CREATE OR REPLACE FUNCTION carillon.wake_sleepers() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
-    NOTIFY carillon_work;
+    IF pg_catalog.float8(pg_catalog.pg_sequence_last_value('carillon.asleep')) OPERATOR(pg_catalog.>)
+        pg_catalog.date_part('epoch', pg_catalog.now())
+    THEN
+        NOTIFY carillon_work;
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -27,8 +32,8 @@ DECLARE
 BEGIN
     FOR command IN
         SELECT format('CREATE TRIGGER wake_sleepers AFTER %s ON carillon.%I FOR EACH STATEMENT WHEN '
-            '(pg_catalog.float8(pg_catalog.pg_sequence_last_value(''carillon.asleep'')) OPERATOR(pg_catalog.>) '
-            'pg_catalog.date_part(''epoch'', pg_catalog.now())) EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
+            '(pg_catalog.pg_sequence_last_value(''carillon.asleep'') OPERATOR(pg_catalog.>) 1) '
+            'EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
         FROM (VALUES ('messages', 'INSERT'), ('scheduled', 'INSERT'), ('apps', 'INSERT OR UPDATE OR DELETE'),
             ('certificates', 'INSERT OR UPDATE OR DELETE'), ('channels', 'INSERT OR UPDATE')) AS e(relation, events)
         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
