@@ -7938,9 +7938,10 @@ $$;
 -- now and then: these are its slow looks and its heartbeats.
 --
 -- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody is
--- notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and where
--- transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the worker was declared dead, and null if nothing was written.
+-- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody
+-- is notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and
+-- where transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the
+-- worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
@@ -10280,7 +10281,7 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '8359e850dcc82bfc981f6d8653b94a17d2b0e52223eb0598faf4f466b55ef5e2' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '1598e1f4d3ef2b5b2a8a96677ffa18b839b8c7819dd177bb0c1b3b7ac45d8447' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = '8d0193bb8a26b6b1c60de02aea6458cc4274a0305d28cfe22e590dad35d80af0' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';

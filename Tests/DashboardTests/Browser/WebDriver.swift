@@ -123,15 +123,16 @@ struct WebDriver: Sendable {
 
     /// The page may replace an element, or be left, while it is looked for.
     private func again<R>(_ body: () async throws -> R) async throws -> R {
-        let end = MonotonicInstant.now + .seconds(60)
-        while MonotonicInstant.now < end {
+        var result: R?
+        try await loop.eventually("the page stays as it is") {
             do {
-                return try await body()
+                result = try await body()
             } catch let failure as Failure where failure.isPassing {
-                try await loop.sleep(for: .milliseconds(20))
+                return false
             }
+            return true
         }
-        return try await body()
+        return try #require(result)
     }
 
     /// Sends keys to the page, as a person without a mouse does.

@@ -32,12 +32,12 @@ final class Fleet: Sendable {
         database: String? = nil,
         shell: String? = nil
     ) throws -> WorkerProcess {
-        let patience = flags.contains(Self.longTimeout[0]) ? [] : Self.longTimeout
+        let timeout = flags.contains(Self.longTimeout[0]) ? [] : Self.longTimeout
         let words =
             [
                 "worker", "--lease", "\(lease.components.seconds)s", "--retry-base", "50ms", "--retry-cap", "500ms",
                 "--http", "127.0.0.1:0",
-            ] + patience + flags
+            ] + timeout + flags
         var command = ChildProcess.Command(try ProgramRun.path, words)
         if let shell {
             command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)

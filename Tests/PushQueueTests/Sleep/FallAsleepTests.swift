@@ -156,7 +156,8 @@ import Testing
             for (seconds, shown) in [(0, "({1},{2})"), (50, "({1},{2})"), (61, "(,)")] {
                 try await database.run("UPDATE carillon.workers SET asleep_since = now() - interval '\(seconds) s'")
                 #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
-                #expect(try await database.rows("SELECT waits, answers FROM carillon.workers") == [shown], "\(seconds) s")
+                let rows = try await database.rows("SELECT waits, answers FROM carillon.workers")
+                #expect(rows == [shown], "\(seconds) s")
             }
         }
     }

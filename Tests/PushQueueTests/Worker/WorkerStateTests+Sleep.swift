@@ -111,7 +111,7 @@ extension WorkerStateTests {
 
     /// Its app was held, for example, and is tried again once rows come or it is resumed.
     @Test(arguments: [true, false])
-    func `a sleeper that is called for an app that was held tries it as soon as its hold has ended`(hasEnded: Bool) throws {
+    func `a sleeper that is called for an app that was held tries it once its hold has ended`(hasEnded: Bool) throws {
         var state = try begin(with: [first])
         _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
         let holdEnd = try #require(state.holds.endTime(of: 1, at: now))

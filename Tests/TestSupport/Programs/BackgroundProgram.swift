@@ -7,7 +7,7 @@ package final class BackgroundProgram {
     private let voice: CInt
     private var heard: [UInt8] = []
     /// How long to wait for a line, or for the end.
-    private static let patience = Duration.seconds(180)
+    private static let longestWait = Duration.seconds(180)
 
     package init(
         _ words: [String],
@@ -35,7 +35,7 @@ package final class BackgroundProgram {
     /// Waits for a whole line that contains the text, for three minutes at most. Once the program has ended, the last line need
     /// not have a newline.
     package func line(containing text: String, on loop: EventLoop) async throws -> String {
-        let deadline = MonotonicInstant.now + Self.patience
+        let deadline = MonotonicInstant.now + Self.longestWait
         var hasEnded = false
         while true {
             let count = hasEnded ? heard.count : heard.lastIndex(of: UInt8(ascii: "\n")) ?? 0
@@ -56,7 +56,7 @@ package final class BackgroundProgram {
 
     package func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
         if let number { child.signal(number) }
-        let deadline = MonotonicInstant.now + Self.patience
+        let deadline = MonotonicInstant.now + Self.longestWait
         while try await hear(on: loop, until: deadline) {}
         return try await child.wait(on: loop, until: deadline)
     }

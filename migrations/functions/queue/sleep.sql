@@ -117,9 +117,10 @@ COMMENT ON FUNCTION carillon.waiting_work IS
 -- now and then: these are its slow looks and its heartbeats.
 --
 -- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody is
--- notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and where
--- transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the worker was declared dead, and null if nothing was written.
+-- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody
+-- is notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and
+-- where transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the
+-- worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
