@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A long transaction makes each answer slow, because dead entries pile up.
-    @Test mutating func `answers take a small part of the time, also for a transaction that is open, and after calls`() {
+    @Test mutating func `answers take a small part of the time, also while a transaction is open`() {
         var state = begin()
         let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
         let wait = ask(&state, holding, after: .milliseconds(500), at: now)
