@@ -26,7 +26,7 @@ import Testing
             }
             slowest = max(slowest, MonotonicInstant.now - begin)
         }
-        #expect(slowest < Board.sized(Self.hold, full: Self.lease))
+        #expect(slowest < Self.lease)
     }
 
     private static func nobodyLostALease(in scene: Scene) {

@@ -87,7 +87,7 @@ import Testing
             #expect(try await scene.registered().count == waits.registered)
             #expect(scene.record.requests > before)
             // On a busy machine everything takes longer.
-            let limit: Int64 = Board.sized(5000, full: 100)
+            let limit: Int64 = Board.sized(1000, full: 100)
             #expect(waits.registering <= limit && waits.others <= limit, "\(waits)")
         }
         try await scene.finish()

@@ -95,7 +95,7 @@ import Testing
             #expect(jobs > 0)
             try await scene.drained()
             let last = scene.record.deliveries.map(\.time).max() ?? 0
-            #expect(last - Int64(end) < Board.sized(30_000, full: 1000))
+            #expect(last - Int64(end) < Board.sized(10_000, full: 1000))
             let sent = scene.record.requests
             #expect(sent < count)
             #expect(

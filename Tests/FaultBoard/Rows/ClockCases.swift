@@ -52,7 +52,7 @@ import Testing
         for (token, time) in due {
             let delivery = try #require(scene.record.deliveries.first { $0.token == token })
             #expect(delivery.time >= time, "sent \(time - delivery.time) ms too early")
-            #expect(delivery.time < time + Board.sized(60_000, full: 2000))
+            #expect(delivery.time < time + Board.sized(15_000, full: 2000))
         }
         #expect(try await scene.client.number("SELECT count(*) FROM carillon.scheduled") == 1)
         // So that the audit finds a result.

@@ -27,11 +27,10 @@ import Testing
             let times = scene.record.deliveries.map(\.time).sorted()
             let busiest = Self.most(in: 1000, of: times)
             #expect(busiest <= Self.limit(rate), "\(busiest) in one second")
-            // With all workers running: at least 0.85 of it, where nothing else is running.
+            // With all workers running: at least 0.85 of it.
             let steady = times[0..<(count / 4)]
             let took = Double(steady[steady.count - 1] - steady[0]) / 1000
-            let least = Board.sized(0.3, full: 0.85) * Double(rate)
-            #expect(Double(steady.count) / took >= least, "\(steady.count) in \(took) s")
+            #expect(Double(steady.count) / took >= 0.85 * Double(rate), "\(steady.count) in \(took) s")
             // Two intervals of each of the two that were killed.
             try await scene.finish(duplicates: 2 * rate / 5)
         }
@@ -52,8 +51,8 @@ import Testing
         }
     }
 
-    /// What may arrive within a second. On a busy machine, what was sent within one second may be read in the next.
-    private static func limit(_ rate: Int) -> Int { Board.sized(rate * 2, full: rate + rate / 5) }
+    /// What may arrive within a second, with the delay that a busy machine may cause.
+    private static func limit(_ rate: Int) -> Int { rate + rate / 5 }
 
     /// The largest number of events within that many milliseconds.
     private static func most(in window: Int64, of times: [Int64]) -> Int {

@@ -7,7 +7,7 @@ import Testing
 /// Dead workers and their claims.
 @Suite struct TakeoverCases {
     /// How long after the end of a dead worker's lease its claims are taken over.
-    private static let delay = Board.sized(Duration.seconds(30), full: .seconds(3))
+    private static let delay = Duration.seconds(3)
 
     /// Simulates that the database's clock is set: shifts all times in the rows of workers.
     private static func setClock(by interval: String, in scene: Scene) async throws {
