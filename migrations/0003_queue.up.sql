@@ -277,7 +277,9 @@ CREATE TABLE carillon.dedupe (
     message_id bigint NOT NULL,
     until      timestamptz NOT NULL,
     request    bytea,  -- the SHA-256 of the body sent with the key to POST /messages; null if the key came another way
-    PRIMARY KEY (app_id, key)
+    PRIMARY KEY (app_id, key),
+    -- As in check_heading().
+    CONSTRAINT dedupe_key_is_1000_bytes_at_most CHECK (octet_length(key) <= 1000)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 COMMENT ON TABLE carillon.dedupe IS
