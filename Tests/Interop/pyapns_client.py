@@ -88,7 +88,7 @@ class Case:
 
     def start(self):
         self.door = Program(
-            self.carillon, "pyapns", "--port", "0", "--log-format", "json", "--certificate-folder", self.folder
+            self.carillon, "pyapns", "--port", "0", "--log-format", "json", "--add-apps", "--certificate-folder", self.folder
         )
         port = self.door.said["port"]
         self.client = PyapnsCaller(port) if IS_PYTHON_2 else StandardCaller(port)

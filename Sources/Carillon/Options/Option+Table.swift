@@ -285,9 +285,11 @@ extension Option {
         .help("The port to listen on; 0 chooses a free port.")
     static let accessToken = Option("access-token", .text("TOKEN"), secrecy: .hidden)
         .help("The token that clients must send; required unless --host is a loopback address.")
+    static let addApps = Option("add-apps", .flag)
+        .help("Let every client add apps with 'provision'; otherwise it refuses an app that does not exist.")
     static let replaceCredentials = Option("replace-credentials", .flag)
         .help(
-            "Let every client that has the access token replace certificates with 'provision'; otherwise it only adds apps."
+            "Let every client that has the access token replace certificates with 'provision'; otherwise it keeps them."
         )
     static let certificateFolder = Option("certificate-folder", .file("DIR"))
         .help("Let 'provision' read certificates from files in this folder; otherwise clients send their text.")

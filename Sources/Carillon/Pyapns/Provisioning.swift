@@ -34,14 +34,17 @@ struct Provisioning: Sendable {
     private let app: String
     private let text: CredentialText
     private let environment: AppSettings.Environment
+    private let adds: Bool
     private let replaces: Bool
 
     /// - Parameters:
     ///   - certificate: PEM, with the key in it.
+    ///   - adds: whether an app that does not exist is added.
     ///   - replaces: whether the certificate of an app that exists is replaced by a newer one.
-    init(app: String, certificate: String, environment: AppSettings.Environment, replaces: Bool) {
+    init(app: String, certificate: String, environment: AppSettings.Environment, adds: Bool, replaces: Bool) {
         self.app = app
         self.environment = environment
+        self.adds = adds
         self.replaces = replaces
         text = CredentialText(certificate: certificate)
     }
@@ -86,6 +89,13 @@ struct Provisioning: Sendable {
     }
 
     private func add(_ facts: Credential.Facts, on connection: PostgresConnection) async throws -> Change {
+        guard adds else {
+            throw SettingsError(
+                .unknownName,
+                "There is no app \(app), and this service adds none: add it with 'carillon app add', or start carillon pyapns "
+                    + "with --add-apps."
+            )
+        }
         try await store(facts, on: connection)
         var new = AppSettings(name: app)
         new.environment = environment

@@ -11,6 +11,8 @@ struct PyapnsService: Sendable {
     let log: PyapnsLog
     /// The only folder whose files clients may name as certificates.
     let certificateFolder: String?
+    /// Whether 'provision' adds apps.
+    let adds: Bool
     /// Whether 'provision' replaces the certificates of existing apps.
     let replaces: Bool
 
@@ -47,6 +49,7 @@ struct PyapnsService: Sendable {
             app: call.app,
             certificate: call.certificate,
             environment: call.environment,
+            adds: adds,
             replaces: replaces
         )
         let log = log.log.adding(["app": call.app])

@@ -384,7 +384,7 @@ import Testing
     private static func call(_ url: String, _ shop: Shop) async throws {
         let token = "0123456789abcdef"
         let words = [
-            "--replace-credentials", "--access-token-file", try shop.folder.write("pyapns-token", token + "\n"),
+            "--add-apps", "--replace-credentials", "--access-token-file", try shop.folder.write("caller", token + "\n"),
         ]
         try await PyapnsClient.with(url, in: shop.folder, words) { client, _, _ in
             let client = client.with(token)

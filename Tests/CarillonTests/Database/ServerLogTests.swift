@@ -83,7 +83,7 @@ import Testing
             }
             said += worker.said
             let other = try PyapnsClient.certificate("com.example.other")
-            try await PyapnsClient.with(shop.database.url, in: shop.folder) { client, program, _ in
+            try await PyapnsClient.with(shop.database.url, in: shop.folder, ["--add-apps"]) { client, program, _ in
                 #expect(await client.call("provision", "other", other, "sandbox").isNothing)
                 said += program.said
             }

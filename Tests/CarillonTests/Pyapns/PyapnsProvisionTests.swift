@@ -9,12 +9,14 @@ import Testing
 @Suite struct PyapnsProvisionTests {
     private typealias Client = PyapnsClient
 
+    /// A service that adds apps, and a client of it.
     private func with(
         _ words: (Shop) throws -> [String] = { _ in [] },
         _ body: (Shop, PyapnsClient) async throws -> Void
     ) async throws {
         try await Shop.with { shop in
-            try await PyapnsClient.with(shop.database.url, in: shop.folder, try words(shop)) { client, _, _ in
+            let words = try ["--add-apps"] + words(shop)
+            try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, _, _ in
                 try await body(shop, client)
             }
         }
@@ -108,6 +110,22 @@ import Testing
         #expect(refused.status == 2 && refused.errors.contains("--access-token-file"), "\(refused.errors)")
     }
 
+    @Test(.shop) func `without --add-apps it adds no app, and accepts those that exist`() async throws {
+        let text = try Client.certificate("com.example.news")
+        let versions = try await shop.database.rows(Self.versions)
+        for words in [[], try Self.replacing(shop)] {
+            try await Client.with(shop.database.url, in: shop.folder, words) { client, _, _ in
+                let client = client.with(Self.token)
+                let answer = await client.call("provision", "news", text, "sandbox")
+                #expect(answer.faultCode == 8002 && answer.contains("with --add-apps"), "\(answer)")
+                #expect(answer.contains("carillon app add"), "\(answer)")
+                let older = try Client.certificate(Shop.topic, days: 100)
+                #expect(await client.call("provision", "shop", older, "production").isNothing)
+            }
+        }
+        #expect(try await shop.database.rows(Self.versions) == versions)
+    }
+
     @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`()
         async throws
     {
@@ -129,7 +147,7 @@ import Testing
     }
 
     @Test(.shop) func `the log says what a provision has changed`() async throws {
-        let words = try Self.replacing(shop)
+        let words = try ["--add-apps"] + Self.replacing(shop)
         try await PyapnsClient.with(shop.database.url, in: shop.folder, words) { client, program, loop in
             let client = client.with(Self.token)
             for days in [100, 200, 100] {

@@ -17,7 +17,7 @@ import Testing
             try await attempt {
                 try await TestDatabase.migrate(cluster.url())
                 let issued = try shop.gateway.issueCertificate(topics: ["com.example.news"])
-                try await Client.with(cluster.url(), in: shop.folder) { client, _, _ in
+                try await Client.with(cluster.url(), in: shop.folder, ["--add-apps"]) { client, _, _ in
                     let answer = await client.call(
                         "provision",
                         "news",

@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func `an expired certificate, and one without its key, replace nothing`() async throws {
-        try await with { shop, client in
+        try await with(["--add-apps"]) { shop, client in
             let versions = try await shop.database.rows(Self.versions)
             // The app has a better one.
             let old = try Client.certificate(Shop.topic, days: -1)

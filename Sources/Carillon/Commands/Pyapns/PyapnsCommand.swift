@@ -11,14 +11,14 @@ extension Command {
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
         discussion:
             "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
-            + "restart. 'provision' adds an app with its certificate; with --replace-credentials, it also replaces a "
-            + "certificate with a newer one. "
+            + "restart. 'provision' adds an app with its certificate only with --add-apps, and replaces a certificate "
+            + "with a newer one only with --replace-credentials. "
             + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
             + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
             + "--host names another address and there is an access token, which clients pass as a password "
             + "(http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
             + "cannot be reached at the start, and with 78 when the schema is missing or has another version.",
-        options: [.host, .pyapnsPort, .accessToken, .replaceCredentials, .certificateFolder, .database],
+        options: [.host, .pyapnsPort, .accessToken, .addApps, .replaceCredentials, .certificateFolder, .database],
         examples: [
             "carillon pyapns --database postgresql://localhost/shop",
             "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",
@@ -40,8 +40,8 @@ private struct PyapnsCommand {
         let token = try settings.text(.accessToken).map { text throws(UsageError) in try AccessToken(text) }
         guard Address.isLoopback(host) || token != nil else {
             throw UsageError(
-                "With --host \(host), other machines could send pushes and add apps: give clients a token, and name its file "
-                    + "with --access-token-file."
+                "With --host \(host), other machines could send pushes: give clients a token, and name its file with "
+                    + "--access-token-file."
             )
         }
         guard !settings.isOn(.replaceCredentials) || token != nil else {
@@ -61,6 +61,7 @@ private struct PyapnsCommand {
                 database: database,
                 log: pyapnsLog,
                 certificateFolder: settings.text(.certificateFolder),
+                adds: settings.isOn(.addApps),
                 replaces: settings.isOn(.replaceCredentials)
             )
             let tokens = token.map {
