@@ -148,12 +148,16 @@ extension Credential {
         /// Whether Apple issued it.
         public let isApple: Bool
 
+        /// Whether it has an extension of Apple's push certificates. Anyone can add one.
+        package let isForPushes: Bool
+
         init() {
             subject = nil
             notBefore = nil
             notAfter = nil
             topics = []
             isApple = false
+            isForPushes = false
         }
 
         init(_ leaf: CertificateFacts) {
@@ -162,6 +166,7 @@ extension Credential {
             notAfter = leaf.notAfter
             topics = leaf.topics
             isApple = leaf.isApple
+            isForPushes = leaf.isForPushes
         }
     }
 }

@@ -96,6 +96,7 @@ struct Provisioning: Sendable {
                     + "with --add-apps."
             )
         }
+        try refuseForApple(facts)
         try await store(facts, on: connection)
         var new = AppSettings(name: app)
         new.environment = environment
@@ -135,6 +136,7 @@ struct Provisioning: Sendable {
         if stored?.certificate == text.certificate { return .nothing }
         guard replaces else { return .kept(earlier, reason: "the service was started without --replace-credentials") }
         if let reason = Self.reasonToKeep(stored, storedFacts, for: facts) { return .kept(earlier, reason: reason) }
+        if present.gateway == nil { try refuseForApple(facts) }
         try await store(facts, on: connection)
         var new = present
         new.credential = app
@@ -151,6 +153,18 @@ struct Provisioning: Sendable {
         if stored?.keyID != nil { return "it has a signing key" }
         guard stored != nil, let storedFacts else { return nil }
         return (storedFacts.notAfter ?? 0) >= (facts.notAfter ?? 0) ? "its certificate is valid for longer" : nil
+    }
+
+    /// No signature is checked: this keeps out any certificate but Apple's, unless somebody has copied Apple's extensions into it.
+    private func refuseForApple(_ facts: Credential.Facts) throws(SettingsError) {
+        guard facts.isForPushes else {
+            throw SettingsError(
+                .invalid,
+                "The certificate has none of the extensions of Apple's push certificates, and the app \(app) sends to Apple: "
+                    + "provision one that Apple has issued for pushes, or first give the app a gateway of its own with "
+                    + "'carillon app add' or 'carillon app set'."
+            )
+        }
     }
 
     private func refuseShared(on connection: PostgresConnection) async throws {

@@ -28,6 +28,8 @@ package struct CertificateFacts: Sendable, Equatable {
     package let environments: Environments
     /// Whether its issuer is named Apple Inc.; the signature is not checked.
     package let isApple: Bool
+    /// Whether it has an extension of Apple's push certificates. Anyone can add one.
+    package let isForPushes: Bool
 
     /// The first certificate of a PEM text.
     package init(pem: String) throws(TLSError) {
@@ -55,6 +57,8 @@ package struct CertificateFacts: Sendable, Equatable {
         if Self.extension(AppleExtensions.production, of: pointer) != nil { environments.insert(.production) }
         self.environments = environments
         isApple = Self.entry(NID_organizationName, of: X509_get_issuer_name(pointer)) == "Apple Inc."
+        let namesTopics = AppleExtensions.topics.contains { Self.extension($0, of: pointer) != nil }
+        isForPushes = namesTopics || !environments.isEmpty
     }
 
     private static func text(of name: OpaquePointer?) -> String {

@@ -1,8 +1,9 @@
 import CarillonIO
-import CarillonTLS
 import Glibc
 import TestSupport
 import Testing
+
+@testable import CarillonTLS
 
 /// A client that writes its calls itself, and a service for it, run by the program.
 struct PyapnsClient {
@@ -46,6 +47,15 @@ struct PyapnsClient {
         let end = Int64(time(nil)) + days * 86_400
         let issued = try authority.get().issue(commonName: "Push: \(topic)", topics: [topic], notAfter: end)
         return issued.certificatePEM + issued.privateKeyPEM
+    }
+
+    /// Anyone can make one: self-signed, with the topic as the user ID of its subject.
+    static func selfSigned(_ topic: String, days: Int64 = 400) throws -> String {
+        let key = try Key.generate()
+        let builder = try CertificateBuilder(publicKey: key)
+        builder.setSubject([(458, topic), (13, "Apple Push Services: \(topic)")])  // the user ID and the common name
+        builder.setValidity(from: Int64(time(nil)) - 3600, to: Int64(time(nil)) + days * 86_400)
+        return try builder.signed(by: nil, key).pem + key.privatePEM
     }
 
     /// The body of the response to a call with these values, written in XML.

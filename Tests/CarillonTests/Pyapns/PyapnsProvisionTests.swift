@@ -126,6 +126,32 @@ import Testing
         #expect(try await shop.database.rows(Self.versions) == versions)
     }
 
+    @Test func `a self-signed certificate with the app's topic replaces none, and adds no app`() async throws {
+        try await withReplacing { shop, client in
+            let first = try Client.certificate("com.example.news", days: 100)
+            #expect(await client.call("provision", "news", first, "sandbox").isNothing)
+            let versions = try await shop.database.rows(Self.versions)
+            let forged = try Client.selfSigned("com.example.news")
+            // A certificate with the extensions, whose key the caller need not have, does not help as part of the chain.
+            let chain = String(first[..<(try #require(first.firstRange(of: "-----BEGIN PRIVATE")).lowerBound)])
+            for (app, text) in [("news", forged), ("weather", forged), ("news", chain + forged)] {
+                let answer = await client.call("provision", app, text, "sandbox")
+                #expect(answer.faultCode == 8002 && answer.contains("none of the extensions"), "\(answer)")
+            }
+            #expect(try await shop.database.rows(Self.versions) == versions)
+            #expect(try await shop.database.value(Self.newsCertificate) == first)
+        }
+    }
+
+    @Test func `an app with a gateway of its own takes a certificate of any issuer`() async throws {
+        try await withReplacing { shop, client in
+            let text = try Client.selfSigned(Shop.topic)
+            #expect(await client.call("provision", "shop", text, "production").isNothing)
+            let stored = "SELECT certificate FROM carillon.certificates WHERE name = 'shop'"
+            #expect(try await shop.database.value(stored) == text)
+        }
+    }
+
     @Test func `the credential of another app is not replaced, and a certificate without a topic is refused`()
         async throws
     {

@@ -21,6 +21,7 @@ import Testing
         #expect(facts.topics == topics)
         #expect(facts.environments == .sandbox)
         #expect(!facts.isApple)
+        #expect(facts.isForPushes)
         #expect(facts.fingerprint.utf8.count == 64)
     }
 
@@ -30,6 +31,23 @@ import Testing
         let facts = try CertificateFacts(pem: issued.certificatePEM)
         #expect(facts.topics.isEmpty)
         #expect(facts.environments.isEmpty)
+        #expect(!facts.isForPushes)
+    }
+
+    @Test func `one extension of Apple's is enough for a push certificate, and a user ID is not`() throws {
+        for (identifier, isForPushes) in [
+            (AppleExtensions.sandbox, true), (AppleExtensions.production, true), (AppleExtensions.topics[0], true),
+            (AppleExtensions.topics[1], true), ("1.2.840.113635.100.6.1.16", false),
+        ] {
+            let key = try Key.generate()
+            let builder = try CertificateBuilder(publicKey: key)
+            builder.setSubject([(458, "org.example.app")])  // the user ID
+            builder.setValidity(from: 1_700_000_000, to: 1_800_000_000)
+            builder.add(identifier, [5, 0])
+            let facts = CertificateFacts(try builder.signed(by: nil, key))
+            #expect(facts.topics == ["org.example.app"])
+            #expect(facts.isForPushes == isForPushes, "\(identifier)")
+        }
     }
 
     @Test func `names are readable in any script`() throws {
