@@ -10,23 +10,24 @@ import Testing
     /// Restores a dump of the shop's database into another one.
     private static func withCopy(of shop: Shop, _ body: (Shop) async throws -> Void) async throws {
         try await TestDatabase.with(.nothing) { database in
-            let dump = try PrivateCluster.program("pg_dump")
-            let psql = try PrivateCluster.program("psql")
-            var command = ChildProcess.Command(
-                "/bin/sh",
-                [
-                    "-c",
-                    "'\(dump)' -n carillon -d '\(shop.database.url)' | '\(psql)' -qX -v ON_ERROR_STOP=1 -d '\(database.url)'",
-                ]
-            )
-            command.output = .nothing
-            command.error = .file(shop.folder.file("restored"))
-            let child = try ChildProcess(command)
-            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
-            let said = try shop.folder.read("restored")
-            #expect(exit == .status(0), "\(said)")
+            try await Self.restore(shop.database.url, into: database.url, in: shop.folder)
             try await body(shop.on(database))
         }
+    }
+
+    private static func restore(_ original: String, into copy: String, in folder: TemporaryFolder) async throws {
+        let dump = try PrivateCluster.program("pg_dump")
+        let psql = try PrivateCluster.program("psql")
+        var command = ChildProcess.Command(
+            "/bin/sh",
+            ["-c", "'\(dump)' -n carillon -d '\(original)' | '\(psql)' -qX -v ON_ERROR_STOP=1 -d '\(copy)'"]
+        )
+        command.output = .nothing
+        command.error = .file(folder.file("restored"))
+        let child = try ChildProcess(command)
+        let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(180)) }
+        let said = try folder.read("restored")
+        #expect(exit == .status(0), "\(said)")
     }
 
     /// Creates a database with the shop's as its template, in the same cluster. PostgreSQL allows no session in the original
@@ -46,6 +47,31 @@ import Testing
                 try await administration.run("DROP DATABASE \(name)_copy WITH (FORCE)")
             }
         }
+    }
+
+    /// A cluster like those of some managed servers: the owner of a database may not read its identifier, or the end of its log.
+    private static func withManagedCluster(_ body: (PrivateCluster) async throws -> Void) async throws {
+        let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+        try await attempt {
+            // New databases are copies of this one.
+            try await TestDatabase.open(cluster.url(database: "template1")) { administration in
+                try await administration.run(
+                    """
+                    CREATE ROLE admin LOGIN CREATEROLE;
+                    REVOKE EXECUTE ON FUNCTION pg_control_system(), pg_current_wal_flush_lsn() FROM PUBLIC
+                    """
+                )
+                for name in ["shop", "copy"] { try await administration.run("CREATE DATABASE \(name) OWNER admin") }
+            }
+            try await TestDatabase.migrate(Self.owner(of: "shop", in: cluster))
+            try await body(cluster)
+        } finally: {
+            await cluster.stop()
+        }
+    }
+
+    private static func owner(of database: String, in cluster: PrivateCluster) -> String {
+        cluster.url(database: database).replacing("user=postgres", with: "user=admin")
     }
 
     private static func expectRefusals(in copy: Shop) async throws {
@@ -139,6 +165,44 @@ import Testing
                 try await loop.eventually("the worker sends") { try await copy.database.number(sent) == 5 }
                 #expect(await shop.gateway.receivedRequests().count == 10)
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+
+    @Test func `where a server hides its identifier, the number of the database alone tells a copy`() async throws {
+        try await Self.withManagedCluster { cluster in
+            let original = cluster.url(database: "shop")
+            try await TestDatabase.open(Self.owner(of: "shop", in: cluster)) { database in
+                try await database.connection.addApp("shop", topic: Shop.topic, to: shop.gateway)
+                try await shop.on(database).enqueue(5)
+            }
+            try await Self.restore(original, into: cluster.url(database: "copy"), in: shop.folder)
+            try await TestDatabase.open(Self.owner(of: "copy", in: cluster)) { database in
+                let copy = shop.on(database)
+                try await Self.expectRefusals(in: copy)
+                #expect(await shop.gateway.receivedRequests().isEmpty)
+                #expect(try await copy.run("adopt", "--yes").status == 0)
+                try await TestLoop.with { loop in
+                    let worker = try copy.start("worker", "--lease", "2s")
+                    try await loop.eventually("the worker sends") {
+                        await shop.gateway.receivedRequests().count == 5
+                    }
+                    try await loop.eventually("heartbeats succeed") {
+                        try await database.number("SELECT max(w.beat) FROM carillon.workers w") >= 3
+                    }
+                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                    #expect(!worker.said.contains("\"level\":\"error\""), "\(worker.said)")
+                    #expect(!worker.said.contains("timeline"), "\(worker.said)")
+                }
+            }
+            // The first databases of two new clusters have one number.
+            try await Self.withManagedCluster { other in
+                try await TestDatabase.open(other.url(database: "shop")) { database in
+                    try await database.run("DROP SCHEMA carillon CASCADE")
+                    try await Self.restore(original, into: database.url, in: shop.folder)
+                    #expect(try await database.number("SELECT count(*) FROM carillon.messages") == 5)
+                    #expect(try await database.value("carillon.installation_fault()") == nil)
+                }
             }
         }
     }

@@ -1,7 +1,6 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
-import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -15,8 +14,6 @@ import Testing
         case first = "evil"
         /// Searched after PostgreSQL's own objects, as is usual.
         case `public`
-        /// The temporary schema of a pooler's only session.
-        case temporary
     }
 
     /// Commands with a database that are run as services, and those that have one of their own.
@@ -73,34 +70,8 @@ import Testing
         }
     }
 
-    /// The names of the statements in `Sources`, without those of benchmarks and of programs with a private database.
-    private static func statements() throws -> Set<String> {
-        var names: Set<String> = []
-        for file in try FileManager.default.subpathsOfDirectory(atPath: GeneratedPage("Sources").file) {
-            if ["Benchmarks/", "Carillon/Commands/Demo/", "Postgres/"].contains(where: file.hasPrefix) { continue }
-            guard file.hasSuffix(".swift") else { continue }
-            let text = try GeneratedPage("Sources/" + file).text
-            names.formUnion(text.matches(of: /\bStatement\(\s*"([a-z_]+)"/).map { String($0.output.1) })
-        }
-        return names
-    }
-
-    /// For a row that cannot be read, a server that is silent, and rows that are committed long after their ids were drawn; the
-    /// fourth is only planned.
-    private static let rare: Set = ["discard", "probe", "look_below", "due_jobs"]
-
-    /// The statements that a database has executed, by name.
-    private static func executed(in database: String) async throws -> Set<String> {
-        Set(
-            try await TestCluster.log(of: database).compactMap {
-                $0.firstMatch(of: #/LOG:  execute ([a-z_]+?)(?:_\d+)?: /#).map { String($0.output.1) }
-            }
-        )
-    }
-
-    @Test(.timeLimit(.minutes(15)), arguments: Place.allCases)
-    func `no statement of the program uses an object that others have planted`(place: Place) async throws {
-        guard place != .temporary || TestPooler.isInstalled else { return }
+    /// The name is the database's.
+    private static func withShop(_ body: (_ shop: Shop, _ name: String) async throws -> Void) async throws {
         try await Shop.with({
             $0.channelPort = 0
             $0.answers = try ["dead=410:Unregistered", "0e=400:Nope", "0c=429:TooManyProviderTokenUpdates*1"].map {
@@ -109,32 +80,43 @@ import Testing
         }) { shop in
             try await Self.prepare(shop)
             let name = try #require(try await shop.database.value("current_database()"))
+            try await body(shop, name)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(15)), arguments: Place.allCases)
+    func `no statement of the program uses an object that others have planted`(place: Place) async throws {
+        try await Self.withShop { shop, name in
             try await shop.database.run("CREATE ROLE worker_\(name) LOGIN IN ROLE carillon_worker")
-            guard place == .temporary else {
-                try await shop.database.run(PlantedObjects.plants(in: place.rawValue))
-                // A worker restores this path for the triggers of others; the path of its session does not matter otherwise.
-                let path = "SET search_path = \(place.rawValue), public"
-                try await shop.database.run("ALTER ROLE worker_\(name) IN DATABASE \(name) \(path)")
-                if place == .first {
-                    try await shop.database.run("ALTER DATABASE \(name) SET search_path = evil, pg_catalog, public")
-                }
-                try await shop.database.run("ALTER DATABASE \(name) SET log_statement = 'all'")
-                let worker = shop.database.url + "&user=worker_\(name)"
-                let stolen = "\(place.rawValue).stolen"
-                try await Self.expectUnused(in: stolen, shop, over: shop.database.url, worker) { _ in }
-                try await Self.wait(shop)
-                try await Self.wake(shop, worker)
-                #expect(try await shop.database.value("SELECT s.is_called FROM \(stolen) s") == "false")
-                // Without the settings of its session, each of them would.
-                try await shop.database.session { victim async throws in
-                    _ = await #expect(throws: (any Error).self) {
-                        try await victim.run("SELECT cardinality('{a}'::pg_catalog.text[])")
-                    }
-                }
-                let left = try Self.statements().subtracting(try await Self.executed(in: name))
-                #expect(left.isSubset(of: Self.rare), "\(left.subtracting(Self.rare).sorted())")
-                return
+            try await shop.database.run(PlantedObjects.plants(in: place.rawValue))
+            // A worker restores this path for the triggers of others; the path of its session does not matter otherwise.
+            let path = "SET search_path = \(place.rawValue), public"
+            try await shop.database.run("ALTER ROLE worker_\(name) IN DATABASE \(name) \(path)")
+            if place == .first {
+                try await shop.database.run("ALTER DATABASE \(name) SET search_path = evil, pg_catalog, public")
             }
+            try await shop.database.run("ALTER DATABASE \(name) SET log_statement = 'all'")
+            let worker = shop.database.url + "&user=worker_\(name)"
+            let stolen = "\(place.rawValue).stolen"
+            try await Self.expectUnused(in: stolen, shop, over: shop.database.url, worker) { _ in }
+            try await Self.wait(shop)
+            try await Self.wake(shop, worker)
+            try await ProgramStatements.runRare(over: worker)
+            #expect(try await shop.database.value("SELECT s.is_called FROM \(stolen) s") == "false")
+            // Without the settings of its session, each of them would.
+            try await shop.database.session { victim async throws in
+                _ = await #expect(throws: (any Error).self) {
+                    try await victim.run("SELECT cardinality('{a}'::pg_catalog.text[])")
+                }
+            }
+            let left = try ProgramStatements.all().subtracting(try await ProgramStatements.executed(in: name))
+            #expect(left.isEmpty, "\(left.sorted())")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(15)), .enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    func `no statement uses what others have left in the temporary schema of a pooler's session`() async throws {
+        try await Self.withShop { shop, name in
             try await shop.database.run(PlantedObjects.alarm)
             try await TestPooler.with(size: 1, before: try await TestCluster.shared, on: TestLoop.shared) { pooler in
                 let url = pooler.url(database: name)
@@ -148,6 +130,7 @@ import Testing
                     #expect(isThere || Self.services.contains { what.contains($0) }, "\(what)")
                     if !isThere { try await other.script(PlantedObjects.residue) }
                 }
+                try await ProgramStatements.runRare(over: url)
                 _ = await #expect(throws: PostgresError.self) { try await other.script("SELECT 'x'::text") }
                 await other.close()
             }

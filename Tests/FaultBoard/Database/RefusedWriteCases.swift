@@ -5,11 +5,15 @@ import Testing
 
 /// What PostgreSQL refuses running workers.
 @Suite struct RefusedWriteCases {
-    private enum Refusal: Sendable {
+    enum Refusal: Sendable {
         /// The right to insert into these tables is revoked.
         case rights([String])
         /// A trigger of `inflight` raises an error with this code.
         case trigger(String)
+        /// This table has another name.
+        case table(String)
+        /// This function has another name.
+        case function(String)
 
         private func change(_ verb: String, _ tables: [String], _ word: String) -> String {
             "\(verb) INSERT ON \(tables.map { "carillon.\($0)" }.joined(separator: ", ")) \(word) carillon_worker"
@@ -24,6 +28,8 @@ import Testing
                     $$ BEGIN RAISE EXCEPTION 'permission denied for now' USING ERRCODE = '\(state)'; END $$;
                 CREATE TRIGGER refuse BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.refuse()
                 """
+            case .table(let name): "ALTER TABLE carillon.\(name) RENAME TO hidden"
+            case .function(let name): "ALTER FUNCTION carillon.\(name) RENAME TO hidden"
             }
         }
 
@@ -31,6 +37,17 @@ import Testing
             switch self {
             case .rights(let tables): change("GRANT", tables, "TO")
             case .trigger: "DROP TRIGGER refuse ON carillon.inflight"
+            case .table(let name): "ALTER TABLE carillon.hidden RENAME TO \(name)"
+            case .function(let name): "ALTER FUNCTION carillon.hidden RENAME TO \(name)"
+            }
+        }
+
+        /// What a worker says of it.
+        var complaint: String {
+            switch self {
+            case .rights, .trigger: "permission denied"
+            case .table: "SQLSTATE 42P01"
+            case .function: "SQLSTATE 42883"
             }
         }
     }
@@ -46,7 +63,7 @@ import Testing
         try await scene.client.run(refusal.begin)
         let (before, began) = (try await worker.metric("carillon_database_errors_total"), MonotonicInstant.now)
         try await body()
-        try await worker.says("permission denied")
+        try await worker.says(refusal.complaint)
         try await scene.livesOn(worker, for: time)
         let errors = try await worker.metric("carillon_database_errors_total") - before
         #expect(errors / (Double((MonotonicInstant.now - began).nanoseconds) / 1e9) <= 20)
@@ -70,14 +87,15 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D35: without the right to record or to retry, pushes stay in flight and none ends for that`()
-        async throws
-    {
+    @Test(arguments: [Refusal.rights(["results", "scheduled"]), .table("results"), .function("settle")])
+    func `D35: without what it needs to record or to retry, pushes stay in flight and none ends for that`(
+        refusal: Refusal
+    ) async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests*2")] }) { scene in
             let login = try await scene.login()
             let worker = try scene.fleet.start(database: login.url)
             try await worker.started()
-            try await Self.during(.rights(["results", "scheduled"]), for: .seconds(6), worker, in: scene) {
+            try await Self.during(refusal, for: .seconds(6), worker, in: scene) {
                 try await scene.enqueue(300)
                 try await scene.enqueue(100, prefix: "ee")
             }

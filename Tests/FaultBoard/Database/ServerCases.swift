@@ -124,7 +124,7 @@ import Testing
         mkdir(path, 0o755)
         try await Self.run("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path])
         try await attempt {
-            guard let user = User(named: "postgres") ?? User(named: "nobody") else { return }
+            let user = try #require(User(named: "postgres") ?? User(named: "nobody"))
             chown(path, user.id, user.group)
             try await body(path)
         } finally: {

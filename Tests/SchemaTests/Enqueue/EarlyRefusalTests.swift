@@ -102,6 +102,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "push('demo', '{ab}', PAYLOAD)", "push('demo', '{ab,cd}', PAYLOAD)", "push('demo', '{ab}', PAYLOAD::jsonb)",
+        "push_each('demo', '{ab}', ARRAY[PAYLOAD])", "push_each('demo', '{ab}', ARRAY[PAYLOAD]::jsonb[])",
+        #"push_each('demo', '{ab,cd}', ARRAY['{"aps":{"alert":"y"}}', PAYLOAD])"#,
+        "broadcast('demo', payload => PAYLOAD)", "broadcast('demo', payload => PAYLOAD::jsonb)",
+    ])
+    func `each other way to enqueue notices a payload with which a device does nothing, too`(call: String) async throws
+    {
+        try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ab')")
+        for (payload, isNoticed) in [(#"{"aps":{}}"#, true), (#"{"aps":{"alert":"x"}}"#, false)] {
+            let statement = "SELECT carillon." + call.replacing("PAYLOAD", with: "'\(payload)'")
+            let notice = try await notice(of: statement, database)
+            #expect(notice.contains("a device does nothing with this push") == isNoticed, "\(statement): \(notice)")
+        }
+    }
+
     /// The notices that psql prints.
     private func notice(of statement: String, _ database: TestDatabase) async throws -> String {
         try await TemporaryFolder.with { folder in

@@ -180,8 +180,8 @@ import Testing
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 98_992)
     }
 
-    @Test func `it works behind a pooler`() async throws {
-        guard TestPooler.isInstalled else { return }
+    @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    func `it works behind a pooler`() async throws {
         let name = try #require(shop.database.url.split(separator: "?").first?.split(separator: "/").last)
         let cluster = try await TestCluster.shared
         try await TestPooler.with(size: 1, before: cluster, on: TestLoop.shared) { pooler in

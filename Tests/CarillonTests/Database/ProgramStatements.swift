@@ -1,0 +1,50 @@
+import CarillonPostgres
+import FoundationEssentials
+import TestSupport
+
+@testable import CarillonPushQueue
+
+/// The statements of the program, by name.
+enum ProgramStatements {
+    /// Those in `Sources`, without those of benchmarks and of programs with a private database.
+    static func all() throws -> Set<String> {
+        var names: Set<String> = []
+        for file in try FileManager.default.subpathsOfDirectory(atPath: GeneratedPage("Sources").file) {
+            if ["Benchmarks/", "Carillon/Commands/Demo/", "Postgres/"].contains(where: file.hasPrefix) { continue }
+            guard file.hasSuffix(".swift") else { continue }
+            let text = try GeneratedPage("Sources/" + file).text
+            names.formUnion(text.matches(of: /\bStatement\(\s*"([a-z_]+)"/).map { String($0.output.1) })
+        }
+        return names
+    }
+
+    /// Those that a database has executed.
+    static func executed(in database: String) async throws -> Set<String> {
+        Set(
+            try await TestCluster.log(of: database).compactMap {
+                $0.firstMatch(of: #/LOG:  execute ([a-z_]+?)(?:_\d+)?: /#).map { String($0.output.1) }
+            }
+        )
+    }
+
+    /// Runs, in a session like a worker's, those for a row that cannot be read, a server that is silent, and rows that are
+    /// committed long after their ids were drawn. Workers only plan the last one.
+    static func runRare(over url: String) async throws {
+        let lane = Lane(app: 1, number: 0)
+        let connection = try await PostgresConnection.connect(
+            url,
+            on: TestLoop.shared,
+            application: "rare",
+            settings: WorkerSettings.shared,
+            timeout: TestCluster.connectTimeout
+        )
+        try await attempt {
+            try await connection.execute(FlightStatements.discard, FlightStatements.parameters(discarding: 1, of: lane))
+            try await connection.execute(WorkerDatabase.probe)
+            try await connection.execute(LookStatements.below, LookStatements.parameters(below: [(lane: lane, id: 1)]))
+            try await connection.execute(PlanCheck.due, Parameters(Timestamp(0), Int64(0), Int64(1)))
+        } finally: {
+            await connection.close()
+        }
+    }
+}
