@@ -120,6 +120,32 @@ import Testing
         }
     }
 
+    @Test func `every test that the security model names exists`() throws {
+        let page = try Self.text(of: "docs/security-model.md")
+        let start = try #require(page.firstRange(of: "\n## Tests\n")).upperBound
+        let rows = page[start...].split(separator: "\n").filter { $0.hasPrefix("|") }
+        let named = rows.flatMap { $0.matches(of: #/`([^`]+)`/#).map { String($0.output.1) } }
+        #expect(named.count > 50)
+        let missing = Set(named).subtracting(try Self.tests())
+        #expect(missing.isEmpty, "\(missing.sorted())")
+    }
+
+    /// The names in backticks of all functions in `Tests`. Bytes are searched faster than characters.
+    private static func tests() throws -> Set<String> {
+        var names: Set<String> = []
+        for file in try FileManager.default.subpathsOfDirectory(atPath: GeneratedPage("Tests").file) {
+            guard file.hasSuffix(".swift"), !file.hasPrefix("Outside/") else { continue }
+            let parts = try text(of: "Tests/" + file).utf8.split(
+                separator: UInt8(ascii: "`"),
+                omittingEmptySubsequences: false
+            )
+            for (before, name) in zip(parts, parts.dropFirst()) where before.suffix(5).elementsEqual("func ".utf8) {
+                names.insert(String(Substring(name)))
+            }
+        }
+        return names
+    }
+
     private static func resolve(_ link: Substring, in folder: String) -> String {
         var parts = folder.isEmpty ? [] : [Substring(folder)]
         for part in link.split(separator: "/") {
