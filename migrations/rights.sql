@@ -96,8 +96,8 @@ TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
 -- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
--- functions that run as their owner, or by the owner. carillon_operator has no rights on tables; the functions that it calls record
--- each change.
+-- functions that run as their owner, or by the owner. carillon_operator may write no table; the functions that it calls record each
+-- change.
 DO $$
 DECLARE
     command text;

@@ -121,14 +121,3 @@ extension Interest {
         (contains(.read) ? EPOLLIN.rawValue : 0) | (contains(.write) ? EPOLLOUT.rawValue : 0)
     }
 }
-
-/// A descriptor that is closed with its value.
-private struct OwnedDescriptor: ~Copyable {
-    let number: CInt
-
-    init(_ doing: @autoclosure () -> String, _ call: () -> CInt) throws(IOError) {
-        number = try SystemCall.check(doing(), call)
-    }
-
-    deinit { close(number) }
-}

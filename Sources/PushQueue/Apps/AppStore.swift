@@ -196,7 +196,7 @@ package struct AppStore: Sendable {
     )
 
     /// What `unisolate_app` locks first. Nothing else may be locked before it.
-    private static let turn = "LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE"
+    private static let turn = "LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE"
 
     private static let isIsolated = Statement(
         "app_is_isolated",

@@ -22,6 +22,31 @@ import Testing
     /// A role of the schema may name its tables, and so can take the locks of statements that it cannot run.
     @Test func `a role that can name the lock of cancels cannot make a cancel or a retry wait`() async throws {
         try await database.run(Self.setUp)
+        try await holding("cancelling") { app, _ in
+            try await database.run("SET lock_timeout = '100ms'; SELECT carillon.promote(10)")
+            #expect(try await database.rows("SELECT id FROM carillon.messages") == ["(100)"])
+            #expect(try await database.value("carillon.cancel_messages('{100,101}')") == "2")
+            // It can take no lock that they would wait for.
+            await #expect(throws: (any Error).self) {
+                try await app.run("LOCK TABLE carillon.cancelling IN SHARE MODE")
+            }
+        }
+    }
+
+    @Test func `a role that can name the table of isolated roles cannot make isolate_app or unisolate_app wait`() async throws {
+        try await holding("app_roles") { _, role in
+            try await database.run("CREATE ROLE \(role)_isolated; SET lock_timeout = '100ms'")
+            try await attempt {
+                try await database.run("SELECT carillon.isolate_app('demo', '\(role)_isolated')")
+                try await database.run("SELECT carillon.unisolate_app('demo', '\(role)_isolated')")
+            } finally: {
+                try await database.run("DROP ROLE \(role)_isolated")
+            }
+        }
+    }
+
+    /// Runs the body while a role with `carillon_app` holds the strongest lock on a table that it can take by its name.
+    private func holding(_ table: String, _ body: (TestDatabase, _ role: String) async throws -> Void) async throws {
         try await database.session { app in
             let role = "app_\(database.connection.backendProcessID)"
             try await app.run("CREATE ROLE \(role) IN ROLE carillon_app")
@@ -30,22 +55,16 @@ import Testing
                     """
                     GRANT TEMPORARY ON DATABASE \(try await database.value("quote_ident(current_database())") ?? "") TO \(role);
                     SET ROLE \(role); SET check_function_bodies = off; BEGIN;
-                    CREATE FUNCTION pg_temp.delete_all() RETURNS void BEGIN ATOMIC DELETE FROM carillon.cancelling; END
+                    CREATE FUNCTION pg_temp.delete_all() RETURNS void BEGIN ATOMIC DELETE FROM carillon.\(table); END
                     """
                 )
                 // Databases of other tests have tables with the same number.
                 let mode = """
                     SELECT l.mode FROM pg_locks l
-                    WHERE l.relation = 'carillon.cancelling'::regclass AND l.pid = pg_backend_pid()
+                    WHERE l.relation = 'carillon.\(table)'::regclass AND l.pid = pg_backend_pid()
                     """
                 #expect(try await app.rows(mode) == ["(RowExclusiveLock)"])
-                try await database.run("SET lock_timeout = '100ms'; SELECT carillon.promote(10)")
-                #expect(try await database.rows("SELECT id FROM carillon.messages") == ["(100)"])
-                #expect(try await database.value("carillon.cancel_messages('{100,101}')") == "2")
-                // It can take no lock that they would wait for.
-                await #expect(throws: (any Error).self) {
-                    try await app.run("LOCK TABLE carillon.cancelling IN SHARE MODE")
-                }
+                try await body(app, role)
             } finally: {
                 try await app.run("ROLLBACK; RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
             }

@@ -74,7 +74,8 @@ $$;
 COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 
 -- Two calls must not both have read apps before one of them locks it. So the first statement of isolate_app() and unisolate_app()
--- lets one call in at a time; it keeps nobody from reading.
+-- lets one call in at a time. It keeps nobody from reading, and does not wait for roles that can only name the table: a statement
+-- that they may not run, but can prepare, locks it in ROW EXCLUSIVE mode.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -84,7 +85,7 @@ DECLARE
     known pg_roles;
     wider text;
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
@@ -130,7 +131,7 @@ DECLARE
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(unisolate_app.app);
     -- A dropped role leaves its oid behind.
     DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
