@@ -127,7 +127,7 @@ extension PostgresError {
     /// Whether PostgreSQL refuses the statement for its content, such as a row that violates a constraint. Errors of schema and
     /// rights say nothing about the content, unless they come from a trigger of a user. `carillon.is_refusal` decides alike.
     package var isRefusal: Bool {
-        !isTransient && (isOfTrigger || !SQLState.wrongSchemaOrRights.contains(sqlState ?? ""))
+        !isTransient && (isOfTrigger || !SQLState.isOfSchemaOrRights(sqlState))
     }
 
     package var description: String {

@@ -34,8 +34,11 @@ package enum SQLState {
     /// The schema is missing or of a different version than the program.
     package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
-    /// The schema, or the rights in it, are not as they should be. That says nothing about a row.
-    package static let wrongSchemaOrRights = wrongSchema.union([insufficientPrivilege])
+    /// Whether a statement does not fit the schema or the rights in it, as between two steps of an upgrade. That says nothing about a
+    /// row.
+    package static func isOfSchemaOrRights(_ state: String?) -> Bool {
+        state == undefinedSchema || state?.hasPrefix("42") ?? false
+    }
 
     /// A function of the schema refused a value and named it.
     package static let badValue = "22023"

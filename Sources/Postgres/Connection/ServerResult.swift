@@ -51,7 +51,7 @@ final class ServerResult: @unchecked Sendable {
             constraint: field("n")
         )
         if sqlState == SQLState.lockNotAvailable { error.lockedRelation = field("W").flatMap(Self.relation) }
-        if let sqlState, SQLState.wrongSchemaOrRights.contains(sqlState) {
+        if SQLState.isOfSchemaOrRights(sqlState) {
             error.isOfTrigger = field("W").map(Self.hasTrigger) ?? false
         }
         return error

@@ -14,6 +14,8 @@ import Testing
         case table(String)
         /// This function has another name.
         case function(String)
+        /// This type has one more attribute than the functions know, as between two steps of an upgrade.
+        case type(String)
 
         private func change(_ verb: String, _ tables: [String], _ word: String) -> String {
             "\(verb) INSERT ON \(tables.map { "carillon.\($0)" }.joined(separator: ", ")) \(word) carillon_worker"
@@ -30,6 +32,7 @@ import Testing
                 """
             case .table(let name): "ALTER TABLE carillon.\(name) RENAME TO hidden"
             case .function(let name): "ALTER FUNCTION carillon.\(name) RENAME TO hidden"
+            case .type(let name): "ALTER TYPE carillon.\(name) ADD ATTRIBUTE later text"
             }
         }
 
@@ -39,6 +42,7 @@ import Testing
             case .trigger: "DROP TRIGGER refuse ON carillon.inflight"
             case .table(let name): "ALTER TABLE carillon.hidden RENAME TO \(name)"
             case .function(let name): "ALTER FUNCTION carillon.hidden RENAME TO \(name)"
+            case .type(let name): "ALTER TYPE carillon.\(name) DROP ATTRIBUTE later"
             }
         }
 
@@ -48,6 +52,7 @@ import Testing
             case .rights, .trigger: "permission denied"
             case .table: "SQLSTATE 42P01"
             case .function: "SQLSTATE 42883"
+            case .type: "SQLSTATE 42846"
             }
         }
     }
@@ -87,7 +92,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test(arguments: [Refusal.rights(["results", "scheduled"]), .table("results"), .function("settle")])
+    @Test(arguments: [Refusal.rights(["results", "scheduled"]), .table("results"), .function("settle"), .type("ending")])
     func `D35: without what it needs to record or to retry, pushes stay in flight and none ends for that`(
         refusal: Refusal
     ) async throws {

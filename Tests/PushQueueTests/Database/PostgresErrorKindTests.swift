@@ -18,7 +18,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("42501", .everything), ("42P01", .everything), ("42883", .everything), ("3F000", .everything),
+            ("42501", .everything), ("42P01", .everything), ("42846", .everything), ("3F000", .everything),
             ("25006", .everything), ("53100", .everything), ("58030", .everything), ("57P01", .everything),
             ("P0001", .lane), ("23514", .lane), ("55P03", .lane), ("40P01", .lane), ("53200", .size), ("54000", .size),
         ] as [(state: String, fault: ClaimFault)]

@@ -73,7 +73,7 @@ import Testing
         #expect(writing.unrecorded.map(\.job) == [0])
     }
 
-    @Test(arguments: ["42501", "42P01", "42703", "42883", "3F000", "25006"])
+    @Test(arguments: ["42501", "42P01", "42703", "42846", "42883", "42P13", "3F000", "25006"])
     func `an error of schema or rights is no fault of a job, unless a trigger raises it`(state: String) {
         var writing = self.writing(jobs: 3)
         var error = PostgresError(.server, "not now", sqlState: state)
