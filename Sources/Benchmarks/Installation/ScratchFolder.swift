@@ -1,5 +1,6 @@
 import CarillonIO
 import FoundationEssentials
+import Glibc
 
 /// A temporary folder, removed with its last reference.
 final class ScratchFolder: Sendable {
@@ -26,6 +27,9 @@ final class ScratchFolder: Sendable {
         guard let name = names.first(where: { $0.hasPrefix(prefix) }) else {
             throw BenchmarkError("There is no file \(prefix) in \(folder).")
         }
+        // Foundation leaks memory when it reads an empty file.
+        var status = stat()
+        guard stat(path(name), &status) == 0, status.st_size > 0 else { return "" }
         return try String(contentsOfFile: path(name), encoding: .utf8)
     }
 
