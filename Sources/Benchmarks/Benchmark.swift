@@ -42,17 +42,25 @@ struct Benchmark: Sendable {
         Benchmark("personal", 300, "rows of 1,000 tokens of each kind, in each of three rounds") {
             try await PersonalBenchmark(rows: $0).run(into: &$1)
         },
+        Benchmark("wal", 200_000, "rows") { try await WALBenchmark(rows: $0).run(into: &$1) },
         Benchmark("insert", 20, "seconds") { try await InsertBenchmark(seconds: $0).run(into: &$1) },
         Benchmark("enqueue", 300, least: 20, "calls of each kind, in each of 30 rounds") {
             try await EnqueueBenchmark(calls: $0).run(into: &$1)
+        },
+        Benchmark("committers", 2_000, "transactions of each of 32 sessions, in each of six runs") {
+            try await CommittersBenchmark(transactions: $0).run(into: &$1)
         },
         Benchmark("import", 1_000_000, "device tokens") { try await ImportBenchmark(tokens: $0).run(into: &$1) },
         Benchmark("latency", 300, isLong: true, "single rows") {
             try await LatencyBenchmark(samples: $0).run(into: &$1)
         },
+        Benchmark("idle", 10, isLong: true, "idle minutes") { try await IdleBenchmark(minutes: $0).run(into: &$1) },
         Benchmark("horizon", 1_000_000, isLong: true, "rows") { try await HorizonBenchmark(rows: $0).run(into: &$1) },
         Benchmark("fairness", 2_000_000, least: 20_000, isLong: true, "rows of the large app") {
             try await FairnessBenchmark(rows: $0).run(into: &$1)
+        },
+        Benchmark("crowd", 10_000, isLong: true, "apps that wake at once") {
+            try await CrowdBenchmark(apps: $0).run(into: &$1)
         },
         Benchmark("silence", 2_000_000, least: 40_000, isLong: true, "rows of the app whose gateway answers") {
             try await SilenceBenchmark(rows: $0).run(into: &$1)

@@ -36,6 +36,24 @@ enum BenchmarkFigures {
             "  with 10,000 apps, of a core", "    and its sessions in PostgreSQL",
             "  with 10,000 paused apps that have rows, of a core", "    and its sessions in PostgreSQL",
         ],
+        "wal": [
+            "WAL of a one-token row: by an INSERT of all rows", "  by its claim and its settlement",
+            "  from the INSERT to its result",
+        ],
+        "committers": [
+            "transactions a second of 32 sessions, 5 ms a flush, no worker",
+            "transactions a second of 32 sessions, 5 ms a flush, a sleeping worker", "  with / without it",
+        ],
+        "idle": [
+            "statements of an idle worker in its first idle minute", "  a minute after 0 idle minutes",
+            "by enqueue after 1 idle minutes, commit to request",
+            "by enqueue after a few idle seconds, commit to request: p50", "  max",
+            "by INSERT after a few idle seconds, commit to request: p50", "  max",
+        ],
+        "crowd": [
+            "1 apps that wake at once: apps served a second",
+            "a row of a steady app beside them, commit to request: p50", "  the longest that it stands still",
+        ],
         "import": [
             "tokens imported a second", "  peak memory of the program", "the same again a second",
             "  WAL written meanwhile a token",

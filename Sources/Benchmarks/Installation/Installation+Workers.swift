@@ -45,6 +45,15 @@ extension Installation {
         if !drains { for worker in workers { worker.signal(SIGKILL) } }
     }
 
+    /// Waits until this many workers are asleep.
+    func waitUntilAsleep(_ workers: Int = 1) async throws {
+        let giveUp = MonotonicInstant.now + .seconds(60)
+        while try await number("SELECT count(*) FROM carillon.worker_status WHERE state = 'asleep'") != workers {
+            guard .now < giveUp else { throw BenchmarkError("No worker falls asleep.") }
+            try await loop.sleep(for: .milliseconds(100))
+        }
+    }
+
     /// Runs a `carillon` command; returns its duration and resource use.
     func run(_ words: [String]) async throws -> (seconds: Double, peakMemory: Int, processorTime: Duration) {
         let start = MonotonicInstant.now

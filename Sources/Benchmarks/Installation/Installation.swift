@@ -16,15 +16,21 @@ struct Installation {
 
     /// PostgreSQL's defaults, except for `max_wal_size`: with the default, it checkpoints every few seconds, and each checkpoint
     /// may delay commits by half a second on a slow disk.
-    private static let server = PrivateCluster.Settings(isDurable: true, parameters: ["max_wal_size": "8GB"])
+    private static let parameters = ["max_wal_size": "8GB"]
 
+    /// - Parameter server: More parameters of the server, as in postgresql.conf.
     static func with(
+        server parameters: [String: String] = [:],
         simulator change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (Installation) async throws -> Void
     ) async throws {
+        let parameters = Self.parameters.merging(parameters) { $1 }
         try await EventLoop.with(name: "benchmark") { loop in
             try await SimulatedGateway.with(simulator: change) { simulated in
-                let cluster = try await PrivateCluster.start(server, on: loop)
+                let cluster = try await PrivateCluster.start(
+                    PrivateCluster.Settings(isDurable: true, parameters: parameters),
+                    on: loop
+                )
                 try await scope {
                     let connection = try await PostgresConnection.connect(
                         cluster.url(),

@@ -35,26 +35,32 @@ struct Trickle: Sendable {
         for connection in connections { await connection.close() }
     }
 
-    private static let insert = Statement(
+    static let insert = Statement(
         "insert",
         "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES ($1, ARRAY[$2], $3::text::json)"
     )
 
-    func commit(_ number: Int, of app: Int32) async throws -> Commit {
+    static let enqueue = Statement(
+        "enqueue",
+        "SELECT carillon.enqueue(a.name, ARRAY[$2], payload => $3) FROM carillon.apps a WHERE a.id = $1"
+    )
+
+    func commit(_ number: Int, of app: Int32, by statement: Statement = Self.insert) async throws -> Commit {
         let digits = String(app, radix: 16) + "f" + String(number, radix: 16)
         let token = Self.prefix + String(repeating: "0", count: 64 - Self.prefix.count - digits.count) + digits
         let parameters = Parameters(app, token, Installation.payload)
-        try await connections[Int(app) % connections.count].execute(Self.insert, parameters)
+        try await connections[Int(app) % connections.count].execute(statement, parameters)
         return Commit(token: token, time: Double(WallClock.microseconds) / 1000)
     }
 
-    /// Sends a row a second until the task is cancelled, at a random phase for each app.
-    func run(of app: Int32) async throws -> [Commit] {
+    /// Sends a row in each interval until the task is cancelled, at a random phase for each app.
+    /// - Parameter first: The number of its first row.
+    func run(of app: Int32, from first: Int = 0, every interval: Duration = .seconds(1)) async throws -> [Commit] {
         var commits: [Commit] = []
-        var due = MonotonicInstant.now + .seconds(1) * Double.random(in: 0..<1)
+        var due = MonotonicInstant.now + interval * Double.random(in: 0..<1)
         while (try? await loop.sleep(until: due)) != nil {
-            commits.append(try await commit(commits.count, of: app))
-            due = due + .seconds(1)
+            commits.append(try await commit(first + commits.count, of: app))
+            due = due + interval
         }
         return commits
     }
