@@ -41,13 +41,6 @@ struct Figure {
         }
     }
 
-    var boundValue: Double? {
-        switch bound {
-        case .atLeast(let value, _), .atMost(let value): value
-        case nil: nil
-        }
-    }
-
     /// Whether the bound is met; nil if there is no bound or it is not judged.
     var isMet: Bool? {
         switch bound {

@@ -11,6 +11,8 @@ struct MessageTimeline {
         let mark: StateMark
     }
 
+    private static let shownFailures = 20
+
     let message: MessageStatus
     let flights: [MessageFlight]
     let failures: [MessageFailure]
@@ -30,7 +32,7 @@ struct MessageTimeline {
                 "Claimed\(by): attempt \(flight.attempt), \(Counted.text(flight.tokens, "push", "pushes")) in flight."
             return Event(at: flight.claimedAt, text: text, mark: .attention)
         }
-        for failure in failures.prefix(20).map(\.record) {
+        for failure in failures.prefix(Self.shownFailures).map(\.record) {
             let token = TokenDisplay.short(failure.token)
             events.append(
                 Event(
@@ -48,11 +50,13 @@ struct MessageTimeline {
                 )
             }
         }
-        if failures.count > 20 {
+        if failures.count > Self.shownFailures {
+            // Failures are read after the counts, so there may be more of them.
+            let others = Int64(max(message.ended.failed, failures.count) - Self.shownFailures)
             events.append(
                 Event(
-                    at: failures[20].record.failedAt,
-                    text: "And \(message.ended.failed - 20) more failures.",
+                    at: failures[Self.shownFailures].record.failedAt,
+                    text: "And \(Counted.text(others, "more failure")).",
                     mark: .bad
                 )
             )

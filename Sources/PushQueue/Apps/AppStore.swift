@@ -24,11 +24,22 @@ package struct AppStore: Sendable {
 
     private static let list = Statement("app_list", "SELECT \(App.columns) FROM \(App.tables) ORDER BY a.name")
 
+    private static let held = Statement("app_held", "SELECT h.app_id FROM carillon.held_apps h")
+
     private static let names = Statement("app_names", "SELECT a.name FROM carillon.apps a ORDER BY a.name")
 
     /// Every app, by name.
     package func list() async throws(SettingsError) -> [App] {
         try await settings { try await connection.values(of: Self.list) }
+    }
+
+    /// The ids of the apps that cannot send at the moment.
+    package func held() async throws(SettingsError) -> Set<Int32> {
+        try await settings {
+            try await connection.query(Self.held) { rows in
+                Set(try rows.indices.map { try rows.int32($0, "app_id") })
+            }
+        }
     }
 
     package func find(_ name: String) async throws(SettingsError) -> App {

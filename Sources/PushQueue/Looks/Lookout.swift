@@ -33,7 +33,7 @@ final class Lookout {
                 database.failed(error, on: connection)
                 wait = context.event { state in
                     // Calls have no pace.
-                    state.sleep.stir(at: .now)
+                    state.sleep.wake(at: .now)
                     return state.failed(in: .look)
                 }
             }

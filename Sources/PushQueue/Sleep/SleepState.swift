@@ -86,9 +86,9 @@ struct SleepState: Sendable {
 
     /// There is a new connection. Notifications may have been lost, and the fleet has to be told that the worker is awake: also one
     /// that begins, since the flag may be left from a sleeper that has died.
-    /// - Parameter hears: Notifications arrive on it.
-    mutating func connected(hears: Bool) {
-        isPossible = hears
+    /// - Parameter canBeNotified: Notifications arrive on it.
+    mutating func connected(canBeNotified: Bool) {
+        isPossible = canBeNotified
         (sleep, idleSince, mustAnnounce, wokeByItself) = (nil, nil, true, true)
     }
 
@@ -97,7 +97,7 @@ struct SleepState: Sendable {
     }
 
     /// Whether to ask now.
-    func isTired(at now: MonotonicInstant) -> Bool {
+    func mustAsk(at now: MonotonicInstant) -> Bool {
         guard isPossible, isAwake, !mustAnnounce, let idleSince else { return false }
         guard now - idleSince >= max(idleTime, cost * Self.costFactor) else { return false }
         return refusedUntil.map { $0 <= now } ?? true
@@ -107,7 +107,7 @@ struct SleepState: Sendable {
 
     /// It is about to ask, and claims nothing from now on.
     /// - Parameter end: When it has to wake.
-    mutating func fallsAsleep(until end: MonotonicInstant?, at now: MonotonicInstant) {
+    mutating func fellAsleep(until end: MonotonicInstant?, at now: MonotonicInstant) {
         sleep = Sleep(since: now, end: end)
     }
 
@@ -119,7 +119,7 @@ struct SleepState: Sendable {
             return .look
         }
         if let end = sleep.end, end <= now {
-            wakes(by: .itself, at: now)
+            woke(by: .itself, at: now)
             return .look
         }
         return .ask
@@ -141,7 +141,7 @@ struct SleepState: Sendable {
         if !answer.maySleep { isPossible = false }
         guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
             if isNew { refusedUntil = now + refusals.next(using: &generator) }
-            wakes(by: isNew ? .refusal : .itself, at: now)
+            woke(by: isNew ? .refusal : .itself, at: now)
             return .zero
         }
         refusals.reset()
@@ -178,7 +178,7 @@ struct SleepState: Sendable {
     mutating func failed(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) {
         mustAnnounce = true
         refusedUntil = now + refusals.next(using: &generator)
-        wakes(by: .refusal, at: now)
+        woke(by: .refusal, at: now)
     }
 
     // MARK: Calls
@@ -199,12 +199,12 @@ struct SleepState: Sendable {
         at now: MonotonicInstant
     ) -> Duration? {
         if foundWork {
-            wakes(by: .call, at: now)
+            woke(by: .call, at: now)
             return nil
         }
         // Many calls are not for this worker: it looks at intervals, and nobody has to notify.
         if let last = vainCallAt, now - last < max(Self.vainInterval, cost * Self.costFactor) {
-            wakes(by: .vainCalls, at: now)
+            woke(by: .vainCalls, at: now)
             return nil
         }
         vainCallAt = now
@@ -218,7 +218,7 @@ struct SleepState: Sendable {
 
     private enum Cause { case call, vainCalls, itself, refusal }
 
-    private mutating func wakes(by cause: Cause, at now: MonotonicInstant) {
+    private mutating func woke(by cause: Cause, at now: MonotonicInstant) {
         guard let slept = sleep.take() else { return }
         idleSince = nil
         wokeByItself = cause == .itself || cause == .refusal
@@ -228,7 +228,7 @@ struct SleepState: Sendable {
     }
 
     /// There is something to do that PostgreSQL does not know of.
-    mutating func stir(at now: MonotonicInstant) { wakes(by: .itself, at: now) }
+    mutating func wake(at now: MonotonicInstant) { woke(by: .itself, at: now) }
 
     /// It was declared dead, and has registered again.
     mutating func registeredAgain() { mustAnnounce = true }

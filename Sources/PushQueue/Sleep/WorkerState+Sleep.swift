@@ -10,8 +10,8 @@ extension WorkerState {
             if now - since >= SleepState.floorMemory { forgetFloors() }
             return sleep.next(at: now)
         }
-        guard hasNothingToDo(at: now), sleep.isTired(at: now) else { return .look }
-        sleep.fallsAsleep(until: holdEnd(at: now), at: now)
+        guard hasNothingToDo(at: now), sleep.mustAsk(at: now) else { return .look }
+        sleep.fellAsleep(until: holdEnd(at: now), at: now)
         return .ask
     }
 

@@ -44,7 +44,7 @@ final class WorkerContext {
 
     /// Wakes a sleeper for something that PostgreSQL does not know of.
     func wake() {
-        event { $0.sleep.stir(at: .now) }
+        event { $0.sleep.wake(at: .now) }
         lookBell.ring()
     }
 

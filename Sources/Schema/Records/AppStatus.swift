@@ -113,7 +113,9 @@ package struct AppStatus: Record {
 
     package enum State: String {
         case active, paused, held
+
+        package init(isPaused: Bool, isHeld: Bool) { self = isPaused ? .paused : isHeld ? .held : .active }
     }
 
-    package var state: State { isPaused ? .paused : holdReason == nil ? .active : .held }
+    package var state: State { State(isPaused: isPaused, isHeld: holdReason != nil) }
 }

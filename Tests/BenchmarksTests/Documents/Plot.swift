@@ -66,3 +66,12 @@ struct Plot {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
     }
 }
+
+extension Figure {
+    fileprivate var boundValue: Double? {
+        switch bound {
+        case .atLeast(let value, _), .atMost(let value): value
+        case nil: nil
+        }
+    }
+}

@@ -320,7 +320,9 @@ import Testing
             }
             let parameters = Parameters(try await forget())
             let sessions = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
-            while try await connection.number(sessions, parameters) > 0 {}
+            try await TestLoop.shared.eventually("the session ends") {
+                try await connection.number(sessions, parameters) == 0
+            }
         }
     }
 

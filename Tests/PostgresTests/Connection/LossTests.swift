@@ -35,7 +35,9 @@ private actor Bystander {
     ) async throws -> [PostgresError] {
         try await other.execute(Self.lock)
         let tasks = (0...100).map { _ in Task { try await victim.execute(Self.lock) } }
-        while try await other.number(Self.waiting, Self.process(victim)) == 0 {}
+        try await TestLoop.shared.eventually("the first statement waits") {
+            try await other.number(Self.waiting, Self.process(victim)) == 1
+        }
         try await breaking()
         var errors: [PostgresError] = []
         for task in tasks {

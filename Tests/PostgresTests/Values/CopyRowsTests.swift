@@ -82,9 +82,9 @@ import Testing
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             // More than all buffers between hold.
             async let copied = connection.copy(Self.copy, Self.rows(200_000))
-            var process = Parameters()
-            process.append(connection.backendProcessID)
-            while try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 0 {
+            let process = Parameters(connection.backendProcessID)
+            try await TestLoop.shared.eventually("the copy waits") {
+                try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 1
             }
             try await other.script("COMMIT")
             let count = try await copied
@@ -133,9 +133,9 @@ import Testing
         try await Self.with { connection, other in
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             async let copied = Result { try await connection.copy(Self.copy, Self.rows(10_000)) }
-            var process = Parameters()
-            process.append(connection.backendProcessID)
-            while try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 0 {
+            let process = Parameters(connection.backendProcessID)
+            try await TestLoop.shared.eventually("the copy waits") {
+                try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 1
             }
             try await other.execute(Statement("kill", "SELECT pg_terminate_backend($1)"), process)
             try await other.script("COMMIT")

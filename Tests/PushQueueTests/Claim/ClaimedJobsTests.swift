@@ -31,6 +31,10 @@ import Testing
         #expect(claim.jobs.refusals.map(\.reason) == [.malformedToken, .payloadEmpty])
     }
 
+    @Test func `a malformed token is the same reason to the worker and to the library`() {
+        #expect(LocalReason.malformedToken.name == Reason.malformedToken.name)
+    }
+
     @Test func `a job without one payload for each token is refused as a whole`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"], payloads: ["{}"])

@@ -118,7 +118,7 @@ final class SimulatedFlight {
 }
 
 extension SimulatedLink.Loss {
-    /// What a worker hears of it.
+    /// The error that a worker gets.
     fileprivate var error: PostgresError {
         switch self {
         case .refused: PostgresError(.server, "The server is short of something.", sqlState: "53000")

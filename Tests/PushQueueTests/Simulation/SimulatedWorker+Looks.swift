@@ -131,7 +131,7 @@ extension SimulatedWorker {
     }
 
     /// PostgreSQL notifies the worker.
-    func hear() {
+    func notified() {
         guard let link else { return }
         let delay = Int64(simulation.random.number(in: 100...2000))
         simulation.at(simulation.time + delay) {
@@ -143,7 +143,7 @@ extension SimulatedWorker {
     /// There is something to do that PostgreSQL does not know of.
     func wake() {
         guard !state.sleep.isAwake else { return }
-        state.sleep.stir(at: now)
+        state.sleep.wake(at: now)
         ring()
     }
 }

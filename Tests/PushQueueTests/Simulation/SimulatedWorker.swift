@@ -109,7 +109,7 @@ final class SimulatedWorker {
     private func use(_ link: SimulatedLink) {
         guard link.isOpen else { return reconnect() }
         self.link = link
-        state.sleep.connected(hears: true)
+        state.sleep.connected(canBeNotified: true)
         state.reconnection.connected(at: now)
         let waiting = self.waiting
         self.waiting = []

@@ -301,7 +301,7 @@ final class Simulation {
 
     /// PostgreSQL notifies all workers that listen.
     func notify() {
-        for worker in workers where worker.isAlive { worker.hear() }
+        for worker in workers where worker.isAlive { worker.notified() }
     }
 
     /// A sleeper has found work that it had not been called for.

@@ -11,7 +11,7 @@ import Testing
 
     private func begin(lease: Duration = .seconds(15), hosts: Int = 1) -> SleepState {
         var state = SleepState(lease: lease, hosts: hosts)
-        state.connected(hears: true)
+        state.connected(canBeNotified: true)
         state.announced()
         return state
     }
@@ -23,7 +23,7 @@ import Testing
         after cost: Duration = .zero,
         at now: MonotonicInstant
     ) -> Duration {
-        if state.isAwake { state.fallsAsleep(until: nil, at: now) }
+        if state.isAwake { state.fellAsleep(until: nil, at: now) }
         return state.answered(answer, after: cost, at: now, using: &random)
     }
 
@@ -47,7 +47,7 @@ import Testing
         state.announced()
         state.looked(foundWork: false, at: start)
         var time = start
-        while !state.isTired(at: time), time - start < .seconds(100) { time = time + .milliseconds(10) }
+        while !state.mustAsk(at: time), time - start < .seconds(100) { time = time + .milliseconds(10) }
         return time - start
     }
 
@@ -55,19 +55,19 @@ import Testing
 
     @Test func `a worker asks whether it may sleep when it has found nothing for a moment`() {
         var state = begin()
-        #expect(!state.isTired(at: now))
+        #expect(!state.mustAsk(at: now))
         state.looked(foundWork: false, at: now)
-        #expect(!state.isTired(at: now + .milliseconds(49)))
-        #expect(state.isTired(at: now + .milliseconds(50)))
+        #expect(!state.mustAsk(at: now + .milliseconds(49)))
+        #expect(state.mustAsk(at: now + .milliseconds(50)))
         state.looked(foundWork: true, at: now + .milliseconds(50))
         state.looked(foundWork: false, at: now + .milliseconds(60))
-        #expect(!state.isTired(at: now + .milliseconds(109)))
+        #expect(!state.mustAsk(at: now + .milliseconds(109)))
     }
 
     @Test func `a worker that cannot be called never asks`() {
         var state = SleepState(lease: .seconds(15), hosts: 1)
         #expect(idleTime(state, from: now) >= .seconds(100))
-        state.connected(hears: false)
+        state.connected(canBeNotified: false)
         #expect(idleTime(state, from: now) >= .seconds(100))
     }
 
@@ -98,9 +98,9 @@ import Testing
 
     @Test func `a worker that begins says that it is awake, because the flag may be left from a dead sleeper`() {
         var state = SleepState(lease: .seconds(15), hosts: 1)
-        state.connected(hears: true)
+        state.connected(canBeNotified: true)
         state.looked(foundWork: false, at: now)
-        #expect(state.mustAnnounce && state.wokeByItself && !state.isTired(at: now + .seconds(10)))
+        #expect(state.mustAnnounce && state.wokeByItself && !state.mustAsk(at: now + .seconds(10)))
     }
 
     @Test mutating func `while others are awake, slow looks are a second apart, and the second one is made at once`() {
@@ -110,7 +110,7 @@ import Testing
 
     @Test mutating func `a sleeper wakes for what is due, and for its own end`() {
         var state = begin()
-        state.fallsAsleep(until: now + .seconds(5), at: now)
+        state.fellAsleep(until: now + .seconds(5), at: now)
         _ = ask(&state, alone, at: now)
         let untilDue = ask(&state, SleepAnswer(isAlive: true, dueIn: .milliseconds(700)), at: now)
         let untilEnd = ask(&state, alone, at: now + .seconds(2))
@@ -131,7 +131,7 @@ import Testing
         var state = begin()
         let wait = ask(&state, alone, after: .milliseconds(80), at: now)
         #expect(wait == .milliseconds(1600))
-        state.stir(at: now + .seconds(10))
+        state.wake(at: now + .seconds(10))
         #expect(idleTime(state, from: now) == .milliseconds(1600))
     }
 
@@ -179,14 +179,14 @@ import Testing
         #expect(mustLook && step == .look && wait == nil)
         #expect(state.isAwake && state.mustAnnounce && !state.wokeByItself)
         state.looked(foundWork: false, at: now)
-        #expect(!state.isTired(at: now + .seconds(10)), "the fleet takes it for asleep")
+        #expect(!state.mustAsk(at: now + .seconds(10)), "the fleet takes it for asleep")
         state.announced()
-        #expect(state.isTired(at: now + .seconds(10)))
+        #expect(state.mustAsk(at: now + .seconds(10)))
     }
 
     @Test mutating func `a call that comes while the question is under way is not forgotten`() {
         var state = begin()
-        state.fallsAsleep(until: nil, at: now)
+        state.fellAsleep(until: nil, at: now)
         let mustLook = state.called()
         _ = ask(&state, alone, at: now)
         let steps = [state.next(at: now), state.next(at: now)]
@@ -260,8 +260,8 @@ import Testing
 
     @Test mutating func `a worker that has woken while its question was under way announces itself`() {
         var state = begin()
-        state.fallsAsleep(until: nil, at: now)
-        state.stir(at: now)
+        state.fellAsleep(until: nil, at: now)
+        state.wake(at: now)
         _ = state.answered(alone, after: .zero, at: now, using: &random)
         #expect(state.isAwake && state.mustAnnounce)
     }
@@ -278,7 +278,7 @@ import Testing
     @Test mutating func `a question that failed is repeated, and the worker says that it is awake`() {
         for answers in 0...2 {
             var state = asleep(answers)
-            if answers == 0 { state.fallsAsleep(until: nil, at: now) }
+            if answers == 0 { state.fellAsleep(until: nil, at: now) }
             state.failed(at: now, using: &random)
             #expect(state.isAwake && state.mustAnnounce)
             #expect((Duration.milliseconds(50)...Duration.milliseconds(100)).contains(idleTime(state, from: now)))
@@ -293,7 +293,7 @@ import Testing
 
     @Test mutating func `a new connection wakes a sleeper, because notifications may have been lost`() {
         var state = asleep(2)
-        state.connected(hears: true)
+        state.connected(canBeNotified: true)
         #expect(state.isAwake && state.mustAnnounce)
     }
 }

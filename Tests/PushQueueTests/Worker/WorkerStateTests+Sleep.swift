@@ -9,7 +9,7 @@ extension WorkerStateTests {
     /// A worker that can be called, and whose look at `now` has found rows in no other lanes.
     private func idle(_ state: WorkerState? = nil, with lanes: [Lane] = []) throws -> WorkerState {
         var state = try state ?? begin()
-        state.sleep.connected(hears: true)
+        state.sleep.connected(canBeNotified: true)
         state.sleep.announced()
         let look = state.lookBegan(at: now)
         _ = state.understood(lanes, at: now)
@@ -61,7 +61,7 @@ extension WorkerStateTests {
         _ = state.nextStep(at: now + .seconds(1))
         _ = answer(&state, at: now + .seconds(1))
         let later = now + .seconds(100)
-        state.sleep.stir(at: later)
+        state.sleep.wake(at: later)
         _ = state.understood([first], at: later)
         #expect(!canClaim(state, at: later))
         state.renewed(workersAlive: 1, askedAt: later)

@@ -23,10 +23,12 @@ import Testing
             ]
             return "        (\(values.joined(separator: ", ")))" + (place < PushTypeRules.all.count ? "," : "")
         }
-        try GeneratedPage("migrations/functions/enqueue/push_types.sql").expect(
-            rows,
-            after: "    VALUES",
-            before: "\n$$;"
+        let page = GeneratedPage("migrations/functions/enqueue/push_types.sql")
+        try page.expect(rows, after: "    VALUES", before: "\n$$;")
+        try page.expect(
+            ["LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS \(rows.count) AS $$"],
+            after: "FUNCTION carillon.push_types()",
+            before: "\n    VALUES"
         )
     }
 

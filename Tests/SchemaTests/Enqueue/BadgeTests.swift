@@ -104,9 +104,11 @@ import Testing
         try await database.run(
             """
             \(Self.setUp) SET ROLE carillon_app;
-            SELECT carillon.enqueue('demo', '{aa}', 'x', badge_add => 1), carillon.set_badge('demo', 'aa'); RESET ROLE
+            SELECT carillon.enqueue('demo', '{aa,bb}', 'x', badge_add => 1);
+            SELECT carillon.set_badge('demo', 'bb', badge => 7); RESET ROLE
             """
         )
+        #expect(try await database.rows(Self.badges) == ["(aa,1)", "(bb,7)", "(cc,0)"])
     }
 
     @Test func `callers that name tokens in different orders do not deadlock`() async throws {

@@ -1,4 +1,5 @@
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
 
 extension Command {
@@ -8,7 +9,9 @@ extension Command {
         summary: "List the apps.",
         options: [.json, .database],
         run: { invocation in
-            let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
+            let (apps, held) = try await DatabaseScope.with(invocation) { connection, _ in
+                let store = AppStore(connection)
+                return (try await store.list(), try await store.held())
             }
             invocation.show(apps.map { $0.json.without("gateway_ca") }.json) { console in
                 let table = TextTable(
@@ -19,7 +22,9 @@ extension Command {
                     .left("GATEWAY") {
                         ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")
                     },
-                    .left("STATE") { $0.isPaused ? "paused" : "active" }
+                    .left("STATE") {
+                        AppStatus.State(isPaused: $0.isPaused, isHeld: held.contains($0.id)).rawValue
+                    }
                 )
                 console.print(table)
                 for app in apps {

@@ -19,7 +19,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
         let table = TextTable(
             apps,
             .left("APP") { $0.name },
-            .left("STATE") { $0.isPaused ? "paused" : $0.holdReason == nil ? "active" : "held" },
+            .left("STATE") { $0.state.rawValue },
             .right("READY") { $0.ready.text },
             .right("SCHEDULED") { $0.later.text },
             .right("IN FLIGHT") { String($0.inFlight) },

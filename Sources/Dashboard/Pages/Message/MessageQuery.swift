@@ -8,8 +8,6 @@ struct MessageQuery {
     static let flightLimit = 50
     /// The maximum number of failures of a message that are read: a broadcast may have a million.
     static let failureDepth = 2_000
-    /// The maximum number of jobs of a split message whose failures are read.
-    private static let jobDepth = 1_000
     /// How many rows of each lane are read to find a retry that is due, which no index finds.
     static let retryDepth = 1_000
 
@@ -40,7 +38,7 @@ struct MessageQuery {
                 SELECT seen.*, count(*) OVER (PARTITION BY seen.status, seen.reason) AS of_reason,
                     row_number() OVER (PARTITION BY seen.status, seen.reason ORDER BY seen.failed_at DESC) AS place
                 FROM (SELECT (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AS id) a CROSS JOIN LATERAL (
-                    SELECT of_job.* FROM carillon.failed_jobs(a.id, $1, \(jobDepth)) job CROSS JOIN LATERAL (
+                    SELECT of_job.* FROM carillon.failed_jobs(a.id, $1, \(WorkerResults.jobDepth)) job CROSS JOIN LATERAL (
                         SELECT * FROM carillon.failures f WHERE f.message_id = job.message_id AND ($2 IS NULL OR f.app_id = a.id)
                         LIMIT \(failureDepth)) of_job
                     LIMIT \(failureDepth)) seen

@@ -159,11 +159,10 @@ import Testing
 
     @Test(.shop) func `a cancelled push is an outcome too`() async throws {
         async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")
-        while try await shop.database.number(
-            "SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages"
-        )
-            == 0
-        {}
+        try await TestLoop.shared.eventually("the push is cancelled") {
+            let query = "SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages"
+            return try await shop.database.number(query) > 0
+        }
         let run = try await sent
         #expect(run.status == 1 && run.output.contains("\"cancelled\":1,\"waiting\":0"))
     }

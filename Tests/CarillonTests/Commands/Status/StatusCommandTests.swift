@@ -167,6 +167,7 @@ import Testing
             "view": try await shop.database.number("SELECT count(*) FROM carillon.held_apps") == 1,
             "status": try await shop.run("status").output.contains(sentence),
             "status --json": try await shop.run("status", "--json").output.contains(#""hold_kind":"connection""#),
+            "app list": try await shop.run("app", "list").output.contains("held"),
             "app show": try await shop.run("app", "show", "shop").output.contains(sentence),
             "check": try await shop.run("check").output.contains(sentence),
             "metrics": await isHeld(gauges, at: now),

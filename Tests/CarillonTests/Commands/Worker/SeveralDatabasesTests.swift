@@ -47,9 +47,9 @@ import Testing
                 )
                 _ = try await worker.line(containing: "carillon migrate up", on: loop)
                 _ = try await worker.line(containing: "The worker has started", on: loop)
-                while try await shop.database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results")
-                    < 100
-                {}
+                try await loop.eventually("the worker sends 100 pushes") {
+                    try await shop.database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results") >= 100
+                }
                 let port = try await worker.line(containing: "metrics are served", on: loop)
                     .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
                 let probe = HealthProbe(
@@ -67,7 +67,7 @@ import Testing
                 #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
 
                 _ = try await Migrator(connection).up()
-                while try await probe.ask(on: loop).status != 200 {}
+                try await loop.eventually("both databases are ready") { try await probe.ask(on: loop).status == 200 }
                 #expect(try await worker.end(by: 15, on: loop) == .status(0))
             }
         }
