@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. Refused
-/// statements that have a pace of their own, such as looks, leave fewer tries to others.
+/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. `AppDoubts`
+/// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
 ///
 /// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in a
 /// row, until one of that kind succeeds; and if rights or parts of the schema are missing, until none was refused for a while.

@@ -3,8 +3,8 @@ import CarillonIO
 /// Whether the worker sleeps, and what it does next.
 ///
 /// A worker that has found nothing for a moment asks PostgreSQL whether it may sleep: see `migrations/functions/queue/sleep.sql`.
-/// A sleeper claims nothing and renews no lease. A notification calls it: it looks for work, and wakes if it has found some. Slow
-/// looks find what nobody has notified it of, so that everything works without notifications too.
+/// A sleeper claims nothing, and its questions renew its lease. A notification calls it: it looks for work, and wakes if it has
+/// found some. Slow looks find what nobody has notified it of, so that everything works without notifications too.
 struct SleepState: Sendable {
     enum Step: Sendable {
         /// Look for lanes with rows.

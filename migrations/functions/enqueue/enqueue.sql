@@ -17,8 +17,8 @@
 -- takes payloads.
 --
 -- All are plain SQL without SET clauses, so that the planner inlines them: a prepared call costs nothing more, and error messages
--- do not mention them. A call that is not prepared is parsed and planned each time, and half of its cost is that of 34 arguments:
--- carillon.push has few.
+-- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
+-- carillon.push exists because it has few.
 --
 -- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
 DO $make$

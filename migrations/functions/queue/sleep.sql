@@ -22,7 +22,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.wake_sleepers IS 'Internal: notifies sleeping workers of a change that may bring work.';
 
--- The tables whose changes bring work, with these changes. sleep_holders() lists them too.
+-- The tables whose changes bring work, with these changes. sleep_holders() and fall_asleep() list them too.
 --
 -- CREATE TRIGGER locks its table against writers, so triggers that are there are left alone. Their operators are qualified because
 -- this file may be applied on any search_path.
