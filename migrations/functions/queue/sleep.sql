@@ -4,8 +4,9 @@
 -- time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon after
 -- the last sleeper has died. While any worker is awake it is in the past: who wakes clears it.
 --
--- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
--- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
+-- A transaction that read it before it was set does not notify. It holds the lock that its INSERT took until it ends. A worker
+-- that falls asleep therefore reads which transactions hold such locks, waits until they have ended, and looks once more before
+-- it relies on notifications.
 
 -- Notifies the workers, at the commit. The trigger's condition reads the flag and not the time, because PostgreSQL prepares it anew
 -- for each statement.
@@ -116,11 +117,13 @@ COMMENT ON FUNCTION carillon.waiting_work IS
 -- Marks the worker as asleep and renews its lease, unless there is work, which is then returned. While it sleeps, it calls again
 -- now and then: these are its slow looks and its heartbeats.
 --
--- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody
--- is notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and
--- where transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the
--- worker was declared dead, and null if nothing was written.
+-- - `lease` is in seconds.
+-- - `holders`: open transactions that may bring work but will not notify. Until they have ended, the worker calls again soon and
+--   passes them as `waits_for`, which is null if the worker has read none since another worker was awake.
+-- - `others_awake`: while it is true, no transaction notifies, so the worker calls again within a second.
+-- - `may_sleep`: false if a notifying trigger is disabled, or if max_prepared_transactions is above 0, because PostgreSQL cannot
+--   prepare a transaction that has notified.
+-- - `alive`: false if the worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
