@@ -4,7 +4,7 @@ import CarillonIO
 ///
 /// A worker that has found nothing for a moment asks PostgreSQL whether it may sleep: see `migrations/functions/queue/sleep.sql`.
 /// A sleeper claims nothing, and its questions renew its lease. A notification calls it: it looks for work, and wakes if it has
-/// found some. Slow looks find what nobody has notified it of, so that everything works without notifications too.
+/// found some. Slow looks find work without a notification, so notifications are never required.
 struct SleepState: Sendable {
     enum Step: Sendable {
         /// Look for lanes with rows.
@@ -203,7 +203,7 @@ struct SleepState: Sendable {
             wakes(by: .call, at: now)
             return nil
         }
-        // Many calls are not for this worker: it looks at intervals, and nobody has to notify.
+        // Many calls are not for this worker: it looks at intervals, and transactions need not notify.
         if let last = vainCallAt, now - last < max(Self.vainInterval, cost * Self.costFactor) {
             wakes(by: .vainCalls, at: now)
             return nil

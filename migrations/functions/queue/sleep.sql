@@ -1,8 +1,8 @@
 -- Sleep: a worker that has nothing to do asks nothing until a transaction that brings work notifies it.
 --
--- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until the
--- time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon after
--- the last sleeper has died. While any worker is awake it is in the past: who wakes clears it.
+-- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until
+-- the time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon
+-- after the last sleeper has died. While any worker is awake it is in the past: a worker that wakes clears it.
 --
 -- A transaction that read it before it was set does not notify. It holds the lock that its INSERT took until it ends. A worker
 -- that falls asleep therefore reads which transactions hold such locks, waits until they have ended, and looks once more before
@@ -149,7 +149,7 @@ BEGIN
     IF NOT may_sleep THEN
         RETURN;
     ELSIF slept IS NULL THEN
-        -- Before anybody is made to notify.
+        -- Before transactions are made to notify.
         SELECT w.work, w.due_in INTO work, due_in
         FROM carillon.waiting_work(worker, fingerprint, skipped, tasks, intervals) AS w;
         IF work IS NOT NULL THEN
