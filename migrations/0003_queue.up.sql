@@ -367,8 +367,8 @@ COMMENT ON COLUMN carillon.activity_stamps.highest IS
 COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
--- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
--- that may only name the view can take only that mode, which makes no cancel wait.
+-- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels use the weaker mode. A role
+-- that may only name the view can take no other mode, so it cannot make a cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 COMMENT ON VIEW carillon.cancelling IS
     'Internal: has no columns to read; sessions lock it, so that no message is cancelled while another session returns its jobs to '

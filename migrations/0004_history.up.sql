@@ -30,11 +30,12 @@ COMMENT ON TABLE carillon.results_default IS 'Internal: rows of results for whos
 -- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.results IS 'One row for each job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON TABLE carillon.results IS
+    'One row for each job that has ended. A split message, as in split_messages, has one for each of its jobs.';
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job, which is also the id of the message if it has one job';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it is a split message; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';

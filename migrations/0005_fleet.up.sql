@@ -49,8 +49,8 @@ CREATE TABLE carillon.provider_tokens (
     rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
 COMMENT ON TABLE carillon.provider_tokens IS
-    'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
-    'next one.';
+    'Internal: the provider token of each signing key, which all workers use. The first worker that finds it fifty minutes old '
+    'makes the next one.';
 
 -- Workers write tokens through it: see apps/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS

@@ -1,6 +1,5 @@
 -- Apps that cannot send. A worker removes a hold when pushes of the app are answered, or when the app or its credential changes.
--- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
--- unable to remove it.
+-- In case it cannot, this view ignores a hold after such a change, and after pushes of the app were sent in a later minute.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_attempt_at FROM carillon.holds h
 JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id

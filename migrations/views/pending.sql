@@ -30,7 +30,7 @@ COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
 COMMENT ON COLUMN carillon.pending.origin IS 'for a retry, or for a part of a job: the job that it comes from';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message, if it is a split message; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'the time after which it is not sent';

@@ -4,8 +4,9 @@ import CarillonTLS
 /// The connections to one gateway with one credential, all on one loop. A batch arrives with one hop and returns with one;
 /// everything in between is synchronous.
 ///
-/// `PoolState` decides what to do, and the pool does it. Only `change` touches a connection: it reports the result to the state and
-/// performs the actions that the state requests, so no event is missed.
+/// `PoolState` decides what to do, and the pool does it. Whatever happens to a connection goes through `change`: it reports the
+/// result to the state and performs the actions that the state requests, so no event is missed. Only a new authorization is
+/// passed to all connections without it.
 actor ConnectionPool {
     /// The limits of a pool, whatever protocol its connections speak.
     struct Limits {

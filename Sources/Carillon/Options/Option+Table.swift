@@ -299,8 +299,8 @@ extension Option {
     static let webHTTP = Option("http", .address, default: "127.0.0.1:9465").help("Address to serve the dashboard on.")
     static let password = Option("password", .text("TEXT"), secrecy: .hidden)
         .help(
-            "The password for reading the dashboard. On an address other than loopback, this, --operator-password-file or "
-                + "--trusted-proxy is required."
+            "The password for reading the dashboard. If the address is not a loopback address, one of --password-file, "
+                + "--operator-password-file and --trusted-proxy is required."
         )
     static let operatorPassword = Option("operator-password", .text("TEXT"), secrecy: .hidden)
         .help("The password for reading and changing: pause apps, set limits, cancel, requeue, send test pushes.")

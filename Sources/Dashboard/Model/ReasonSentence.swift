@@ -50,7 +50,7 @@ enum ReasonSentence {
         "FeatureNotEnabled": "The Broadcast capability is not enabled for this app at Apple.",
         "MissingPushType": "The request had no push type.",
         "TopicMismatch": "The credential is not for the topic of the request.",
-        "OutcomeUnknown": "It was sent, but no answer came. It may have been delivered, so it was not sent again.",
+        "OutcomeUnknown": "It was sent as often as on_unknown allows, but no answer came. It may have been delivered.",
         "Unrecorded": "PostgreSQL refused to record its outcome; the status is what APNs answered, if it was sent.",
         "Unqueued": "PostgreSQL refused the row of its retry.",
         "Poison": "Several workers died with this push in flight, so it is not tried again.",

@@ -36,7 +36,8 @@ final class ChannelKeeper {
         }
     }
 
-    /// The others would wait for a minute if this round ended, so it waits for its turn among what is refused.
+    /// Ending this round would delay all other requests by a minute. So the round continues, after waiting for its turn in
+    /// `RefusalPace`.
     private func mayTryNext(after error: PostgresError) async -> Bool {
         guard error.isRefusal else { return false }
         while let wait = context.event({ $0.refusals.takeOrWait(at: .now) }) {

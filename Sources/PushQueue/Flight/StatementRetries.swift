@@ -25,7 +25,7 @@ struct StatementRetries: Sendable {
         at now: MonotonicInstant
     ) {
         timedOut = error.isTimeout
-        // Locks are waited for one after the other, which is a pace too.
+        // A statement that timed out on a lock needs no further pace: the detour handles such statements one at a time.
         wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
         if wasRefused { state.refusals.refused(kind, isContent: error.isRefusal, isTry: isTry, at: now) }
         contentWasRefused = wasRefused && error.isRefusal

@@ -63,8 +63,8 @@ final class LeaseKeeper {
         }
     }
 
-    /// Tells the fleet that the worker is awake, and then lets transactions notify nobody. In this order: a worker that falls asleep at
-    /// this moment has transactions notify before it looks whether others are awake.
+    /// Tells the fleet that the worker is awake, and only then clears the flag, so that transactions do not notify. The order
+    /// matters: a worker that is falling asleep at this moment sets the flag before it looks whether others are awake.
     func wake(on connection: PostgresConnection) async throws(PostgresError) {
         try await renewLease(by: LeaseStatements.wake, on: connection)
         do throws(PostgresError) {

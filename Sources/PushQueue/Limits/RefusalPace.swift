@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. Refused
-/// statements that have a pace of their own, such as looks, leave fewer tries to others.
+/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. `AppDoubts`
+/// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
 ///
 /// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in a
 /// row, until one of that kind succeeds; and if rights or parts of the schema are missing, until none was refused for a while.
@@ -11,7 +11,8 @@ struct RefusalPace: Sendable {
     static let interval = Duration.milliseconds(90)
     static let burst = 3
     private static let many = 3
-    /// What was under way when something went missing may be much. It is shorter than `memory`, so that what is limited stays so.
+    /// Many statements may have been in progress when a right or relation went missing; their refusals delay the next try by at
+    /// most this. It is shorter than `memory`: otherwise the limit would end before the wait.
     private static let longestWait = Duration.milliseconds(400)
     /// If something is missing, the success of a statement does not predict that of others, which may need it.
     private static let memory = Duration.milliseconds(500)

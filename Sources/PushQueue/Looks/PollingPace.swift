@@ -1,8 +1,9 @@
 import CarillonIO
 
-/// The wait between two looks for lanes with rows: 5 ms after one that found some, 20 ms while pushes are in flight, and while there are
-/// none up to 20 ms for a worker that is about to sleep, and 50 ms for others, with jitter, so that workers do not look all at once. It
-/// is longer if looks are expensive, and for a worker that has been idle for long and cannot sleep.
+/// The wait between two looks for lanes with rows: after a look that found some, 5 ms, or 20 ms while pushes are in flight; after
+/// one that found none, up to 20 ms if the worker is about to sleep, otherwise up to 50 ms. The latter have jitter, so that
+/// workers do not all look at once. A wait is longer if looks are expensive, and for a worker that has been idle for long and
+/// cannot sleep.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)

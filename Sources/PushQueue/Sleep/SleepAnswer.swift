@@ -10,9 +10,9 @@ struct SleepAnswer: Sendable {
     var hasWork = false
     /// When the next thing is due, if that is within a day.
     var dueIn: Duration?
-    /// Transactions that may bring work without notifying anybody; nil while another worker is awake.
+    /// Open transactions that may bring work but will not notify; nil while another worker is awake.
     var holders: [String]? = []
-    /// Another worker is awake, so nobody is notified.
+    /// Another worker is awake, so transactions do not notify.
     var othersAreAwake = false
     /// The heartbeats of the other workers.
     var others: [HeartbeatState.Sighting] = []

@@ -3,8 +3,8 @@ import CarillonIO
 /// Whether the worker sleeps, and what it does next.
 ///
 /// A worker that has found nothing for a moment asks PostgreSQL whether it may sleep: see `migrations/functions/queue/sleep.sql`.
-/// A sleeper claims nothing and renews no lease. A notification calls it: it looks for work, and wakes if it has found some. Slow
-/// looks find what nobody has notified it of, so that everything works without notifications too.
+/// A sleeper claims nothing, and its questions renew its lease. A notification calls it: it looks for work, and wakes if it has
+/// found some. Slow looks find work without a notification, so notifications are never required.
 struct SleepState: Sendable {
     enum Step: Sendable {
         /// Look for lanes with rows.
@@ -21,8 +21,8 @@ struct SleepState: Sendable {
         var isKnown = false
         /// Answers since it fell asleep, or was called last.
         var answers = 0
-        /// Transactions that may bring work without notifying. Nil if they were not read since another worker was awake: who was to
-        /// wait for them may be gone.
+        /// Open transactions that may bring work but will not notify. Nil if another worker has been awake since they were last
+        /// read: the worker that was waiting for them may have exited, so they must be read again.
         var holders: [String]?
         /// It was notified, and has not looked since.
         var isCalled = false
@@ -35,8 +35,8 @@ struct SleepState: Sendable {
     private static let longestWaits = (oneHost: Duration.seconds(30), manyHosts: Duration.seconds(5))
     /// The waits after the first answers.
     private static let waits: [Duration] = [.milliseconds(100), .seconds(1), .seconds(10)]
-    /// The same while another worker is awake, which may die. Two that fall asleep at the same time ask again at once: one of them then
-    /// sees that both sleep.
+    /// The waits while another worker is awake: shorter, because that worker may die. The first is almost zero, so that of two
+    /// workers that fall asleep at the same time, one notices that both are asleep.
     private static let watchfulWaits: [Duration] = [.milliseconds(1), .milliseconds(100), .seconds(1)]
     /// The waits for transactions are a part of the time since it fell asleep, within these limits.
     private static let holderWaits = (least: Duration.milliseconds(20), most: Duration.seconds(1), part: 20)
@@ -44,7 +44,8 @@ struct SleepState: Sendable {
     private static let idleTimes = (shortest: Duration.milliseconds(50), longest: Duration.seconds(30))
     /// A shorter sleep costs more than looking.
     private static let worthwhile = Duration.milliseconds(100)
-    /// The time of an answer takes this part of all time at most. It reads all dead entries of the queue.
+    /// A worker asks so rarely that answers take at most one part in this many of its time: an answer has to read past all dead
+    /// entries of the queue.
     private static let costFactor = 20
     /// Two calls in vain within this time cost more than looking.
     private static let vainInterval = Duration.milliseconds(250)
@@ -202,7 +203,7 @@ struct SleepState: Sendable {
             woke(by: .call, at: now)
             return nil
         }
-        // Many calls are not for this worker: it looks at intervals, and nobody has to notify.
+        // Many calls are not for this worker: it looks at intervals, and transactions need not notify.
         if let last = vainCallAt, now - last < max(Self.vainInterval, cost * Self.costFactor) {
             woke(by: .vainCalls, at: now)
             return nil

@@ -13,8 +13,8 @@ enum SleepStatements {
         """
     )
 
-    /// From now on, transactions notify nobody. The other workers look whether they have to watch this one, unless they have just been
-    /// called too. The commit does not wait for the disk: after a crash of PostgreSQL, every worker is awake.
+    /// From now on, transactions do not notify. The other workers look whether they have to watch this one, unless they have just
+    /// been called too. The commit does not wait for the disk: after a crash of PostgreSQL, every worker is awake.
     static let clear = Statement(
         "clear_asleep",
         """
@@ -23,8 +23,8 @@ enum SleepStatements {
         """
     )
 
-    /// A worker is about to end. It may be the last, and the only one that waits for transactions which notify nobody: sleepers that are
-    /// called set the flag again and read those anew.
+    /// A worker is about to end. It may be the last one, or the only one that waits for transactions that will not notify:
+    /// sleepers that are called set the flag again and read those transactions afresh.
     static let clearAtEnd = Statement(
         "clear_asleep_at_end",
         """

@@ -5,7 +5,7 @@ import CarillonIO
 
 /// A worker's process: the shell round a `WorkerState`, with a simulated database, gateway and clock.
 ///
-/// It does what `Worker` does, in the same order. It may be stopped for a while, and it may die.
+/// It does what `Worker` does, not always in the same order. It may be stopped for a while, and it may die.
 final class SimulatedWorker {
     unowned let simulation: Simulation
     var state: WorkerState

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// Workers of a release run beside a schema that a later one has migrated.
+/// Jobs keep all their fields, whatever happens to them, and workers go on when a later release adds one.
 @Suite(.demo) struct JobFieldTests {
     /// What a migration does that adds a field: the type and its constructor change together.
     private static let migration = """

@@ -189,8 +189,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.channel IS
-    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
-    'create it.';
+    'Returns Apple''s id of a channel, or null if the channel is not ready. Raises an error if it is failed or missing. With '
+    'wait, waits up to that long for Apple to create it.';
 
 -- remove_channel() removes at once a channel that Apple never created.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void

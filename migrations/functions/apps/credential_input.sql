@@ -24,8 +24,9 @@ COMMENT ON FUNCTION carillon.credential_written IS 'Internal: writes a row of cr
 CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
 EXECUTE FUNCTION carillon.credential_written();
 
--- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
--- lock, and could keep the fleet from minting. Behind a pooler, COPY has no timeout of the worker.
+-- One token at a time: the next session finds what this one wrote. The lock is that of a row: with an advisory lock, which any
+-- login can take, a stranger could keep the fleet from minting tokens. The function sets its own lock_timeout, because behind a
+-- pooler the worker's settings do not apply to COPY.
 CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE

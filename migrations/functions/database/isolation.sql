@@ -121,7 +121,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Isolates a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
+    'Isolates a role to this app: it can neither read nor change rows of other apps. Call it again to give the role another app '
+    'too.';
 
 -- The role of unisolate_app() may have been dropped already. Row-level security is disabled when the last isolated role is removed.
 CREATE OR REPLACE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void

@@ -1,7 +1,7 @@
--- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
--- FUNCTION carillon.update_activity and FUNCTION carillon.publish: 13 functions that do nothing but pass their arguments on as one
--- row. What they do is in submit(), submit_activity() and submit_publication(), each in a file of its name. This is one of them,
--- with most of its arguments left out:
+-- Makes the 13 variants of FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity,
+-- FUNCTION carillon.update_activity, FUNCTION carillon.end_activity and FUNCTION carillon.publish. They only pass their arguments
+-- on as one row; submit(), submit_activity() and submit_publication(), each in the file of that name, do the work. This is one of
+-- them, with most of its arguments left out:
 --
 --     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
 --         SELECT carillon.submit_publication(ROW($1, $2, $3, $4, …))
@@ -17,8 +17,8 @@
 -- takes payloads.
 --
 -- All are plain SQL without SET clauses, so that the planner inlines them: a prepared call costs nothing more, and error messages
--- do not mention them. A call that is not prepared is parsed and planned each time, and half of its cost is that of 34 arguments:
--- carillon.push has few.
+-- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
+-- carillon.push exists because it has few.
 --
 -- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
 DO $make$

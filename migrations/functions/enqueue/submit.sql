@@ -77,7 +77,7 @@ COMMENT ON FUNCTION carillon.plain_payload IS
 -- or another message holds the dedupe_key.
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of forty types.
+-- list of 34 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable

@@ -13,10 +13,10 @@
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
 --
--- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
--- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
--- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
--- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
+-- None of these locks can be held without rights on our tables. Every login that may connect can take advisory locks: with their
+-- keys, it could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of rows in
+-- app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes no new
+-- version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
 
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

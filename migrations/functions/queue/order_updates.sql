@@ -32,10 +32,10 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
 -- back, and no update waits.
 --
--- A push without a row of activity_updates was ordered before, starts an activity, or comes from a plain INSERT. If it was the last
--- one ordered, it stays the last. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
--- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
--- over.
+-- Three kinds of pushes have no row of activity_updates: those that were ordered before, starts, and plain INSERTs. If the push
+-- is the one that was ordered last, it keeps that place. Otherwise, a message id of at most activity_stamps.highest means that it
+-- is older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update
+-- that was enqueued after the end would show an activity that is over.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions

@@ -2,8 +2,9 @@
 -- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a takeover it writes
 -- nothing.
 
--- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
--- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if an earlier call settled the
+-- claim but its answer was lost. That must be so if the worker still has its row of workers, or if the claim still has its row of
+-- inflight: nothing can then have been taken over.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text

@@ -1,11 +1,12 @@
 -- Sleep: a worker that has nothing to do asks nothing until a transaction that brings work notifies it.
 --
--- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until the
--- time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon after
--- the last sleeper has died. While any worker is awake it is in the past: who wakes clears it.
+-- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until
+-- the time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon
+-- after the last sleeper has died. While any worker is awake it is in the past: a worker that wakes clears it.
 --
--- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
--- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
+-- A transaction that read it before it was set does not notify. It holds the lock that its INSERT took until it ends. A worker
+-- that falls asleep therefore reads which transactions hold such locks, waits until they have ended, and looks once more before
+-- it relies on notifications.
 
 -- Notifies the workers, at the commit. The trigger's condition reads the flag and not the time, because PostgreSQL prepares it anew
 -- for each statement.
@@ -22,7 +23,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.wake_sleepers IS 'Internal: notifies sleeping workers of a change that may bring work.';
 
--- The tables whose changes bring work, with these changes. sleep_holders() lists them too.
+-- The tables whose changes bring work, with these changes. sleep_holders() and fall_asleep() list them too.
 --
 -- CREATE TRIGGER locks its table against writers, so triggers that are there are left alone. Their operators are qualified because
 -- this file may be applied on any search_path.
@@ -116,11 +117,13 @@ COMMENT ON FUNCTION carillon.waiting_work IS
 -- Marks the worker as asleep and renews its lease, unless there is work, which is then returned. While it sleeps, it calls again
 -- now and then: these are its slow looks and its heartbeats.
 --
--- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody
--- is notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and
--- where transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the
--- worker was declared dead, and null if nothing was written.
+-- - `lease` is in seconds.
+-- - `holders`: open transactions that may bring work but will not notify. Until they have ended, the worker calls again soon and
+--   passes them as `waits_for`, which is null if the worker has read none since another worker was awake.
+-- - `others_awake`: while it is true, no transaction notifies, so the worker calls again within a second.
+-- - `may_sleep`: false if a notifying trigger is disabled, or if max_prepared_transactions is above 0, because PostgreSQL cannot
+--   prepare a transaction that has notified.
+-- - `alive`: false if the worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
@@ -146,7 +149,7 @@ BEGIN
     IF NOT may_sleep THEN
         RETURN;
     ELSIF slept IS NULL THEN
-        -- Before anybody is made to notify.
+        -- Before transactions are made to notify.
         SELECT w.work, w.due_in INTO work, due_in
         FROM carillon.waiting_work(worker, fingerprint, skipped, tasks, intervals) AS w;
         IF work IS NOT NULL THEN

@@ -14,8 +14,8 @@ extension Command {
             + "Prints a line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user "
             + "that workers connect as. Exits with 0 when nothing failed, 78 when something must be changed, 69 "
             + "when the database or a gateway cannot be reached, and 75 when a lock prevented a check. "
-            + "With --json, prints an object with findings: the subject of each, its condition, which is ok, warning or "
-            + "failed, its sentence, the remedy or null, and, with several databases, the database.",
+            + "With --json, prints an object whose array findings has, for each finding: subject; condition (ok, warning or "
+            + "failed); sentence; remedy (or null); and database, if there are several.",
         options: [.json, .databases],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",

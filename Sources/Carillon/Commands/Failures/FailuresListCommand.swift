@@ -8,7 +8,8 @@ extension Command {
         roles: ["carillon_app", "carillon_reader"],
         summary: "List the pushes that failed for good, newest first.",
         discussion:
-            "With --json, prints an object with failures, an array, and failures_precision: exact, or at least if more exist.",
+            "Works with carillon_worker too, unless --message is given. With --json, prints an object with failures, an "
+            + "array, and failures_precision: exact, or at least if more exist.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
             "carillon failures list --app shop --since 1h",

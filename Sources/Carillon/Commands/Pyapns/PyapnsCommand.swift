@@ -16,7 +16,8 @@ extension Command {
             + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
             + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
             + "--host names another address and there is an access token, which clients pass as a password "
-            + "(http://any:TOKEN@host:7077/) or as a bearer token. SIGTERM ends it. Exits with 69 when the database "
+            + "(http://any:TOKEN@host:7077/) or as a bearer token. A login with carillon_app and carillon_worker can run "
+            + "it too, but cannot add apps or replace certificates. SIGTERM ends it. Exits with 69 when the database "
             + "cannot be reached at the start, and with 78 when the schema is missing or has another version.",
         options: [.host, .pyapnsPort, .accessToken, .addApps, .replaceCredentials, .certificateFolder, .database],
         examples: [

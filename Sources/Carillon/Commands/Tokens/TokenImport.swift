@@ -109,8 +109,8 @@ struct TokenImport {
             tally.line = line
             return
         }
-        // While nothing was known, the same is likely of the next. PostgreSQL logs a copy that it refuses as an error, so this is
-        // tried no more after the first known token.
+        // If all tokens so far were new, the next ones probably are too. PostgreSQL logs a refused COPY as an error, so COPY is
+        // not tried again after the first token that was already registered.
         let areLikelyNew = areAllNew ?? false
         writing = Task {
             let change = try await store.write(tokens, to: app, areLikelyNew: areLikelyNew)

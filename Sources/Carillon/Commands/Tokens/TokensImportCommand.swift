@@ -15,9 +15,9 @@ extension Command {
             + "seconds, milliseconds or microseconds since 1970. A token without it counts as registered now, so no "
             + "earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind sets it for "
             + "tokens without one, and a new token without either has the kind device. A token that is registered "
-            + "already keeps the newer time. The first ten refused lines are listed; all other lines are imported, "
-            + "and the command then exits with 1. If interrupted, it keeps what it has imported and exits with 75; "
-            + "you can run it again at any time.",
+            + "already keeps the newer time. Refused lines are skipped, and the first ten are listed; all valid lines "
+            + "are imported. If any line was refused, the command exits with 1. If interrupted, it keeps what it has "
+            + "imported and exits with 75; you can run it again at any time.",
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
         options: [.kind, .rejects, .json, .database],

@@ -18,7 +18,7 @@ extension Command {
             + "the schema is missing or has another version. With --once, it creates the channels that were "
             + "requested, runs no feedback passes, and also exits with 69, 75 or 78 when an app could not send. With "
             + "several databases, the worker retries one that it cannot serve until it is stopped, and then exits "
-            + "with the status of that failure.",
+            + "with the status of that failure. With --web, its login also needs the role carillon_reader.",
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
         ],
