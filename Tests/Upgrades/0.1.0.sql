@@ -722,7 +722,9 @@ CREATE TABLE carillon.dedupe (
     message_id bigint NOT NULL,
     until      timestamptz NOT NULL,
     request    bytea,  -- the SHA-256 of the body sent with the key to POST /messages; null if the key came another way
-    PRIMARY KEY (app_id, key)
+    PRIMARY KEY (app_id, key),
+    -- As in check_heading().
+    CONSTRAINT dedupe_key_is_1000_bytes_at_most CHECK (octet_length(key) <= 1000)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 COMMENT ON TABLE carillon.dedupe IS
@@ -810,8 +812,8 @@ COMMENT ON COLUMN carillon.activity_stamps.highest IS
 COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
--- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels have the weaker mode: a role
--- that may only name the view can take only that mode, which makes no cancel wait.
+-- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels use the weaker mode. A role
+-- that may only name the view can take no other mode, so it cannot make a cancel wait.
 CREATE OR REPLACE VIEW carillon.cancelling AS SELECT;
 COMMENT ON VIEW carillon.cancelling IS
     'Internal: has no columns to read; sessions lock it, so that no message is cancelled while another session returns its jobs to '
@@ -866,11 +868,12 @@ COMMENT ON TABLE carillon.results_default IS 'Internal: rows of results for whos
 -- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.results IS 'One row for each job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON TABLE carillon.results IS
+    'One row for each job that has ended. A split message, as in split_messages, has one for each of its jobs.';
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job, which is also the id of the message if it has one job';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message, if it is a split message; otherwise null';
 COMMENT ON COLUMN carillon.results.sent IS
     'pushes that APNs answered with 200; with the protocol binary, pushes that no error followed';
 COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
@@ -1083,8 +1086,8 @@ CREATE TABLE carillon.provider_tokens (
     rests_until    timestamptz  -- the time before which no token is minted, because APNs refused too many new ones
 );
 COMMENT ON TABLE carillon.provider_tokens IS
-    'Internal: the provider token of each signing key, which all workers use. The first worker that finds it expired makes the '
-    'next one.';
+    'Internal: the provider token of each signing key, which all workers use. The first worker that finds it fifty minutes old '
+    'makes the next one.';
 
 -- Workers write tokens through it: see apps/credential_input.sql. refused_at is when the token that APNs refused was minted.
 CREATE OR REPLACE VIEW carillon.provider_token_input AS
@@ -2143,8 +2146,9 @@ $$;
 CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
 EXECUTE FUNCTION carillon.credential_written();
 
--- One token at a time: the next session finds what this one wrote. The lock is a row's, because every login may take an advisory
--- lock, and could keep the fleet from minting. Behind a pooler, COPY has no timeout of the worker.
+-- One token at a time: the next session finds what this one wrote. The lock is that of a row: with an advisory lock, which any
+-- login can take, a stranger could keep the fleet from minting tokens. The function sets its own lock_timeout, because behind a
+-- pooler the worker's settings do not apply to COPY.
 CREATE OR REPLACE FUNCTION carillon.provider_token_minted() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -2621,7 +2625,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Two calls must not both have read apps before one of them locks it. So the first statement of isolate_app() and unisolate_app()
--- lets one call in at a time; it keeps nobody from reading.
+-- lets one call in at a time. It keeps nobody from reading, and does not wait for roles that can only name the table: a statement
+-- that they may not run, but can prepare, locks it in ROW EXCLUSIVE mode.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -2631,7 +2636,7 @@ DECLARE
     known pg_roles;
     wider text;
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
@@ -2675,7 +2680,7 @@ DECLARE
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(unisolate_app.app);
     -- A dropped role leaves its oid behind.
     DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
@@ -3823,10 +3828,10 @@ $$;
 
 
 -- functions/enqueue/enqueue.sql
--- Makes FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity, FUNCTION carillon.end_activity,
--- FUNCTION carillon.update_activity and FUNCTION carillon.publish: 13 functions that do nothing but pass their arguments on as one
--- row. What they do is in submit(), submit_activity() and submit_publication(), each in a file of its name. This is one of them,
--- with most of its arguments left out:
+-- Makes the 13 variants of FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity,
+-- FUNCTION carillon.update_activity, FUNCTION carillon.end_activity and FUNCTION carillon.publish. They only pass their arguments
+-- on as one row; submit(), submit_activity() and submit_publication(), each in the file of that name, do the work. This is one of
+-- them, with most of its arguments left out:
 --
 --     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
 --         SELECT carillon.submit_publication(ROW($1, $2, $3, $4, …))
@@ -3842,8 +3847,8 @@ $$;
 -- takes payloads.
 --
 -- All are plain SQL without SET clauses, so that the planner inlines them: a prepared call costs nothing more, and error messages
--- do not mention them. A call that is not prepared is parsed and planned each time, and half of its cost is that of 34 arguments:
--- carillon.push has few.
+-- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
+-- carillon.push exists because it has few.
 --
 -- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
 DO $make$
@@ -4507,7 +4512,7 @@ $$;
 -- or another message holds the dedupe_key.
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
--- list of forty types.
+-- list of 34 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -5109,10 +5114,10 @@ $$;
 -- jobs to the queue, and only then reads. A session that returns jobs makes later cancels wait until it commits, and delays jobs
 -- that are being cancelled: see find_cancelled().
 --
--- None of these locks can be held without rights on our tables. Advisory locks are open to everybody who may connect: whoever
--- guessed their keys could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of
--- rows in app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes
--- no new version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
+-- None of these locks can be held without rights on our tables. Every login that may connect can take advisory locks: with their
+-- keys, it could keep retries from being sent. A message in flight has no row of its own, so an app has a fixed number of rows in
+-- app_locks, which only functions of the owner lock, and each of its messages belongs to one of them. Locking a row writes no new
+-- version of it, and takes no room in the lock table of the server, so a cancel may name any number of messages.
 
 CREATE OR REPLACE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -6554,14 +6559,14 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 
--- A refusal is an error that concerns the row. Errors of rights (42501) and of the schema (3F000, 42703, 42883, 42P01) say nothing
--- about it: the statement fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its
--- function is in the context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The
--- other words of a context depend on lc_messages.
+-- A refusal is an error that concerns the row. Errors of rights and of the schema (42, 3F000) say nothing about it: the statement
+-- fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its function is in the
+-- context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The other words of a
+-- context depend on lc_messages.
 CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT NOT carillon.is_transient(state)
-        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42501|42703|42883|42P01)$'
+        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42...)$'
             OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
 $$;
 
@@ -6960,10 +6965,10 @@ $$;
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
 -- back, and no update waits.
 --
--- A push without a row of activity_updates was ordered before, starts an activity, or comes from a plain INSERT. If it was the last
--- one ordered, it stays the last. Otherwise it is older than that one if its message id is at most activity_stamps.highest. An end
--- counts as newer than all updates that wait with it: an update that was enqueued after the end would show an activity that is
--- over.
+-- Three kinds of pushes have no row of activity_updates: those that were ordered before, starts, and plain INSERTs. If the push
+-- is the one that was ordered last, it keeps that place. Otherwise, a message id of at most activity_stamps.highest means that it
+-- is older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update
+-- that was enqueued after the end would show an activity that is over.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions
@@ -7583,8 +7588,9 @@ $$;
 -- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a takeover it writes
 -- nothing.
 
--- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if that cannot be, because the
--- worker still has its row of workers, or the claim its row of inflight: an earlier call, whose answer was lost, settled the claim.
+-- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if an earlier call settled the
+-- claim but its answer was lost. That must be so if the worker still has its row of workers, or if the claim still has its row of
+-- inflight: nothing can then have been taken over.
 CREATE OR REPLACE FUNCTION carillon.why_unsettled(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint
 ) RETURNS text
@@ -7826,12 +7832,13 @@ $$;
 -- functions/queue/sleep.sql
 -- Sleep: a worker that has nothing to do asks nothing until a transaction that brings work notifies it.
 --
--- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until the
--- time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon after
--- the last sleeper has died. While any worker is awake it is in the past: who wakes clears it.
+-- NOTIFY takes a lock on the whole cluster until the commit is on disk, so transactions notify only while workers sleep: until
+-- the time in the sequence asleep. A sleeping worker sets it, and sets it again with each of its slow looks, so that it ends soon
+-- after the last sleeper has died. While any worker is awake it is in the past: a worker that wakes clears it.
 --
--- A transaction that read it before it was set does not notify. It holds the lock of an INSERT on its table until it ends. So who
--- falls asleep reads who holds such locks, and sleeps when they are gone and another look has found nothing.
+-- A transaction that read it before it was set does not notify. It holds the lock that its INSERT took until it ends. A worker
+-- that falls asleep therefore reads which transactions hold such locks, waits until they have ended, and looks once more before
+-- it relies on notifications.
 
 -- Notifies the workers, at the commit. The trigger's condition reads the flag and not the time, because PostgreSQL prepares it anew
 -- for each statement.
@@ -7847,7 +7854,7 @@ BEGIN
 END
 $$;
 
--- The tables whose changes bring work, with these changes. sleep_holders() lists them too.
+-- The tables whose changes bring work, with these changes. sleep_holders() and fall_asleep() list them too.
 --
 -- CREATE TRIGGER locks its table against writers, so triggers that are there are left alone. Their operators are qualified because
 -- this file may be applied on any search_path.
@@ -7937,11 +7944,13 @@ $$;
 -- Marks the worker as asleep and renews its lease, unless there is work, which is then returned. While it sleeps, it calls again
 -- now and then: these are its slow looks and its heartbeats.
 --
--- `lease` is in seconds. `holders` are transactions that may bring work without notifying: until they have ended, the worker must
--- call again soon, with them in `waits_for`, which is null if it has read none since another worker was awake. While one is, nobody
--- is notified, and the worker must call again within a second. `may_sleep` is false where a trigger that notifies is disabled, and
--- where transactions may be prepared to commit, which PostgreSQL does not allow to those that notify. `alive` is false if the
--- worker was declared dead, and null if nothing was written.
+-- - `lease` is in seconds.
+-- - `holders`: open transactions that may bring work but will not notify. Until they have ended, the worker calls again soon and
+--   passes them as `waits_for`, which is null if the worker has read none since another worker was awake.
+-- - `others_awake`: while it is true, no transaction notifies, so the worker calls again within a second.
+-- - `may_sleep`: false if a notifying trigger is disabled, or if max_prepared_transactions is above 0, because PostgreSQL cannot
+--   prepare a transaction that has notified.
+-- - `alive`: false if the worker was declared dead, and null if nothing was written.
 CREATE OR REPLACE FUNCTION carillon.fall_asleep(
     worker bigint, lease double precision, waits_for text[], fingerprint bigint[], skipped integer[], tasks text[],
     intervals double precision[],
@@ -7967,7 +7976,7 @@ BEGIN
     IF NOT may_sleep THEN
         RETURN;
     ELSIF slept IS NULL THEN
-        -- Before anybody is made to notify.
+        -- Before transactions are made to notify.
         SELECT w.work, w.due_in INTO work, due_in
         FROM carillon.waiting_work(worker, fingerprint, skipped, tasks, intervals) AS w;
         IF work IS NOT NULL THEN
@@ -9341,8 +9350,8 @@ COMMENT ON FUNCTION carillon.request_channel IS
 COMMENT ON FUNCTION carillon.record_channel IS
     'Records a channel that was created elsewhere, for example in Apple''s console, so that publish accepts it.';
 COMMENT ON FUNCTION carillon.channel IS
-    'Returns Apple''s id of a channel, or null if the channel is not ready. With wait, waits up to that long for Apple to '
-    'create it.';
+    'Returns Apple''s id of a channel, or null if the channel is not ready. Raises an error if it is failed or missing. With '
+    'wait, waits up to that long for Apple to create it.';
 COMMENT ON FUNCTION carillon.remove_channel IS
     'Requests the removal of a channel, by its reference or id. A worker removes it at Apple and then deletes its row.';
 COMMENT ON FUNCTION carillon.take_channels IS
@@ -9392,7 +9401,8 @@ COMMENT ON FUNCTION carillon.enforce_isolation IS
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Isolates a role to this app: it sees nothing of other apps. Call it again to give the role another app too.';
+    'Isolates a role to this app: it can neither read nor change rows of other apps. Call it again to give the role another app '
+    'too.';
 COMMENT ON FUNCTION carillon.unisolate_app IS 'Revokes a role''s access to an app, which isolate_app had given it.';
 COMMENT ON FUNCTION carillon.lock_tables IS
     'Internal: locks tables against all other sessions, waits for at most 100 ms at a time, and fails if it has waited in vain.';
@@ -9790,7 +9800,7 @@ COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
 COMMENT ON COLUMN carillon.pending.origin IS 'for a retry, or for a part of a job: the job that it comes from';
-COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message, if it is a broadcast or was split; otherwise null';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the id of the message, if it is a split message; otherwise null';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'the time after which it is not sent';
@@ -9801,8 +9811,7 @@ COMMENT ON COLUMN carillon.pending.last_reason IS 'for a retry: the reason of th
 
 -- views/held_apps.sql
 -- Apps that cannot send. A worker removes a hold when pushes of the app are answered, or when the app or its credential changes.
--- Until then, a hold stops counting with that change, and once pushes of the app were sent in a later minute: the worker may be
--- unable to remove it.
+-- In case it cannot, this view ignores a hold after such a change, and after pushes of the app were sent in a later minute.
 CREATE OR REPLACE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_attempt_at FROM carillon.holds h
 JOIN carillon.apps a ON a.id = h.app_id LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
@@ -10050,8 +10059,8 @@ TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
 -- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
--- functions that run as their owner, or by the owner. carillon_operator has no rights on tables; the functions that it calls record
--- each change.
+-- functions that run as their owner, or by the owner. carillon_operator may write no table; the functions that it calls record each
+-- change.
 DO $$
 DECLARE
     command text;
@@ -10229,23 +10238,23 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '2a679d4c9f6964dd70d250b504fca25f40912f3be28ab4ee1c721b7c7357f71a' WHERE version = '3';
-UPDATE carillon.schema_migrations SET checksum = '5e0304e5cec1a51c7e4acd4c105df8f986de90bd8109de62eb600a7ad8cdd176' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = 'eb0e6151c430ec1880b71b8ff9ed62ebb611c368ae333fd6a8c108179f8fd58e' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = 'cce40316b8822943634491c82eb26d68813469dfbd0f38578e7de3e0e5643e67' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'a21b99f3dc0b4e62d5f6d278dd0198aa2975ed45b6f581efddd7f9932faeeba0' WHERE version = '4';
+UPDATE carillon.schema_migrations SET checksum = 'acceda33ad2a0b9bce0d3594b420f4d908792106bee5904306bde398efdbdc75' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'd0ab79241764fb0ec07d36c921b570a637588c8cd37f82a28f05c061f8337300' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = '888936336893b1c7a4e5b64da2761dff31b10a445399c1b891e50ecc5c4a1e8e' WHERE file = 'functions/apps/api_tokens.sql';
 UPDATE carillon.schema_routines SET checksum = '6dd8c23d3fb3f608d357cf99a2341e7f8884fb7d2e9a06e18771b5c3f842bbc6' WHERE file = 'functions/apps/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '4c571d26d5fcae3074fd72bd6b4df1a8fcc2438d8fc5803782f0ac219f4da2a0' WHERE file = 'functions/apps/channels.sql';
-UPDATE carillon.schema_routines SET checksum = 'fb155c0ba899c92b5669e1ea01ab5c5bef561d9410c30431e920f365a294a70a' WHERE file = 'functions/apps/credential_input.sql';
+UPDATE carillon.schema_routines SET checksum = '156e35093b6b394c327ad4bc1db9b7c42a0609e013be54f2788f0f1645643280' WHERE file = 'functions/apps/channels.sql';
+UPDATE carillon.schema_routines SET checksum = 'cee0d248a276f844e58d82638e190b8b1811d9ea3b2545dc0f467e330a8f179f' WHERE file = 'functions/apps/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'a539b039b3cddba8a9effa91a6b73fc537fe89edaa4af901ba16c7b1294d7dd9' WHERE file = 'functions/apps/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '5e62594540d38e66be1ca148f62460e5e4eae280f7affd53421dfd867758d0d4' WHERE file = 'functions/apps/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
 UPDATE carillon.schema_routines SET checksum = '0eabc49edb714454a48e74721705ece15fcab156e96fe7c68901c5b38f8eb001' WHERE file = 'functions/database/installation.sql';
-UPDATE carillon.schema_routines SET checksum = '82309bf838ff2f242813bd54b079b9419e6575aedad976c5085105255dc3f5af' WHERE file = 'functions/database/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'ab9b939f3ad0bae995ae21f138fd2998ae624c22de1d5e818408fcbaf3bb1e24' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
 UPDATE carillon.schema_routines SET checksum = '28962e7b44e7618b4634b27d0087976cc3540b71e372abffbbfb95a9694dba10' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '98edb4ccb2828b8a95b8ad6d96a4fff2622dd24c20914786621fe19a0503e50a' WHERE file = 'functions/database/partitions.sql';
@@ -10255,16 +10264,16 @@ UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8f
 UPDATE carillon.schema_routines SET checksum = 'c81c581525350ac50920f2a9fdb133ce7077a477404eede83cf8627fffe53e9b' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = 'ca3b6e899de2fe7e3775cb1325e2d223a63f8840bc019ab32ca9be38dce6cba0' WHERE file = 'functions/enqueue/draft.sql';
-UPDATE carillon.schema_routines SET checksum = 'fcbc6d966aff2e8640c26c81d6efef542b5a028aa91144d5cdf619cc27a749a0' WHERE file = 'functions/enqueue/enqueue.sql';
+UPDATE carillon.schema_routines SET checksum = '0ec53518e6b679745d7647fa834b18d7ad4f9d473d75abccce039d63dffa2d61' WHERE file = 'functions/enqueue/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = 'f7e28b1555232e7d9822b65fc9041d319c104b987c82fab4fb57bb44aa262cd1' WHERE file = 'functions/enqueue/json.sql';
 UPDATE carillon.schema_routines SET checksum = 'dd7b9bc748e539d587fd247621c6177fc6633a5ff5d7bab6e7127f42778ffd9e' WHERE file = 'functions/enqueue/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '9bad227df28dace370162c7c070ea8e2b22302557631b96a12f8016928802344' WHERE file = 'functions/enqueue/push.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '278853c9c3d15577a3a3b2a48c8d4c45d3388f7b4e1cd3e062e65761181dc8e5' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '8d6a03fadccd421cf606ccee7820e575b8de5fd7486b04a8243ba8ff4b7b0e5e' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'e295b2fa35a37aeef12249ff19067d1815f18cec2eef20f47ea83d5465a91a3b' WHERE file = 'functions/enqueue/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '6934d69c9f4bc33bbdb9fa2f5de530f14bdcc971f9a9de2254145491da66ef77' WHERE file = 'functions/enqueue/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc1709704c98a6a5e2ae06b45b5eef9d52f9e8c' WHERE file = 'functions/messages/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '6ce9f21e5fbaa0110b329eedaab27ac9cd665671b356cf20cd2bc14a79f2bd3b' WHERE file = 'functions/messages/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = 'fa28f77cf616296c3495cac057aaa3d92a6ae17daf1d37617b924789c1be5564' WHERE file = 'functions/messages/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'e69755ac379966b7b6a29fb23e61a8d061f6ee93e74ef6648ec0116ae08b468f' WHERE file = 'functions/messages/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '85b15053d645a0ed2cb864f303cc8e0e9238890cc220cdf72557488b1617a2c0' WHERE file = 'functions/messages/find_messages.sql';
 UPDATE carillon.schema_routines SET checksum = 'a0494ccf5d78a11192ac25f79399785741a50e8bb886db1289adbddd223f34ba' WHERE file = 'functions/messages/message_status.sql';
@@ -10272,16 +10281,16 @@ UPDATE carillon.schema_routines SET checksum = 'fba68b883d2d1f49a720939041d09f6f
 UPDATE carillon.schema_routines SET checksum = '3a4b468a8a8a5b72a063372818406fffed3558e328d5ea11ac550b1570c5b819' WHERE file = 'functions/messages/requeue_batch.sql';
 UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81be2d74a4d839158647b43f8aa6082085' WHERE file = 'functions/messages/search.sql';
 UPDATE carillon.schema_routines SET checksum = 'ac1d36e9a8444a0da7ba120bbb3c361db9861f2d1b855c7910643cff02e25d08' WHERE file = 'functions/queue/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '6be4f054f22cc956af1e256925b195eee92167a76f5feb6bbb41d07c559dbe19' WHERE file = 'functions/queue/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '4ca07a7431411338ee5a41b1d1f55b9d8f43e5e05442abae7f7c70edc4bc19af' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
-UPDATE carillon.schema_routines SET checksum = 'c360516424b229c4a6946a4c130f6b66f0aabc7ea45bcc6aa18b2354e6e3a7e6' WHERE file = 'functions/queue/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '7a5cae57f9ce9fa44236e35af0a79e5f7f09b4d855973058354857023bb480dc' WHERE file = 'functions/queue/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '71557e1ada584402f830f9f6add7435df1ddc7e77e3007b813c0086b8fee8736' WHERE file = 'functions/queue/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '8359e850dcc82bfc981f6d8653b94a17d2b0e52223eb0598faf4f466b55ef5e2' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = '8d0193bb8a26b6b1c60de02aea6458cc4274a0305d28cfe22e590dad35d80af0' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = '63e21e6341645bafc63d8f92e83c694a1e1dac36b090cd395dfada15514ec889' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = 'efb4ed71a62b24b5a3f94eb846e051521df8ef28d192224e37e375eec4fad1ac' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
@@ -10290,10 +10299,10 @@ UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'accf941de82c04de0db4a7a201f3b277ecaf96d0f5dc6095fda155881bc9b0ca' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'f57097413db1bad57821744f027ee16cb2dafceac87739abbc8642639fdca0b4' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
-UPDATE carillon.schema_routines SET checksum = '75c666c92d713c1c6764f879c2b5073bbdcaf81732e703b7ac1d81f7310c1da0' WHERE file = 'views/held_apps.sql';
-UPDATE carillon.schema_routines SET checksum = '7d51535a083e925c19670e71a750fd0d7416a1571fe7efa40617ab98b414803b' WHERE file = 'views/pending.sql';
+UPDATE carillon.schema_routines SET checksum = '9c635abe0b0f43c4ba220b7d918f9dec1098e6273ad2a2df7e5edfda00ba1dce' WHERE file = 'views/held_apps.sql';
+UPDATE carillon.schema_routines SET checksum = '7d3dd0d49527a66c32b377cc19aadc92e54e18c850467f40e3bc4623b4c25b84' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = '687df452548790997d81147e9911b0b62099dd616464e1545507c6e23ef92d15' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
