@@ -92,7 +92,9 @@ import Testing
         try await scene.finish()
     }
 
-    @Test(arguments: [Refusal.rights(["results", "scheduled"]), .table("results"), .function("settle"), .type("ending")])
+    @Test(arguments: [
+        Refusal.rights(["results", "scheduled"]), .table("results"), .function("settle"), .type("ending"),
+    ])
     func `D35: without what it needs to record or to retry, pushes stay in flight and none ends for that`(
         refusal: Refusal
     ) async throws {

@@ -30,7 +30,8 @@ enum SQLResultColumns {
             "collapse_id_limit": "the longest collapse_id, in bytes; 0 if it may have none",
             "is_silent": "whether aps must have no alert, badge or sound",
             "needs_expiration": "whether APNs requires apns-expiration",
-            "needs_provider_token": "whether a signing key is required: a certificate is refused even if it names the topic",
+            "needs_provider_token":
+                "whether a signing key is required: a certificate is refused even if it names the topic",
             "token_kind": "the kind of its tokens",
         ],
         "search_reference": ["id": "the id of the message"],
