@@ -101,6 +101,12 @@ package final class WebServer: Sendable {
                     exchanges.closed(connection)
                 }
             },
+            { context, target, connection in
+                guard let context, let target, let connection else { return nil }
+                let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
+                exchanges.arrived(target, on: connection)
+                return nil
+            },
             // Leave paths and queries as sent: after decoding, a slash in a name would separate path segments, and a null character
             // would end the path.
             { _, _, text in
