@@ -13,6 +13,7 @@ static inline struct MHD_Daemon *cmicrohttp_start(
     MHD_AccessHandlerCallback handler,
     MHD_RequestCompletedCallback completed,
     MHD_NotifyConnectionCallback connected,
+    void *(*target)(void *, const char *, struct MHD_Connection *),
     size_t (*unescape)(void *, struct MHD_Connection *, char *),
     void *context,
     struct MHD_OptionItem *options
@@ -21,6 +22,7 @@ static inline struct MHD_Daemon *cmicrohttp_start(
         flags, 0, NULL, NULL, handler, context,
         MHD_OPTION_NOTIFY_COMPLETED, completed, context,
         MHD_OPTION_NOTIFY_CONNECTION, connected, context,
+        MHD_OPTION_URI_LOG_CALLBACK, target, context,
         MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
         MHD_OPTION_ARRAY, options,
         MHD_OPTION_END

@@ -24,8 +24,6 @@ package struct DashboardServer: Sendable {
     package func server(at address: Address) -> WebServer {
         var limits = ClientLimits()
         limits.bodyBytes = MessagePost.bodyBytes
-        // All viewers may be behind one proxy.
-        limits.connectionsPerAddress = limits.connections
         let (access, observer) = (access, configuration.observer)
         let live = LiveFeed(loop: configuration.loop) { await look($0) }
         return WebServer(

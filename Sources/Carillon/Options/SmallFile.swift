@@ -36,6 +36,43 @@ struct SmallFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
         defer { close(descriptor) }
+        return try read(from: descriptor, of: path)
+    }
+
+    /// Reads a regular file in a folder. Both paths are as `resolved` returns them.
+    ///
+    /// Whoever may write in the folder can meanwhile put a link in place of any part of the path. So each part is opened in the
+    /// part before it, and none may be a link.
+    static func read(_ path: String, in folder: String) throws(FileError) -> SmallFile {
+        let start = folder + "/"
+        // Bytes, because Swift takes some different names for equal.
+        guard path.utf8.starts(with: start.utf8) else {
+            throw FileError(path: path, reason: "it is not in \(folder).")
+        }
+        let parts = path.utf8.dropFirst(start.utf8.count).split(separator: UInt8(ascii: "/"))
+        var descriptor = open(folder, folderFlags)
+        defer { close(descriptor) }
+        for (place, part) in parts.enumerated() {
+            let isLast = place == parts.count - 1
+            let next = openat(descriptor, String(decoding: part, as: UTF8.self), isLast ? fileFlags : folderFlags)
+            let code = errno
+            close(descriptor)
+            descriptor = next
+            guard next >= 0 else { throw FileError(path: path, reason: FileError.reason(code)) }
+        }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(path: path, reason: "it is not a regular file.")
+        }
+        return try read(from: descriptor, of: path)
+    }
+
+    /// With O_PATH, which Swift's Glibc module leaves out: the folder need not be readable.
+    private static let folderFlags: CInt = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+    /// With O_NONBLOCK, because opening a pipe might block forever.
+    private static let fileFlags: CInt = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+
+    private static func read(from descriptor: CInt, of path: String) throws(FileError) -> SmallFile {
         var bytes = [UInt8]()
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {

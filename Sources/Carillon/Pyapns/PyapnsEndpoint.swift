@@ -16,8 +16,6 @@ struct PyapnsEndpoint: Sendable {
     func server(_ host: String, _ port: UInt16) -> WebServer {
         var limits = ClientLimits()
         limits.bodyBytes = Self.bodyBytes
-        // All clients may be behind one proxy.
-        limits.connectionsPerAddress = limits.connections
         // Old clients send no call again that is refused, so there is much room.
         limits.largeBodyBytes = 8 * Self.bodyBytes
         return WebServer(

@@ -28,7 +28,8 @@ final class LeaseKeeper {
                 throw PostgresError(
                     .unexpectedValue,
                     "carillon.installation is empty",
-                    hint: "run: carillon migrate up"
+                    hint: "as the owner of the schema, run INSERT INTO carillon.installation DEFAULT VALUES in psql, and then: "
+                        + "carillon adopt"
                 )
             }
             return try rows.uuid(0, 0)

@@ -2,7 +2,6 @@
 package struct ClientLimits: Sendable {
     /// Once 15/16 of these are open, each new connection closes the one that has been idle longest.
     package var connections = 256
-    package var connectionsPerAddress = 64
     /// A connection is closed after this long without traffic.
     package var idleSeconds = 15
     package var bodyBytes = 64 * 1024

@@ -20,6 +20,8 @@ struct ConnectionTable {
         /// Whether its request is complete and its response not sent yet.
         var isBusy = false
         var isDismissed = false
+        /// The length of the target of its last request: see `Exchange.length(ofTarget:)`.
+        var targetLength: Int?
     }
 
     private let limit: Int
@@ -43,6 +45,11 @@ struct ConnectionTable {
     }
 
     mutating func received(_ id: ID, at now: MonotonicInstant) { entries[id]?.activeAt = now }
+
+    /// The target of a request has arrived on the connection.
+    mutating func received(_ id: ID, targetOf length: Int?) { entries[id]?.targetLength = length }
+
+    func targetLength(_ id: ID) -> Int? { entries[id]?.targetLength }
 
     /// A whole request has arrived on the connection.
     mutating func began(_ id: ID) { entries[id]?.isBusy = true }

@@ -5,10 +5,14 @@ import Glibc
 extension Exchange {
     /// - Parameters:
     ///   - method: the beginning of the request line, in the buffer of libmicrohttpd.
+    ///   - path: the beginning of the target, in the same buffer.
+    ///   - length: that of the target; nil if it is not valid.
     ///   - version: the last word of the request line, in the same buffer.
     static func isUnambiguous(
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        _ length: Int?,
         _ version: UnsafePointer<CChar>
     ) -> Bool {
         let headers = fields(of: connection, .HEADER_KIND)
@@ -22,14 +26,24 @@ extension Exchange {
         }
         // libmicrohttpd takes everything that follows for a body with another encoding. HTTP/1.0 has no encodings (RFC 9112, 6.1).
         guard encodings.allSatisfy({ !isOld && $0.lowercased() == "chunked" }) else { return false }
-        let isPlain = headers.allSatisfy { name, value in
-            name.utf8.allSatisfy { (0x21...0x7e).contains($0) }
-                && value.utf8.allSatisfy { $0 == UInt8(ascii: "\t") || $0 >= 0x20 && $0 != 0x7f }
+        func isVisible(_ word: String) -> Bool {
+            !word.isEmpty && word.utf8.allSatisfy { (0x21...0x7e).contains($0) }
         }
-        return isPlain && hasPlainLines(connection, method, version)
+        let isPlain = headers.allSatisfy { name, value in
+            isVisible(name) && value.utf8.allSatisfy { $0 == UInt8(ascii: "\t") || $0 >= 0x20 && $0 != 0x7f }
+        }
+        guard let length, isPlain, isVisible(String(cString: method)) else { return false }
+        return hasPlainLines(connection, method, path, length, version)
     }
 
-    /// False if a line does not end in CR LF, is folded or contains a null character.
+    /// The length of a target up to its first null character, in bytes. Nil if one of them is not allowed there: all are visible
+    /// ASCII (RFC 9112, 3.2).
+    static func length(ofTarget text: UnsafePointer<CChar>) -> Int? {
+        let bytes = UnsafeBufferPointer(start: text, count: strlen(text))
+        return bytes.allSatisfy { (0x21...0x7e).contains($0) } ? bytes.count : nil
+    }
+
+    /// False if a line does not end in CR LF, is folded or contains a null character, or if several spaces follow the method.
     ///
     /// libmicrohttpd 1.0 refuses such lines if it is strict. Earlier versions do not, and join a folded line to the name of its
     /// header. They replace both bytes of each line end by null characters and leave the texts where they arrived, so each line must
@@ -37,9 +51,12 @@ extension Exchange {
     private static func hasPlainLines(
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        _ length: Int,
         _ version: UnsafePointer<CChar>
     ) -> Bool {
         guard String(cString: MHD_get_version()).hasPrefix("0.") else { return true }
+        guard path == method + strlen(method) + 1, version == path + length + 1 else { return false }
         var next: UnsafePointer<CChar>? = version + strlen(version) + 2
         withUnsafeMutablePointer(to: &next) { pointer in
             _ = MHD_get_connection_values(

@@ -84,6 +84,12 @@ final class ExchangeTable: Sendable {
         return response.queue(on: connection)
     }
 
+    /// The target of a request has arrived. libmicrohttpd has not yet separated its query.
+    func arrived(_ target: UnsafePointer<CChar>, on connection: OpaquePointer) {
+        let length = Exchange.length(ofTarget: target)
+        connections.withLock { $0.received(ConnectionTable.ID(bitPattern: connection), targetOf: length) }
+    }
+
     /// The headers of a request have arrived.
     private func begin(
         _ connection: OpaquePointer,
@@ -95,7 +101,8 @@ final class ExchangeTable: Sendable {
         guard Exchange.isCheapToCompare(connection, method, path) else {
             return HTTPRefusal.costly.response.queue(on: connection)
         }
-        guard Exchange.isUnambiguous(connection, method, version) else {
+        let length = connections.withLock { $0.targetLength(ConnectionTable.ID(bitPattern: connection)) }
+        guard Exchange.isUnambiguous(connection, method, path, length, version) else {
             return refuse(.ambiguous, connection, method, path).queue(on: connection)
         }
         let announced = Self.header("Content-Length", of: connection).map { Int($0) ?? .max } ?? 0
@@ -161,7 +168,7 @@ final class ExchangeTable: Sendable {
 
     /// Called when the response to a request has been sent or its connection lost.
     ///
-    /// - Parameter exchange: nil if it was answered by its headers alone.
+    /// - Parameter exchange: nil if it was answered by its headers alone, or they never arrived whole.
     func ended(on connection: OpaquePointer, _ exchange: Exchange?) {
         if let exchange { largeBodies.withLock { $0.remove(exchange) } }
         makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })

@@ -37,7 +37,8 @@ package struct HTTPRefusal: Sendable {
     static let costly = HTTPRefusal(
         .malformed,
         400,
-        "The head of the request has more than 128 combining characters in a row."
+        "The head of the request has more than 128 combining characters in a row.",
+        headers: [("Connection", "close")]
     )
     /// A proxy may read the request in one way and this server in another, so the rest could smuggle in a request that no proxy has
     /// seen.
@@ -45,7 +46,8 @@ package struct HTTPRefusal: Sendable {
         .malformed,
         400,
         "The request can be read in two ways: it has two lengths, no Host or two, a folded header, a line without CR LF at its "
-            + "end, an encoding other than chunked, or a header with a space in its name or a control character in its value.",
+            + "end, an encoding other than chunked, a header without a name or with a space in it, a control character, or an "
+            + "address or a method with other bytes than visible ASCII.",
         headers: [("Connection", "close")]
     )
     static let unknownPath = HTTPRefusal(.unknownPath, 404, "There is nothing at this path.")

@@ -66,7 +66,6 @@ package final class WebServer: Sendable {
         var options = [
             MHD_OptionItem(option: .LISTEN_SOCKET, value: Int(descriptor), ptr_value: nil),
             MHD_OptionItem(option: .CONNECTION_LIMIT, value: limits.connections, ptr_value: nil),
-            MHD_OptionItem(option: .PER_IP_CONNECTION_LIMIT, value: limits.connectionsPerAddress, ptr_value: nil),
             MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: limits.idleSeconds, ptr_value: nil),
             MHD_OptionItem(option: .CONNECTION_MEMORY_LIMIT, value: limits.memoryPerConnection, ptr_value: nil),
             MHD_OptionItem(option: .STRICT_FOR_CLIENT, value: 1, ptr_value: nil),
@@ -101,6 +100,12 @@ package final class WebServer: Sendable {
                 } else {
                     exchanges.closed(connection)
                 }
+            },
+            { context, target, connection in
+                guard let context, let target, let connection else { return nil }
+                let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
+                exchanges.arrived(target, on: connection)
+                return nil
             },
             // Leave paths and queries as sent: after decoding, a slash in a name would separate path segments, and a null character
             // would end the path.

@@ -313,6 +313,18 @@ import Testing
         }
     }
 
+    @Test func `an installation whose row is lost sends again after what the worker says to do`() async throws {
+        try await shop.enqueue(1)
+        try await shop.database.run("DELETE FROM carillon.installation")
+        let run = try await shop.run("worker", "--once")
+        let insert = "INSERT INTO carillon.installation DEFAULT VALUES"
+        #expect(run.errors.contains(insert) && run.errors.contains("carillon adopt"), "\(run.errors)")
+        try await shop.database.run(insert)
+        #expect(try await shop.run("adopt", "--yes").status == 0)
+        #expect(try await shop.drain().status == 0)
+        #expect(await shop.gateway.receivedRequests().count == 1)
+    }
+
     /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
     @Test func `what is older than a time expires in a restored database, also what workers held`() async throws {
         try await shop.enqueue(5)

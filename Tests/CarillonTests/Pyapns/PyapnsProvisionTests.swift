@@ -205,6 +205,12 @@ import Testing
                 )
                     == 2
             )
+            // Kubernetes mounts a secret so.
+            mkdir(shop.folder.file("apns/..1"), 0o755)
+            _ = try shop.folder.write("apns/..1/tls.pem", pem)
+            symlink("..1", shop.folder.file("apns/..data"))
+            symlink("..data/tls.pem", shop.folder.file("apns/tls.pem"))
+            #expect(await client.call("provision", "news", shop.folder.file("apns/tls.pem"), "sandbox").isNothing)
             let outside = try shop.folder.write("outside.pem", pem)
             symlink(outside, shop.folder.file("apns/link.pem"))
             var answers: Set<String> = []

@@ -59,10 +59,34 @@ import Testing
 
     @Test(arguments: [
         "X: y\rContent-Length: 9\r\n", "X: y\0z\r\n", "X: y\r\n\0Z: z\r\n", "X\0Y: z\r\n", "X: \u{1}\r\n", "X: y\r\r\n",
-        "X: \u{7f}\r\n", "X\u{b}: y\r\n",
+        "X: \u{7f}\r\n", "X\u{b}: y\r\n", ": y\r\n",
     ])
-    func `a header with a control character is refused`(header: String) async throws {
+    func `a header without a name, or with a control character, is refused`(header: String) async throws {
         try await expectRefused("GET /hello HTTP/1.1\r\nHost: localhost\r\n\(header)\r\n" + Self.smuggled)
+    }
+
+    @Test(arguments: [
+        "GET /hello\0 ", "GET /hello\0x ", "GET /hello\0?a=b ", "GET /hello?\0 ", "GET /hello?a\0 ",
+        "GET /hello?a=b\0 ", "GET /hello?a=b\0&c=d ", "GET /hello?a=\0 ", "GET /hello\0HTTP/1.1\0\0x ",
+        "GET /hello?a=\u{1} ", "GET /hello?a=\t ", "GET /hello?a=\u{7f} ", "GET /hello?a=\u{e4} ",
+        "GET\0 /hello ", "GET\0x /hello ", "G\u{1}T /hello ", "G\u{e4}T /hello ", "GET  /hello ",
+    ])
+    func `a request line with a byte that is not allowed there is refused`(words: String) async throws {
+        try await expectRefused("\(words)HTTP/1.1\r\nHost: localhost\r\n\r\n" + Self.smuggled)
+    }
+
+    @Test(arguments: [
+        "GET /hello? ", "GET /hello?a& ", "GET /hello?a=b& ", "GET /hello?a= ", "GET /hello?a=b=c?d+e!~ ",
+    ])
+    func `a query of any shape is part of a plain target`(words: String) async throws {
+        let answer = try await exchange("\(words)HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\nHello!\n"), "\(answer)")
+    }
+
+    @Test(arguments: ["HTTP/1.1\0", "HTTP/1.\01", "HTTP/1.1\0x", "HTTP/1.1x", "HTTP/1.\u{1}", "http/1.1", "HTTP/2.0"])
+    func `a request of another version, or with more behind its version, is not served`(version: String) async throws {
+        let answer = try await exchange("GET /hello \(version)\r\nHost: localhost\r\n\r\n" + Self.smuggled)
+        #expect(!answer.contains("HTTP/1.1 200") && !answer.contains("Hello"), "\(answer)")
     }
 
     @Test(arguments: [

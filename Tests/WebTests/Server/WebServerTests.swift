@@ -257,7 +257,7 @@ import Testing
 
     @Test func `serves a new client although others keep their connections, or send half a request`() async throws {
         var limits = ClientLimits()
-        (limits.connections, limits.connectionsPerAddress, limits.idleSeconds) = (32, 32, 600)
+        (limits.connections, limits.idleSeconds) = (32, 600)
         let closed = Atomic(0)
         let server = WebServer(
             host: "127.0.0.1",

@@ -13,10 +13,12 @@ struct WorkerEndpoints: Sendable {
     let log: Log
 
     func server(at address: Address) -> WebServer {
-        WebServer(
+        let warnings = ClientWarnings(log)
+        return WebServer(
             host: address.host,
             port: address.port,
             admission: { $0.refusalOfName(at: address) },
+            observer: { warnings.tell($0) },
             routes: [
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },

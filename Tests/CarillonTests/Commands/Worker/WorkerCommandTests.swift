@@ -108,6 +108,23 @@ import Testing
         }
     }
 
+    @Test(.shop) func `it says that it lives while slow clients hold their connections`() async throws {
+        try await TestLoop.with { loop in
+            let worker = try shop.start("worker", "--http", "127.0.0.1:0")
+            let line = try await worker.line(containing: "metrics are served", on: loop)
+            let port = try #require(UInt16(line.split(separator: "\"port\":")[1].prefix { $0.isNumber }))
+            let slow = (0..<70).map { _ in RawHTTP.connected(port) }
+            defer { for descriptor in slow { close(descriptor) } }
+            let half = Array("GET /livez HTTP/1.1\r\nHo".utf8)
+            for descriptor in slow { #expect(send(descriptor, half, half.count, CInt(MSG_NOSIGNAL)) == half.count) }
+            for _ in 0..<10 {
+                let answer = await RawHTTP.ask(port, "GET /livez")
+                #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\nalive\n"), "\(answer)")
+            }
+            #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+        }
+    }
+
     @Test(.shop) func `a port in use is unavailable, and named`() async throws {
         let run = try await shop.run("worker", "--http", "127.0.0.1:\(shop.gateway.port)")
         #expect(run.status == 69)
