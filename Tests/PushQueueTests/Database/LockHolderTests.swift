@@ -4,7 +4,7 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// Who holds locks in the way, as far as that can be seen from outside.
+/// Who holds locks in the way, or asks for them, as far as that can be seen from outside.
 @Suite(.demo) struct LockHolderTests {
     private func holders(
         seenBy observer: TestDatabase,
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a session that waits for a lock itself is not named`() async throws {
+    @Test func `a session that waits to write to a table is not named`() async throws {
         try await database.session { holder in
             try await holder.run("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
             try await database.session { victim in
@@ -62,6 +62,33 @@ import Testing
                 try await holder.run("ROLLBACK")
                 try await waiting
                 try await victim.run("ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `a session that waits to lock a table is named, with the idle reader that it waits for`() async throws {
+        try await database.session { reader in
+            try await reader.run("BEGIN; SELECT count(*) FROM carillon.messages")
+            try await database.session { locker in
+                let pid = locker.connection.backendProcessID
+                async let waiting: Void = locker.run("BEGIN; LOCK TABLE carillon.messages")
+                try await TestLoop.shared.eventually("it waits") {
+                    try await database.value(
+                        "SELECT count(*) FROM pg_locks l WHERE l.waitstart < clock_timestamp() AND l.pid = \(pid)"
+                    ) == "1"
+                }
+                try await database.session { worker in
+                    try await worker.run("SET ROLE carillon_worker")
+                    let found = try await holders(seenBy: worker)
+                    #expect(found.map(\.pid) == [pid] && found.map(\.locksTables) == [false], "\(found)")
+                    let sentence = try #require(found.first).sentence
+                    #expect(sentence.contains("has waited to lock carillon.messages for "), "\(sentence)")
+                    #expect(sentence.hasSuffix(" behind process \(reader.connection.backendProcessID)"), "\(sentence)")
+                }
+                #expect(try await holders(seenBy: database, olderThan: .seconds(60)).isEmpty)
+                try await reader.run("ROLLBACK")
+                try await waiting
+                try await locker.run("ROLLBACK")
             }
         }
     }

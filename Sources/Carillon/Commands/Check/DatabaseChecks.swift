@@ -250,7 +250,7 @@ struct DatabaseChecks {
     }
 }
 
-/// Finds sessions whose locks block workers or applications.
+/// Finds sessions whose locks, or whose waits for locks, block workers or applications.
 private struct LockCheck {
     /// The locks of Carillon, and of applications that enqueue, are held only for a moment.
     private static let age = Duration.seconds(10)
@@ -267,11 +267,12 @@ private struct LockCheck {
         }
         let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
         let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
+        let whole = first.locksTables || first.waitsBehind != nil
+        let meanwhile = whole ? "all that writes there waits" : "workers continue with other apps"
         return .warning(
             "locks",
             (first.sentence + others).asSentence,
-            remedy:
-                "Meanwhile, workers continue with other apps. End the transaction where it was started, or by \(end)."
+            remedy: "Meanwhile, \(meanwhile). End the transaction where it was started, or by \(end)."
         )
     }
 }

@@ -49,6 +49,7 @@ import Testing
             pid: 7,
             relations: "carillon.apps",
             locksTables: true,
+            waitsBehind: nil,
             seconds: 4,
             waiting: 2
         )
