@@ -5,7 +5,9 @@ final class BinaryConversation: Conversation {
     private(set) var life: ConnectionLife
     private let deliveries: DeliveryQueue
     private let wire: BinaryWire
-    private let limit: Int
+    /// What was known of the gateway at the beginning.
+    private let begin: WindowSize
+    private var limit: Int
     private var window = SentWindow()
     /// The output; the bytes from `drained` on have not been drained.
     private var output: [UInt8] = []
@@ -20,9 +22,9 @@ final class BinaryConversation: Conversation {
 
     init(of wire: BinaryWire, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
         self.wire = wire
-        let size = wire.window.withLock(\.self)
-        limit = size.count
-        usesBarriers = size.usesBarriers && wire.configuration.format.hasIdentifiers
+        begin = wire.window.withLock(\.self)
+        limit = begin.count
+        usesBarriers = begin.usesBarriers && wire.configuration.format.hasIdentifiers
         self.deliveries = deliveries
         self.life = ConnectionLife(life)
     }
@@ -142,9 +144,22 @@ final class BinaryConversation: Conversation {
             window.ignoredBarrier()
             wire.window.withLock { $0.ignoredBarrier() }
         }
-        deliver(window.stayedQuiet(for: configuration.quietPeriod, at: now), at: now)
+        endQuiet(at: now)
         if window.count == 0, window.hasBarrier { life.close(.barrier) }
         if now >= barrierDue { sendBarrier() }
+    }
+
+    private func endQuiet(at now: MonotonicInstant) {
+        let isFull = room.free == 0
+        let pushes = window.stayedQuiet(for: configuration.quietPeriod, at: now)
+        // No barrier will tell how far the gateway has got.
+        if isFull, !usesBarriers, !pushes.isEmpty {
+            limit = wire.window.withLock { size in
+                size.stayedQuiet(after: pushes.count)
+                return size.count
+            }
+        }
+        deliver(pushes, at: now)
     }
 
     func retire(_ end: ConnectionEnd) { life.retire(end) }
@@ -152,7 +167,7 @@ final class BinaryConversation: Conversation {
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
         // Not answered, and perhaps taken for an error of ours.
-        if window.hasBarrier, window.count > 0 { wire.window.withLock { $0.closedOnBarrier() } }
+        if window.hasBarrier, window.count > 0 { wire.window.withLock { $0.closedOnBarrier(since: begin) } }
         let now = MonotonicInstant.now
         // A certificate may also be refused later, for example once it has been revoked. Then the gateway has already processed
         // pushes.

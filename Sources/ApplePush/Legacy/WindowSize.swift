@@ -1,5 +1,6 @@
 /// How many pushes on a connection may be without a known outcome: few at first, because all of them are in doubt if the connection
-/// breaks, and more with each connection whose gateway reported how far it got. Also records whether the gateway answers barriers.
+/// breaks, and more with each connection whose gateway reported how far it got. From a gateway that answers no barriers, silence
+/// counts as such a report. Also records whether the gateway answers barriers.
 struct WindowSize {
     private let limit: Int
     private(set) var count: Int
@@ -17,14 +18,24 @@ struct WindowSize {
     /// A gateway has determined the outcome of everything that was sent to it.
     mutating func proved() {
         closedOnBarriers = 0
-        count = min(limit, hasLost ? count + count / 8 + 1 : count * 2)
+        grow(by: count)
+    }
+
+    /// The window was full, and silence has determined the outcome of this many pushes.
+    mutating func stayedQuiet(after pushes: Int) { grow(by: pushes) }
+
+    private mutating func grow(by pushes: Int) {
+        count = min(limit, count + (hasLost ? pushes / 8 + 1 : pushes))
     }
 
     /// The gateway has not answered a barrier; another one would only delay more pushes, or put them in doubt.
     mutating func ignoredBarrier() { usesBarriers = false }
 
-    /// The gateway has closed the connection instead of answering a barrier. Once may be chance.
-    mutating func closedOnBarrier() {
+    /// The gateway has closed the connection instead of answering a barrier. Once may be chance, and it is the same chance for a
+    /// connection that was open meanwhile.
+    /// - Parameter begin: The size when the connection began.
+    mutating func closedOnBarrier(since begin: WindowSize) {
+        guard closedOnBarriers == begin.closedOnBarriers else { return }
         closedOnBarriers += 1
         if closedOnBarriers > 1 { usesBarriers = false }
     }

@@ -52,6 +52,32 @@ import Testing
         #expect(outcomes.prefix(10).allSatisfy { $0 == .accepted })
     }
 
+    @Test func `without barriers, a gateway that stays quiet gets more pushes at a time, up to the limit`() {
+        var configuration = BinaryConfiguration()
+        (configuration.firstWindow, configuration.window) = (2, 6)
+        let wire = BinaryWire(configuration)
+        wire.window.withLock { $0.ignoredBarrier() }
+        let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
+        queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start)) { _ in }
+        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        conversation.connected(at: Self.start)
+        let sent = (0..<4).map { round in
+            let now = Self.start + .seconds(4) * round
+            conversation.passed(to: now)
+            let free = conversation.room.free
+            Self.send(free, by: conversation, at: now)
+            return free
+        }
+        #expect(sent == [2, 4, 6, 6])
+        // A window that was not full proves nothing about more.
+        conversation.passed(to: Self.start + .seconds(20))
+        Self.send(1, by: conversation, at: Self.start + .seconds(20))
+        conversation.passed(to: Self.start + .seconds(24))
+        #expect(wire.window.withLock { $0.count } == 6)
+        _ = conversation.end(.closedByPeer)
+        queue.giveUp(.late)
+    }
+
     @Test func `a certificate that is refused at once has had nothing processed`() throws {
         let outcomes = try Self.outcomes { _ = $0.end(.refused("revoked")) }
         #expect(outcomes.allSatisfy { $0.verdict == .safe })

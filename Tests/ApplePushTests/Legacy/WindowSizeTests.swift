@@ -31,6 +31,25 @@ import Testing
         #expect(!size.usesBarriers)
     }
 
+    @Test func `two connections that were open together and were closed on their barriers count once`() {
+        var size = WindowSize(first: 10, limit: 100)
+        let begin = size
+        size.closedOnBarrier(since: begin)
+        size.closedOnBarrier(since: begin)
+        #expect(size.usesBarriers)
+        size.closedOnBarrier(since: size)
+        #expect(!size.usesBarriers)
+    }
+
+    @Test func `with each full window after which the gateway stays quiet, it grows as with a report`() {
+        var size = WindowSize(first: 10, limit: 100)
+        size.stayedQuiet(after: 10)
+        #expect(size.count == 20)
+        size.lost()
+        size.stayedQuiet(after: 8)
+        #expect(size.count == 12)
+    }
+
     @Test func `the first is never above the limit`() {
         #expect(WindowSize(first: 1_000, limit: 10).count == 10)
         #expect(WindowSize(first: 0, limit: 0).count == 1)
