@@ -28,7 +28,8 @@ final class LeaseKeeper {
                 throw PostgresError(
                     .unexpectedValue,
                     "carillon.installation is empty",
-                    hint: "as the owner of the schema, run INSERT INTO carillon.installation DEFAULT VALUES in psql, and then: "
+                    hint:
+                        "as the owner of the schema, run INSERT INTO carillon.installation DEFAULT VALUES in psql, and then: "
                         + "carillon adopt"
                 )
             }

@@ -66,7 +66,9 @@ import Testing
         #expect(try await database.value("carillon.reap()") == "1")
     }
 
-    private static func pass(on connection: PostgresConnection, besides database: TestDatabase) async throws -> ReapTally {
+    private static func pass(on connection: PostgresConnection, besides database: TestDatabase) async throws
+        -> ReapTally
+    {
         var pass = ReapPass(longestBatch: .seconds(1))
         try await pass.run(on: connection, endingOn: database.connection, TestLoop.shared, whileTrue: { true })
         return pass.tally

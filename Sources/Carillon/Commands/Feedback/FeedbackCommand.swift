@@ -64,7 +64,8 @@ private struct FeedbackCommand: Sendable {
     }
 
     /// Runs one pass; throws when interrupted. It has a connection of its own, because triggers of others' tables run there.
-    private func pass(of app: String?, endingOn other: PostgresConnection, _ loop: EventLoop) async throws -> ReapTally {
+    private func pass(of app: String?, endingOn other: PostgresConnection, _ loop: EventLoop) async throws -> ReapTally
+    {
         var pass = ReapPass(of: app)
         try await DatabaseScope.with(invocation, on: loop) { connection in
             try await pass.run(on: connection, endingOn: other, loop, whileTrue: { !Task.isCancelled })
