@@ -52,7 +52,7 @@ import Testing
             case .rights, .trigger: "permission denied"
             case .table: "SQLSTATE 42P01"
             case .function: "SQLSTATE 42883"
-            case .type: "SQLSTATE 42846"
+            case .type: "SQLSTATE 42P13"
             }
         }
     }
