@@ -722,7 +722,9 @@ CREATE TABLE carillon.dedupe (
     message_id bigint NOT NULL,
     until      timestamptz NOT NULL,
     request    bytea,  -- the SHA-256 of the body sent with the key to POST /messages; null if the key came another way
-    PRIMARY KEY (app_id, key)
+    PRIMARY KEY (app_id, key),
+    -- As in check_heading().
+    CONSTRAINT dedupe_key_is_1000_bytes_at_most CHECK (octet_length(key) <= 1000)
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 COMMENT ON TABLE carillon.dedupe IS
@@ -2621,7 +2623,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Two calls must not both have read apps before one of them locks it. So the first statement of isolate_app() and unisolate_app()
--- lets one call in at a time; it keeps nobody from reading.
+-- lets one call in at a time. It keeps nobody from reading, and does not wait for roles that can only name the table: a statement
+-- that they may not run, but can prepare, locks it in ROW EXCLUSIVE mode.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -2631,7 +2634,7 @@ DECLARE
     known pg_roles;
     wider text;
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
@@ -2675,7 +2678,7 @@ DECLARE
     -- Null if there is no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
 BEGIN
-    LOCK TABLE carillon.app_roles IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(unisolate_app.app);
     -- A dropped role leaves its oid behind.
     DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
@@ -10050,8 +10053,8 @@ TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
 -- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
--- functions that run as their owner, or by the owner. carillon_operator has no rights on tables; the functions that it calls record
--- each change.
+-- functions that run as their owner, or by the owner. carillon_operator may write no table; the functions that it calls record each
+-- change.
 DO $$
 DECLARE
     command text;
@@ -10229,7 +10232,7 @@ COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
 UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = '2a679d4c9f6964dd70d250b504fca25f40912f3be28ab4ee1c721b7c7357f71a' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'cac8b9991ad7fb8c47cdca1ab7184d62ff97b123de43b08804ecd12c347365bd' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '5e0304e5cec1a51c7e4acd4c105df8f986de90bd8109de62eb600a7ad8cdd176' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = 'eb0e6151c430ec1880b71b8ff9ed62ebb611c368ae333fd6a8c108179f8fd58e' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'd0ab79241764fb0ec07d36c921b570a637588c8cd37f82a28f05c061f8337300' WHERE version = '6';
@@ -10245,7 +10248,7 @@ UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
 UPDATE carillon.schema_routines SET checksum = '0eabc49edb714454a48e74721705ece15fcab156e96fe7c68901c5b38f8eb001' WHERE file = 'functions/database/installation.sql';
-UPDATE carillon.schema_routines SET checksum = '82309bf838ff2f242813bd54b079b9419e6575aedad976c5085105255dc3f5af' WHERE file = 'functions/database/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = '032ba44389c86b097268f2235696826f80488712532254cde11083567d67799f' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
 UPDATE carillon.schema_routines SET checksum = '28962e7b44e7618b4634b27d0087976cc3540b71e372abffbbfb95a9694dba10' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '98edb4ccb2828b8a95b8ad6d96a4fff2622dd24c20914786621fe19a0503e50a' WHERE file = 'functions/database/partitions.sql';
@@ -10290,7 +10293,7 @@ UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'accf941de82c04de0db4a7a201f3b277ecaf96d0f5dc6095fda155881bc9b0ca' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'f57097413db1bad57821744f027ee16cb2dafceac87739abbc8642639fdca0b4' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '75c666c92d713c1c6764f879c2b5073bbdcaf81732e703b7ac1d81f7310c1da0' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = '7d51535a083e925c19670e71a750fd0d7416a1571fe7efa40617ab98b414803b' WHERE file = 'views/pending.sql';

@@ -33,7 +33,9 @@ import Testing
         }
     }
 
-    @Test func `a role that can name the table of isolated roles cannot make isolate_app or unisolate_app wait`() async throws {
+    @Test func `a role that can name the table of isolated roles cannot make isolate_app or unisolate_app wait`()
+        async throws
+    {
         try await holding("app_roles") { _, role in
             try await database.run("CREATE ROLE \(role)_isolated; SET lock_timeout = '100ms'")
             try await attempt {
