@@ -43,7 +43,7 @@ import Testing
         try await shop.withLogin(password: "secret") { address, name in
             try await shop.database.run("GRANT carillon_app TO \(name)")
             let url = "postgresql://\(name):secret@\(address)"
-            try await Client.with(url, in: shop.folder) { client, program, loop in
+            try await Client.with(url, in: shop.folder, ["--add-apps"]) { client, program, loop in
                 #expect(await client.call("notify", "shop", Shop.token("aa"), Client.hello("1")).isNothing)
                 try await shop.database.run("ALTER ROLE \(name) NOLOGIN")
                 try await shop.database.run(
