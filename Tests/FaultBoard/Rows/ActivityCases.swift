@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed (the package faketime)"))
+    @Test(.enabled(if: FakeTime.isUsable, "no libfaketime (the package faketime), or a sanitizer"))
     func `P15: clocks of workers that are wrong by ten minutes do not matter to the times of updates`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ac=503:ServiceUnavailable*3")] }) { scene in
             for offset in ["+10m", "-10m"] {

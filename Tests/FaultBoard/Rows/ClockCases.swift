@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed (the package faketime)"))
+    @Test(.enabled(if: FakeTime.isUsable, "no libfaketime (the package faketime), or a sanitizer"))
     func `P7: workers whose clocks are wrong by ten minutes do everything on time`() async throws {
         for offset in ["+10m", "-10m"] {
             try await Scene.with({

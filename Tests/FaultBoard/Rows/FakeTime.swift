@@ -8,7 +8,8 @@ enum FakeTime {
         "/usr/lib64/faketime/libfaketimeMT.so.1", "/usr/lib/faketime/libfaketimeMT.so.1",
     ].first { (path: String) in access(path, R_OK) == 0 }
 
-    static var isInstalled: Bool { library != nil }
+    /// Programs with a sanitizer do not start with it.
+    static var isUsable: Bool { library != nil && !Sanitizer.isLoaded }
 
     /// What a shell runs before it becomes the program, whose clock is then wrong by an offset such as "+10m".
     ///
