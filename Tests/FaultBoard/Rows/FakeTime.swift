@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// libfaketime, where it is installed: programs with a wrong time of day. Their monotonic clocks stay right.
 enum FakeTime {
