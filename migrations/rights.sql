@@ -138,8 +138,7 @@ BEGIN
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
-                reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback end_reaping reap_batch end_batch
-                reap reap_all reapable
+                reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')

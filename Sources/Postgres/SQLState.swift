@@ -8,6 +8,7 @@ package enum SQLState {
     package static let undefinedSchema = "3F000"
 
     package static let undefinedObject = "42704"
+    static let syntaxError = "42601"
     package static let duplicateObject = "42710"
     package static let duplicateTable = "42P07"
     package static let duplicateSchema = "42P06"
@@ -35,9 +36,10 @@ package enum SQLState {
     package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
     /// Whether a statement does not fit the schema or the rights in it, as between two steps of an upgrade. That says nothing about a
-    /// row.
+    /// row. But a value that is cast to a type such as `ltree` or `regrole` may raise the two that are left out.
     package static func isOfSchemaOrRights(_ state: String?) -> Bool {
-        state == undefinedSchema || state?.hasPrefix("42") ?? false
+        guard let state, state != syntaxError, state != undefinedObject else { return false }
+        return state == undefinedSchema || state.hasPrefix("42")
     }
 
     /// A function of the schema refused a value and named it.

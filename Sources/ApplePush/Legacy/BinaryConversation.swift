@@ -130,7 +130,11 @@ final class BinaryConversation: Conversation {
         }
         refuted = window.refuted(by: reply)
         let fates = window.answered(reply)
-        if fates.unknown.isEmpty { wire.window.withLock { $0.proved() } }
+        if refuted > 0 {
+            wire.window.withLock { $0.refuted() }
+        } else if fates.unknown.isEmpty {
+            wire.window.withLock { $0.proved() }
+        }
         endPushes(fates, refused: reply.outcome, at: now)
         life.close(reply.isShutdown ? .gatewayShutDown : .refusedPush)
     }
@@ -150,10 +154,10 @@ final class BinaryConversation: Conversation {
     }
 
     private func endQuiet(at now: MonotonicInstant) {
-        let isFull = room.free == 0
+        let isFull = life.isReady && window.count >= limit
         let pushes = window.stayedQuiet(for: configuration.quietPeriod, at: now)
-        // No barrier will tell how far the gateway has got.
-        if isFull, !usesBarriers, !pushes.isEmpty {
+        // No barrier will tell how far the gateway has got. Without identifiers, no error does either.
+        if isFull, !usesBarriers, configuration.format.hasIdentifiers, !pushes.isEmpty {
             limit = wire.window.withLock { size in
                 size.stayedQuiet(after: pushes.count)
                 return size.count

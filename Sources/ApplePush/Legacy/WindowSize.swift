@@ -7,6 +7,8 @@ struct WindowSize {
     private var hasLost = false
     /// Whether to use barriers: true until the gateway fails to answer one.
     private(set) var usesBarriers = true
+    /// Whether silence proves anything: the gateway has not reported an error after the quiet period.
+    private var isQuietReliable = true
     /// How many connections in a row were closed while the answer to a barrier was due.
     private var closedOnBarriers = 0
 
@@ -22,7 +24,15 @@ struct WindowSize {
     }
 
     /// The window was full, and silence has determined the outcome of this many pushes.
-    mutating func stayedQuiet(after pushes: Int) { grow(by: pushes) }
+    mutating func stayedQuiet(after pushes: Int) {
+        if isQuietReliable { grow(by: pushes) }
+    }
+
+    /// An error came after the quiet period: silence has been taken for success too early.
+    mutating func refuted() {
+        isQuietReliable = false
+        lost()
+    }
 
     private mutating func grow(by pushes: Int) {
         count = min(limit, count + (hasLost ? pushes / 8 + 1 : pushes))

@@ -84,9 +84,9 @@ extension LockHolder {
             LEFT JOIN waiting w ON w.pid = h.pid
             ORDER BY h.pid, h.transaction, h.locks_tables DESC, h.is_request DESC
         )
-        SELECT h.who, h.pid, h.relations, h.locks_tables, h.seconds, h.sessions AS waiting, CASE WHEN h.is_request THEN (
+        SELECT h.who, h.pid, h.relations, h.locks_tables, h.seconds, h.sessions AS waiting, CASE WHEN h.is_request THEN coalesce((
                 SELECT string_agg(DISTINCT coalesce('process ' || nullif(b.pid, 0), 'a prepared transaction'), ', ')
-                FROM unnest(pg_blocking_pids(h.pid)) AS b(pid)) END AS waits_behind
+                FROM unnest(pg_blocking_pids(h.pid)) AS b(pid)), 'others') END AS waits_behind
         FROM holder h
         WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.locks_tables OR $2 IS NOT NULL AND NOT h.is_ours
             ELSE h.seconds > $1 AND (h.locks_tables OR h.is_request OR h.may_hold_rows) END

@@ -8,18 +8,12 @@ extension MaintenanceTask {
         wait: { $0.feedbackWait() },
         means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
             try await tools.legacyFeedback.read(on: connection)
-            guard let shared = await tools.database.connection() else { return }
             let began = MonotonicInstant.now
             var pass = ReapPass()
             defer {
                 for event in WorkerEvent.feedbackPass(pass.tally, in: .now - began) { tools.context.log(event) }
             }
-            try await pass.run(
-                on: connection,
-                endingOn: shared,
-                tools.context.loop,
-                whileTrue: { tools.context.goesOn }
-            )
+            try await pass.run(on: connection, tools.context.loop, whileTrue: { tools.context.goesOn })
         }
     )
 

@@ -28,9 +28,6 @@ struct ReapBatch: Decodable, Sendable {
         """
     )
 
-    /// Ends a batch that does not end, from another session.
-    static let ending = Statement("end_batch", "SELECT carillon.end_batch($1, $2::text::carillon.reap_position)")
-
     init(_ state: State, next: String?, app: String?, handled: Int, deleted: Int, faults: [String] = []) {
         self.state = state
         self.next = next

@@ -11,16 +11,11 @@ package struct ReapPass: Sendable {
 
     package private(set) var tally = ReapTally()
     private let app: String?
-    /// A batch that takes longer is ended, because a trigger of a watched table may never end.
-    private let longestBatch: Duration
     /// Where the next batch begins.
     private(set) var next: String?
 
     /// - Parameter app: An app, or nil for all apps.
-    package init(of app: String? = nil, longestBatch: Duration = .seconds(600)) {
-        self.app = app
-        self.longestBatch = longestBatch
-    }
+    package init(of app: String? = nil) { self.app = app }
 
     /// Returns the wait before the next batch, or nil if there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
@@ -33,45 +28,18 @@ package struct ReapPass: Sendable {
         }
     }
 
-    /// - Parameter other: Ends a batch that takes too long. The connection of the pass is lost then.
     package mutating func run(
         on connection: PostgresConnection,
-        endingOn other: PostgresConnection,
         _ loop: EventLoop,
         whileTrue mayGoOn: () -> Bool
     ) async throws(PostgresError) {
         while mayGoOn() {
             let began = MonotonicInstant.now
-            let batch = try await nextBatch(on: connection, endingOn: other, loop)
+            let batch: ReapBatch = try await connection.query(ReapBatch.statement, Parameters(app, next)) {
+                try $0.record(0)
+            }
             guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
-        }
-    }
-
-    private func nextBatch(
-        on connection: PostgresConnection,
-        endingOn other: PostgresConnection,
-        _ loop: EventLoop
-    ) async throws(PostgresError) -> ReapBatch {
-        let (parameters, limit) = (Parameters(app, next), longestBatch)
-        async let _: Void = Self.end(parameters, on: other, after: limit, loop)
-        return try await connection.query(ReapBatch.statement, parameters) { try $0.record(0) }
-    }
-
-    /// Ends the batch each time that it has taken that long, until this is cancelled.
-    private static func end(
-        _ parameters: Parameters,
-        on other: PostgresConnection,
-        after limit: Duration,
-        _ loop: EventLoop
-    ) async {
-        do {
-            while true {
-                try await loop.sleep(for: limit)
-                _ = try? await other.execute(ReapBatch.ending, parameters)
-            }
-        } catch {
-            // The batch has ended.
         }
     }
 }

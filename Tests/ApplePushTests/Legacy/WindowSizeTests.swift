@@ -48,6 +48,10 @@ import Testing
         size.lost()
         size.stayedQuiet(after: 8)
         #expect(size.count == 12)
+        // Its silence proved nothing.
+        size.refuted()
+        size.stayedQuiet(after: 6)
+        #expect(size.count == 6)
     }
 
     @Test func `the first is never above the limit`() {

@@ -27,8 +27,8 @@ enum ProgramStatements {
         )
     }
 
-    /// Runs, in a session like a worker's, those for a row that cannot be read, a server that is silent, a feedback batch that
-    /// does not end, and rows that are committed long after their ids were drawn. Workers only plan the last one.
+    /// Runs, in a session like a worker's, those for a row that cannot be read, a server that is silent, and rows that are
+    /// committed long after their ids were drawn. Workers only plan the last one.
     static func runRare(over url: String) async throws {
         let lane = Lane(app: 1, number: 0)
         let connection = try await PostgresConnection.connect(
@@ -41,7 +41,6 @@ enum ProgramStatements {
         try await attempt {
             try await connection.execute(FlightStatements.discard, FlightStatements.parameters(discarding: 1, of: lane))
             try await connection.execute(WorkerDatabase.probe)
-            try await connection.execute(ReapBatch.ending, Parameters(String?.none, String?.none))
             try await connection.execute(LookStatements.below, LookStatements.parameters(below: [(lane: lane, id: 1)]))
             try await connection.execute(PlanCheck.due, Parameters(Timestamp(0), Int64(0), Int64(1)))
         } finally: {

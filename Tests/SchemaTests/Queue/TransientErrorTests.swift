@@ -38,7 +38,7 @@ import Testing
     }
 
     private static let schemaOrRights: Set = [
-        "3F000", "42501", "42601", "42703", "42704", "42804", "42846", "42883", "42P01", "42P13", "42P17",
+        "3F000", "42501", "42703", "42804", "42846", "42883", "42P01", "42P13", "42P17",
     ]
 
     /// Contexts of errors in functions of ours.

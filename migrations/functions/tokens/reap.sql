@@ -136,12 +136,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- The error of end_batch().
-    IF watched.last_error LIKE 'did not end%' THEN
-        SELECT watched.missed_from, 0 AS deleted, watched.last_error AS fault INTO made;
-    ELSE
-        SELECT c.* INTO made FROM carillon.catch_up_table(watched, max_rows) c;
-    END IF;
+    SELECT c.* INTO made FROM carillon.catch_up_table(watched, max_rows) c;
     UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
     WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
     batch.state := 'more';
@@ -209,18 +204,6 @@ END
 $$;
 COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedback that no pass has handled yet.';
 
--- end_reaping() ends the session that holds reap_lock if it runs a batch of a pass, not all of reap(). A trigger of a watched table
--- may never end: it may catch a cancellation, and then outlives its client. A pooler hides the process, but not who holds the lock.
-CREATE OR REPLACE FUNCTION carillon.end_reaping(longest interval) RETURNS void
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT pg_terminate_backend(a.pid, 1000) FROM carillon.reap_lock r
-    JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.transactionid = r.xmax
-    JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE a.xact_start < clock_timestamp() - longest AND a.query LIKE '%carillon.reap_batch(%' AND pg_has_role(a.usesysid, 'USAGE')
-$$;
-COMMENT ON FUNCTION carillon.end_reaping IS
-    'Internal: ends the session of a batch that has taken longer, if this user may.';
-
 -- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
 -- perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
@@ -233,8 +216,6 @@ DECLARE
 BEGIN
     PERFORM FROM carillon.reap_lock l FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
-        -- Whoever ran it would have ended it after ten minutes, but is gone.
-        PERFORM carillon.end_reaping('15 minutes');
         RETURN ROW('busy', after, NULL, 0, 0, '{}')::carillon.reap_batch;
     END IF;
     IF after IS NULL THEN
@@ -252,34 +233,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
-
--- end_batch() is for a batch that does not end. A table that catches up is alone in its batch, and is not tried again. Otherwise
--- the table is unknown, so each catches up in the next pass.
-CREATE OR REPLACE FUNCTION carillon.end_batch(app text, after carillon.reap_position) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
-    table_id bigint;
-BEGIN
-    PERFORM carillon.end_reaping('0');
-    IF after IS NULL OR after.watched_table IS NOT NULL THEN
-        SELECT w.id INTO table_id FROM carillon.watched_tables w
-        WHERE w.id > coalesce(after.watched_table, 0) AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
-        ORDER BY w.id LIMIT 1;
-    END IF;
-    IF table_id IS NOT NULL THEN
-        UPDATE carillon.watched_tables w
-        SET last_error = 'did not end in time, and is not tried again until carillon.watch_tokens() is called for the table'
-        WHERE w.id = table_id;
-    ELSE
-        UPDATE carillon.watched_tables w SET missed_from = (
-            SELECT min(f.id) FROM carillon.feedback f WHERE f.app_id = w.app_id AND f.handled_at IS NULL)
-        WHERE w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION carillon.end_batch IS
-    'Internal: ends the session of a batch that does not end, and sees to it that its watched table stops no later pass.';
 
 CREATE OR REPLACE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

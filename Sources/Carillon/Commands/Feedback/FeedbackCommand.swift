@@ -56,7 +56,7 @@ private struct FeedbackCommand: Sendable {
         if settings.isOn(.once) {
             let began = MonotonicInstant.now
             let reports = try await lists.read(of: settings.text(.app), on: connection, loop)
-            let tally = try await pass(of: settings.text(.app), endingOn: connection, loop)
+            let tally = try await pass(of: settings.text(.app), loop)
             return show(tally, unread: reports.compactMap(\.failure), in: .now - began)
         }
         try await keepOn(connection, loop)
@@ -64,11 +64,10 @@ private struct FeedbackCommand: Sendable {
     }
 
     /// Runs one pass; throws when interrupted. It has a connection of its own, because triggers of others' tables run there.
-    private func pass(of app: String?, endingOn other: PostgresConnection, _ loop: EventLoop) async throws -> ReapTally
-    {
+    private func pass(of app: String?, _ loop: EventLoop) async throws -> ReapTally {
         var pass = ReapPass(of: app)
         try await DatabaseScope.with(invocation, on: loop) { connection in
-            try await pass.run(on: connection, endingOn: other, loop, whileTrue: { !Task.isCancelled })
+            try await pass.run(on: connection, loop, whileTrue: { !Task.isCancelled })
         }
         try Task.checkCancellation()
         return pass.tally
@@ -82,7 +81,7 @@ private struct FeedbackCommand: Sendable {
                 try await InstallationCheck.run(on: connection)
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
-                let tally = try await pass(of: nil, endingOn: connection, loop)
+                let tally = try await pass(of: nil, loop)
                 for event in WorkerEvent.feedbackPass(tally, in: .now - began) { console.log.write(event) }
             }
             do {
