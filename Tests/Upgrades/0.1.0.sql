@@ -6560,13 +6560,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- A refusal is an error that concerns the row. Errors of rights and of the schema (42, 3F000) say nothing about it: the statement
--- fails as a whole, and is repeated once they are fixed. If a trigger raises them, they are refusals: its function is in the
--- context, in PL/pgSQL and without arguments, or in another procedural language, which ours never are. The other words of a
--- context depend on lc_messages.
+-- fails as a whole, and is repeated once they are fixed. But a value that is cast to a type such as ltree or regrole may raise
+-- 42601 or 42704. If a trigger raises the others, they are refusals too: its function is in the context, in PL/pgSQL and without
+-- arguments, or in another procedural language, which ours never are. The other words of a context depend on lc_messages.
 CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT NOT carillon.is_transient(state)
-        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42...)$'
+        AND (state OPERATOR(pg_catalog.!~) '^(3F000|42(?!601|704)...)$'
             OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
 $$;
 
@@ -8549,12 +8549,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- The error of end_batch().
-    IF watched.last_error LIKE 'did not end%' THEN
-        SELECT watched.missed_from, 0 AS deleted, watched.last_error AS fault INTO made;
-    ELSE
-        SELECT c.* INTO made FROM carillon.catch_up_table(watched, max_rows) c;
-    END IF;
+    SELECT c.* INTO made FROM carillon.catch_up_table(watched, max_rows) c;
     UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
     WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
     batch.state := 'more';
@@ -8620,16 +8615,6 @@ BEGIN
 END
 $$;
 
--- end_reaping() ends the session that holds reap_lock if it runs a batch of a pass, not all of reap(). A trigger of a watched table
--- may never end: it may catch a cancellation, and then outlives its client. A pooler hides the process, but not who holds the lock.
-CREATE OR REPLACE FUNCTION carillon.end_reaping(longest interval) RETURNS void
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT pg_terminate_backend(a.pid, 1000) FROM carillon.reap_lock r
-    JOIN pg_locks l ON l.locktype = 'transactionid' AND l.granted AND l.transactionid = r.xmax
-    JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE a.xact_start < clock_timestamp() - longest AND a.query LIKE '%carillon.reap_batch(%' AND pg_has_role(a.usesysid, 'USAGE')
-$$;
-
 -- reap_batch() takes null as `after` first, then `next` from the previous batch. It is busy while another session runs a batch,
 -- perhaps in a long transaction.
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
@@ -8642,8 +8627,6 @@ DECLARE
 BEGIN
     PERFORM FROM carillon.reap_lock l FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
-        -- Whoever ran it would have ended it after ten minutes, but is gone.
-        PERFORM carillon.end_reaping('15 minutes');
         RETURN ROW('busy', after, NULL, 0, 0, '{}')::carillon.reap_batch;
     END IF;
     IF after IS NULL THEN
@@ -8658,32 +8641,6 @@ BEGIN
         batch := carillon.reap_new_feedback(only_app, after, max_rows);
     END IF;
     RETURN batch;
-END
-$$;
-
--- end_batch() is for a batch that does not end. A table that catches up is alone in its batch, and is not tried again. Otherwise
--- the table is unknown, so each catches up in the next pass.
-CREATE OR REPLACE FUNCTION carillon.end_batch(app text, after carillon.reap_position) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
-    table_id bigint;
-BEGIN
-    PERFORM carillon.end_reaping('0');
-    IF after IS NULL OR after.watched_table IS NOT NULL THEN
-        SELECT w.id INTO table_id FROM carillon.watched_tables w
-        WHERE w.id > coalesce(after.watched_table, 0) AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
-        ORDER BY w.id LIMIT 1;
-    END IF;
-    IF table_id IS NOT NULL THEN
-        UPDATE carillon.watched_tables w
-        SET last_error = 'did not end in time, and is not tried again until carillon.watch_tokens() is called for the table'
-        WHERE w.id = table_id;
-    ELSE
-        UPDATE carillon.watched_tables w SET missed_from = (
-            SELECT min(f.id) FROM carillon.feedback f WHERE f.app_id = w.app_id AND f.handled_at IS NULL)
-        WHERE w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
-    END IF;
 END
 $$;
 
@@ -9755,11 +9712,7 @@ COMMENT ON FUNCTION carillon.reap_tokens IS
 COMMENT ON FUNCTION carillon.reap_tables IS 'Internal: deletes dead tokens from the watched tables of an app.';
 COMMENT ON FUNCTION carillon.catch_up_next_table IS 'Internal: applies some feedback that a watched table has missed.';
 COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedback that no pass has handled yet.';
-COMMENT ON FUNCTION carillon.end_reaping IS
-    'Internal: ends the session of a batch that has taken longer, if this user may.';
 COMMENT ON FUNCTION carillon.reap_batch IS 'Internal: runs one batch of a feedback pass.';
-COMMENT ON FUNCTION carillon.end_batch IS
-    'Internal: ends the session of a batch that does not end, and sees to it that its watched table stops no later pass.';
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, for one app or all, in one transaction. Returns the number of tokens deleted.';
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
@@ -10148,8 +10101,7 @@ BEGIN
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
-                reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback end_reaping reap_batch end_batch
-                reap reap_all reapable
+                reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed
                 request_channel record_channel channel remove_channel token_text')
@@ -10329,7 +10281,7 @@ UPDATE carillon.schema_routines SET checksum = 'fba68b883d2d1f49a720939041d09f6f
 UPDATE carillon.schema_routines SET checksum = '3a4b468a8a8a5b72a063372818406fffed3558e328d5ea11ac550b1570c5b819' WHERE file = 'functions/messages/requeue_batch.sql';
 UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81be2d74a4d839158647b43f8aa6082085' WHERE file = 'functions/messages/search.sql';
 UPDATE carillon.schema_routines SET checksum = 'ac1d36e9a8444a0da7ba120bbb3c361db9861f2d1b855c7910643cff02e25d08' WHERE file = 'functions/queue/end_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '4ca07a7431411338ee5a41b1d1f55b9d8f43e5e05442abae7f7c70edc4bc19af' WHERE file = 'functions/queue/fail_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '5ed698ce651abd67f3daf6797aef47860495b79a2478cc8bef8a9506dea3a44e' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
 UPDATE carillon.schema_routines SET checksum = '7a5cae57f9ce9fa44236e35af0a79e5f7f09b4d855973058354857023bb480dc' WHERE file = 'functions/queue/order_updates.sql';
@@ -10343,11 +10295,11 @@ UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'ad4548f9ce65a9e38410dd9909ebabd982815aa568d16923b46e3efe8e255a7e' WHERE file = 'functions/tokens/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903fe273dfc766067ac1dde79f4ef4a28fa' WHERE file = 'functions/tokens/reap.sql';
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'ca12a69ebe7937eecfba85bcdd91f1081ba2027196658bf7f57af5af3e1d2757' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'f57097413db1bad57821744f027ee16cb2dafceac87739abbc8642639fdca0b4' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '9c635abe0b0f43c4ba220b7d918f9dec1098e6273ad2a2df7e5edfda00ba1dce' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = '7d3dd0d49527a66c32b377cc19aadc92e54e18c850467f40e3bc4623b4c25b84' WHERE file = 'views/pending.sql';

@@ -12,8 +12,8 @@ $$;
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
 -- A refusal is an error that concerns the row. Errors of rights and of the schema (42, 3F000) say nothing about it: the statement
--- fails as a whole, and is repeated once they are fixed. But a value that is cast to a type such as ltree or regrole may raise 42601
--- or 42704. If a trigger raises the others, they are refusals too: its function is in the context, in PL/pgSQL and without
+-- fails as a whole, and is repeated once they are fixed. But a value that is cast to a type such as ltree or regrole may raise
+-- 42601 or 42704. If a trigger raises the others, they are refusals too: its function is in the context, in PL/pgSQL and without
 -- arguments, or in another procedural language, which ours never are. The other words of a context depend on lc_messages.
 CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
