@@ -26,9 +26,11 @@ struct HeartbeatState: Sendable {
     }
 
     private var entries: [Int64: Entry] = [:]
+    private var wasRead = false
 
     /// The rows of all other workers were read.
     mutating func saw(_ sightings: [Sighting], at now: MonotonicInstant) {
+        wasRead = true
         var entries: [Int64: Entry] = [:]
         for sighting in sightings {
             if var known = self.entries[sighting.worker], known.sighting.beat == sighting.beat {
@@ -49,7 +51,7 @@ struct HeartbeatState: Sendable {
     var nextEnd: MonotonicInstant? { entries.values.lazy.map(\.end).min() }
 
     /// A worker may be dead. `worker --once` does not end before that is known.
-    var hasSuspects: Bool { entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
+    var hasSuspects: Bool { !wasRead || entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
 
     /// If its row is locked, its heartbeat waits for the lock too. After each attempt to take over its claims, it has a third of its
     /// lease to send one.

@@ -45,6 +45,13 @@ import Testing
         #expect(state.nextEnd == now + .seconds(25))
     }
 
+    @Test func `until the others have been read, one of them may be dead`() {
+        var state = HeartbeatState()
+        #expect(state.hasSuspects)
+        state.saw([row(1, 7)], at: now)
+        #expect(!state.hasSuspects)
+    }
+
     @Test func `a worker with a locked row gets a third of its lease more, and is not waited for`() {
         var state = HeartbeatState()
         state.saw([row(1, 7, looksDead: true)], at: now)

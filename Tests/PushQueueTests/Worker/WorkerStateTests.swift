@@ -21,6 +21,7 @@ import Testing
         var state = WorkerState(options, seed: 1, apps: try SimulatedApp.directory.get())
         state.reconnection.connected(at: now)
         state.lease.registered(as: 7, askedAt: now)
+        _ = state.lease.saw([], at: now)
         return state
     }
 
