@@ -55,7 +55,8 @@ import Testing
                 ["--max-in-flight", "\(most)"],
                 lease: lease
             )
-            try await scene.enqueue(1000)
+            // More than both send before the death, so that the victim holds some.
+            try await scene.enqueue(5000)
             try await scene.requests(most / 2)
             let heir = try await scene.fleet.started(["--max-in-flight", "\(most)"], lease: lease)
             try await scene.livesOn(heir, for: .seconds(1))
