@@ -33,7 +33,6 @@ import Testing
         return state
     }
 
-    /// All claims that it makes now.
     func plans(_ state: inout WorkerState, at now: MonotonicInstant) -> [ClaimPlan] {
         var plans: [ClaimPlan] = []
         while let plan = state.nextClaim(at: now) { plans.append(plan) }
