@@ -93,6 +93,10 @@ import Testing
         let dead = queue.worker(lost) { $0.lease = .seconds(600) }
         let run = Task { try await dead.run() }
         for await _ in lost.arrivals { break }
+        // The claim may have come before its first heartbeat, which would undo the following change.
+        try await queue.loop.eventually("it has told the others that it is awake") {
+            try await queue.database.number("SELECT count(*) FROM carillon.workers WHERE beat > 0") == 1
+        }
         try await queue.database.run(
             """
             UPDATE carillon.workers SET heartbeat_at = now() - interval '3 s', lease_until = now() - interval '2 s'

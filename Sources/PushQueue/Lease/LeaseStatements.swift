@@ -22,8 +22,8 @@ enum LeaseStatements {
     /// declared dead. The worker is awake, whatever a question that was lost with its connection has written since.
     static let heartbeat = renewal("heartbeat")
 
-    /// The heartbeat with which a worker wakes. The first claim is sent behind it on the same connection, so its commit does not wait
-    /// for the disk: if a crash of PostgreSQL undoes it, the others see a heartbeat that they have not seen before.
+    /// The heartbeat with which a worker wakes. The first claim may wait behind it on the same connection, so its commit does not
+    /// wait for the disk: if a crash of PostgreSQL undoes it, the others see a heartbeat that they have not seen before.
     static let wake = renewal("wake", where: " AND set_config('synchronous_commit', 'off', true) IS NOT NULL")
 
     private static func renewal(_ name: String, where condition: String = "") -> Statement {
