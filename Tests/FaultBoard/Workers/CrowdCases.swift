@@ -57,7 +57,9 @@ import Testing
     }
 
     @Test(.scene) func `W13: of two workers that race for a task of the fleet exactly one does it`() async throws {
-        let done = { @Sendable in scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count } }
+        let done = { @Sendable in
+            scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count }
+        }
         // Workers that sleep would come one after the other. Without one of these triggers, they stay awake, and ask whether the task
         // is due every third of their lease.
         try await scene.client.run("ALTER TABLE carillon.channels DISABLE TRIGGER wake_sleepers")
