@@ -22,10 +22,21 @@ import Testing
         """
     private static let (keyID, teamID) = ("ABC123DEFG", "DEF123GHIJ")
 
-    /// A line of the contents of a PEM that differs from key to key.
-    private static func middle(_ pem: String) throws -> String {
-        String(try #require(pem.split(separator: "\n").dropFirst(2).first))
+    /// A line of each certificate and key in a PEM that differs from key to key.
+    private static func middles(_ pem: String) throws -> [String] {
+        let lines = pem.split(separator: "\n")
+        let beginnings = lines.indices.filter { lines[$0].hasPrefix("-----BEGIN") }
+        try #require(!beginnings.isEmpty)
+        return try beginnings.map { String(try #require(lines.dropFirst($0 + 2).first { !$0.hasPrefix("-----") })) }
     }
+
+    private static let refusal = "canary refusal"
+    private static let refuseAll = """
+        CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN RAISE EXCEPTION ''\(refusal) of %'', TG_TABLE_NAME; END';
+        CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON carillon.certificates FOR EACH ROW EXECUTE FUNCTION public.refuse();
+        CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON carillon.provider_tokens FOR EACH ROW EXECUTE FUNCTION public.refuse()
+        """
 
     @Test func `no key, certificate, passphrase, provider token or password is in the log of the server, or in ours`()
         async throws
@@ -45,6 +56,7 @@ import Testing
             // Each command that writes a credential, twice: it is inserted, and replaced.
             let p8 = try shop.folder.write("AuthKey.p8", key.pem)
             let pem = try PyapnsClient.certificate("com.example.news")
+            let pems = try shop.folder.write("news.pem", pem)
             for _ in 0..<2 {
                 try await run(
                     "credential",
@@ -58,7 +70,7 @@ import Testing
                     Self.teamID,
                     "--yes"
                 )
-                try await run("credential", "import", "pem", "--file", try shop.folder.write("news.pem", pem), "--yes")
+                try await run("credential", "import", "pem", "--file", pems, "--yes")
             }
             try await run("credential", "check", "key")
             try await run("app", "set", "shop", "--credential", "key")
@@ -74,10 +86,23 @@ import Testing
                 let error = await #expect(throws: SettingsError.self) { try await store.save(long, as: "secret") }
                 #expect(error?.message == "A passphrase may be at most 4,096 bytes long.")
             }
-            // A worker mints a provider token, and sends with it.
+            // Errors of PostgreSQL say nothing of what they refuse.
+            try await shop.database.run(Self.refuseAll)
+            let signing = ["key", "--file", p8, "--key-id", Self.keyID, "--team-id", Self.teamID]
+            for words in [signing, ["pem", "--file", pems]] {
+                let refused = try await shop.run(["credential", "import"] + words + ["--yes"])
+                #expect(refused.status == 1 && refused.errors.contains("Canary refusal of certificates"), "\(refused.output)\(refused.errors)")
+                said += refused.output + refused.errors
+            }
+            try await shop.database.run("DROP TRIGGER refuse ON carillon.certificates")
+            // A worker mints a provider token, and sends with it once it can be stored.
             let worker = try shop.start("worker", "--log-level", "debug")
             try await TestLoop.with { loop in
                 try await shop.enqueue(3)
+                try await loop.eventually("the provider token was refused") {
+                    try await !TestCluster.log(with: Self.refusal + " of provider_tokens").isEmpty
+                }
+                try await shop.database.run("DROP TRIGGER refuse ON carillon.provider_tokens")
                 try await loop.eventually("the pushes are sent") { await shop.gateway.receivedRequests().count == 3 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
@@ -98,7 +123,7 @@ import Testing
                 $0.split(separator: " ").last.map(String.init)
             }
             #expect(tokens.count == 1)
-            let secrets = try [key.pem, pem, other].map(Self.middle) + tokens + [passphrase, password]
+            let secrets = try [key.pem, pem, other].flatMap(Self.middles) + tokens + [passphrase, password]
             let known = try await TestCluster.log(with: "com.example.news")
             #expect(!known.isEmpty, "the server logs nothing, so this proves nothing")
             for secret in secrets {

@@ -7,6 +7,7 @@ struct LargeShape: Sendable, CustomTestStringConvertible {
     var rows = 9000
     var pushes = 1
     var apps = 1
+    var lane = "0"
     var tokens = "ARRAY[lpad(to_hex(n), 64, '0')]"
     var payload: String? = "'\(Self.content(4096))'::json"
     var payloads = "NULL::json[]"
@@ -76,5 +77,6 @@ struct LargeShape: Sendable, CustomTestStringConvertible {
             reason: "MalformedCollapseId"
         ),
         LargeShape(name: "many apps", apps: 27),
+        LargeShape(name: "all lanes of an app", rows: 65_536, lane: "n - 32769"),
     ]
 }

@@ -122,8 +122,9 @@ import Testing
             )
             try await scene.client.run(
                 """
-                INSERT INTO carillon.messages (app_id, tokens, payload, payloads, push_type, topic, reference, collapse_id)
-                SELECT i.app[1 + n % \(shape.apps)], \(shape.tokens), \(shape.payload ?? "NULL"), \(shape.payloads),
+                INSERT INTO carillon.messages
+                    (app_id, lane, tokens, payload, payloads, push_type, topic, reference, collapse_id)
+                SELECT i.app[1 + n % \(shape.apps)], \(shape.lane), \(shape.tokens), \(shape.payload ?? "NULL"), \(shape.payloads),
                     '\(shape.pushType)', \(shape.topic), repeat('r', 1000) || n, \(shape.collapseID)
                 FROM (SELECT array_agg(a.id) AS app FROM carillon.apps a) i, generate_series(1, \(shape.rows)) n
                 """
