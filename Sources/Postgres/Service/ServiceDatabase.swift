@@ -192,6 +192,8 @@ package actor ServiceDatabase {
     }
 
     private func connect(_ group: Group) async throws -> PostgresConnection {
+        // Nobody would close it.
+        guard !isClosed else { throw PostgresError(.closed, "the connections to PostgreSQL were closed") }
         do {
             let connection = try await PostgresConnection.connect(
                 source,
