@@ -83,7 +83,7 @@ let package = Package(
         ),
         .target(
             name: "CarillonWording",
-            dependencies: ["CarillonPostgres", "CarillonText"],
+            dependencies: ["CarillonPostgres", "CarillonSchema", "CarillonText"],
             path: "Sources/Wording",
             swiftSettings: domain
         ),
