@@ -82,8 +82,16 @@ let package = Package(
             swiftSettings: domain
         ),
         .target(
+            name: "CarillonWording",
+            dependencies: ["CarillonPostgres", "CarillonSchema", "CarillonText"],
+            path: "Sources/Wording",
+            swiftSettings: domain
+        ),
+        .target(
             name: "CarillonPushQueue",
-            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText"],
+            dependencies: [
+                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonWording",
+            ],
             path: "Sources/PushQueue",
             swiftSettings: domain
         ),
@@ -98,7 +106,7 @@ let package = Package(
             name: "CarillonDashboard",
             dependencies: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonTLS",
-                "CarillonWeb",
+                "CarillonWeb", "CarillonWording",
             ],
             path: "Sources/Dashboard",
             resources: [.embedInCode("Assets")],  // what pages load: the program carries it inside
@@ -111,7 +119,7 @@ let package = Package(
             dependencies: [
                 "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonIO", "CarillonPostgres",
                 "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
-                "CarillonTLS", "CarillonWeb",
+                "CarillonTLS", "CarillonWeb", "CarillonWording",
             ],
             swiftSettings: settings
         ),

@@ -2,6 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
+import CarillonWording
 
 struct CancelView: PageView {
     let message: MessageStatus

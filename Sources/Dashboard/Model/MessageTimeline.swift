@@ -1,5 +1,6 @@
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 /// The recorded events of a message, in order.
 struct MessageTimeline {

@@ -15,8 +15,11 @@ package actor ServiceDatabase {
         /// If set, each connection sends one call at a time, and a call that has waited this long fails. If nil, a call is sent at
         /// once, and PostgreSQL runs it after the earlier ones.
         let longestWait: Duration?
+        let connectionTimeout: Duration
 
-        /// - Parameter statementTimeout: how long the server lets a statement run.
+        /// - Parameters:
+        ///   - statementTimeout: how long the server lets a statement run.
+        ///   - connectionTimeout: how long each host may take until it answers on a new connection.
         package init(
             name: String,
             connections: Int,
@@ -24,7 +27,8 @@ package actor ServiceDatabase {
             statementTimeout: Duration,
             settings: SessionSettings,
             isReading: Bool = false,
-            longestWait: Duration? = nil
+            longestWait: Duration? = nil,
+            connectionTimeout: Duration = .seconds(5)
         ) {
             self.name = name
             self.connections = connections
@@ -33,6 +37,7 @@ package actor ServiceDatabase {
             silence = .beyond(statementTimeout)
             self.isReading = isReading
             self.longestWait = longestWait
+            self.connectionTimeout = connectionTimeout
         }
     }
 
@@ -52,8 +57,6 @@ package actor ServiceDatabase {
         var calls = 0
         var waiting = CallQueue<CheckedContinuation<Bool, Never>>()
     }
-
-    private static let connectionTimeout = Duration.seconds(5)
 
     private let source: DatabaseSource
     private let application: String
@@ -192,6 +195,8 @@ package actor ServiceDatabase {
     }
 
     private func connect(_ group: Group) async throws -> PostgresConnection {
+        // Nobody would close it.
+        guard !isClosed else { throw PostgresError(.closed, "the connections to PostgreSQL were closed") }
         do {
             let connection = try await PostgresConnection.connect(
                 source,
@@ -199,7 +204,7 @@ package actor ServiceDatabase {
                 application: application,
                 to: group.server,
                 settings: group.settings,
-                timeout: Self.connectionTimeout,
+                timeout: group.connectionTimeout,
                 silence: group.silence
             )
             if isAway { observer(.back) }

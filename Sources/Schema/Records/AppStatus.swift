@@ -31,36 +31,22 @@ package struct AppStatus: Record {
             + "least(greatest(\(time), '2000-01-01 00:00+00'), '10000-01-01 00:00+00') - now())::int8 END"
     }
 
-    /// So many jobs of one app are counted.
+    /// So many ready jobs of one app are counted.
     private static let usualCount: Int64 = 1_000
 
+    /// - Parameters:
+    ///   - previous: only the apps whose names come after this one.
+    ///   - bound: how far the ready and the scheduled jobs of one app are counted. If nil, all scheduled ones are counted.
     package static func all(
         named name: String? = nil,
-        from database: some StatementRunner
-    ) async throws -> [AppStatus] {
-        try await read(name, from: database)
-    }
-
-    /// For pages: nothing is counted beyond a bound, which is lower where there are many apps.
-    package static func bounded(
-        _ name: String? = nil,
-        after: String? = nil,
-        most: Int64,
-        from database: some StatementRunner
-    ) async throws -> [AppStatus] {
-        let count = min(usualCount, try await LookDepth.read(for: name, from: database))
-        return try await read(name, after: after, most: most, scheduled: count + 1, ready: count, from: database)
-    }
-
-    private static func read(
-        _ name: String? = nil,
-        after: String? = nil,
+        after previous: String? = nil,
         most: Int64? = nil,
-        scheduled: Int64? = nil,
-        ready: Int64 = usualCount,
+        countingTo bound: Int64? = nil,
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
-        try await database.values(of: statement, Parameters(name, scheduled, most, after, ready))
+        let ready = min(usualCount, bound ?? usualCount)
+        let scheduled: Int64? = bound == nil ? nil : ready + 1
+        return try await database.values(of: statement, Parameters(name, scheduled, most, previous, ready))
     }
 
     package let name: String

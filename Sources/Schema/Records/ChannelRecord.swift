@@ -44,7 +44,4 @@ package struct ChannelRecord: Record {
     ) async throws -> [ChannelRecord] {
         try await database.values(of: statement, Parameters(app, key))
     }
-
-    /// What Apple keeps for devices that are offline.
-    package var storage: String { policy == 1 ? "the last message" : "nothing" }
 }

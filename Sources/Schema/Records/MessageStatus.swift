@@ -60,19 +60,6 @@ package struct MessageStatus: Decodable, Sendable {
         try await database.values(of: byID, Parameters(id, app))
     }
 
-    /// For example "1 sent, 2 failed".
-    package var counts: String {
-        let parts = ended.texts
-        return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ") + replaced
-    }
-
-    /// What has ended and was not sent, for example "2 failed, 1 expired".
-    package var unsent: String { ended.unsentTexts.joined(separator: ", ") + replaced }
-
-    private var replaced: String {
-        wasSuperseded ? " (a newer push replaced \(ended.cancelled == 1 ? "it" : "them"))" : ""
-    }
-
     /// Updates of it were not sent because newer ones were due.
     package var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
 
@@ -98,21 +85,5 @@ package struct MessageStatus: Decodable, Sendable {
 
         /// As in "503 ServiceUnavailable"; empty: none.
         package var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
-
-        package var line: String {
-            let parts = [token + ": " + state.rawValue, answer, uniqueID.map { "apns-unique-id \($0)" } ?? ""]
-            return parts.filter { !$0.isEmpty }.joined(separator: ", ")
-        }
-    }
-
-    /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
-    package var condition: String {
-        guard waiting > 0 else {
-            return state.rawValue + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
-        }
-        let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
-        let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
-        let text = state.rawValue + cause + time + (waitingReason.map { "; \($0.visible)" } ?? "")
-        return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

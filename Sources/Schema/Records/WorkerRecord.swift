@@ -48,12 +48,6 @@ package struct WorkerRecord: Record {
     /// All columns of the row that it was read from.
     package let json: JSONValue
 
-    /// As in "asleep since 2026-11-22 11:45:00 UTC".
-    package var stateText: String {
-        guard state == .asleep, let asleepSince else { return state.rawValue }
-        return "\(state.rawValue) since \(asleepSince.readable)"
-    }
-
     private enum CodingKeys: String, CodingKey {
         case id, name, host, version, state, claims, json
         case upFor = "age_seconds"

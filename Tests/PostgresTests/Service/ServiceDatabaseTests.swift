@@ -66,6 +66,24 @@ import Testing
         }
     }
 
+    @Test func `after the end, a call opens no connection`() async throws {
+        let group = ServiceDatabase.Group(name: "one", connections: 1, statementTimeout: .seconds(60), settings: [:])
+        try await TestDatabase.with(.nothing) { database in
+            try await TestLoop.with { loop in
+                let source = DatabaseSource(database.url)
+                let service = ServiceDatabase(source, application: "test", groups: [group], loop: loop) {
+                    Issue.record("\($0)")
+                }
+                try await service.query(Self.one, Parameters(), group) { _ in }
+                await service.close()
+                let error = await #expect(throws: PostgresError.self) {
+                    try await service.query(Self.one, Parameters(), group) { _ in }
+                }
+                #expect(error?.code == .closed && error?.effect == .nothingDone)
+            }
+        }
+    }
+
     // MARK: Silence
 
     private static let one = Statement("test_one", "SELECT 1")

@@ -1,5 +1,6 @@
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 extension Command {
     static let channelList = Command(

@@ -1,6 +1,7 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 /// Finds apps that are paused or held, and apps most of whose pushes fail.
 struct AppChecks {

@@ -3,6 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 /// Prints one line about each message when it has ended. Retries are in the log of the worker.
 struct EndedMessages {

@@ -1,6 +1,7 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 extension Command {
     static let messageShow = Command(

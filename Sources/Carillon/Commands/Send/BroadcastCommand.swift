@@ -2,6 +2,7 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 extension Command {
     static let broadcast = Command(

@@ -1,6 +1,7 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
+import CarillonWording
 
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]

@@ -2,6 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
+import CarillonWording
 
 /// Lists the channels that Live Activities follow.
 struct ChannelsView: PageView {

@@ -1,18 +1,18 @@
-package import CarillonPostgres
+import CarillonPostgres
 
 /// How many of the newest rows of each app a page looks at: of all apps together so few that nobody waits for them.
-package enum LookDepth {
+enum LookDepth {
     /// Of one app.
     private static let most: Int64 = 5_000
     /// Of all apps together, if they are not too many.
     private static let total: Int64 = 20_000
     private static let least: Int64 = 50
     /// The most apps that a page of all apps shows: the first by name.
-    package static let apps: Int64 = 500
+    static let apps: Int64 = 500
 
     /// The clause for a statement. In a subquery, the planner does not see the number. If it did, it would choose to sort an app's
     /// rows as soon as it assumes that there are fewer, and would sort all of them.
-    package static func limit(_ depth: String) -> String { "LIMIT (SELECT (\(depth))::int8)" }
+    static func limit(_ depth: String) -> String { "LIMIT (SELECT (\(depth))::int8)" }
 
     private static let count = Statement(
         "web_app_count",
@@ -20,15 +20,15 @@ package enum LookDepth {
     )
 
     /// - Parameter app: The app to look at, or nil for each app.
-    package static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
+    static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
         app == nil ? each(of: try await appCount(from: database)) : most
     }
 
     /// Of each of so many apps.
-    package static func each(of apps: Int64) -> Int64 { max(least, min(most, total / max(1, apps))) }
+    static func each(of apps: Int64) -> Int64 { max(least, min(most, total / max(1, apps))) }
 
     /// How many apps there are, up to one more than `apps`.
-    package static func appCount(from database: some StatementRunner) async throws -> Int64 {
+    static func appCount(from database: some StatementRunner) async throws -> Int64 {
         try await database.query(count, Parameters()) { rows in try rows.int64(0, "apps") }
     }
 }

@@ -1,0 +1,6 @@
+package import CarillonSchema
+
+extension ChannelRecord {
+    /// What Apple keeps for devices that are offline.
+    package var storage: String { policy == 1 ? "the last message" : "nothing" }
+}
