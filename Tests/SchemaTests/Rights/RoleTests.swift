@@ -177,6 +177,7 @@ import Testing
                 "SELECT carillon.release(1, '{1}')", "SELECT carillon.split(1, 1::smallint, 1, 1)",
                 "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
                 "SELECT setval('carillon.asleep', 1)",
+                "SELECT carillon.apps_fingerprint()",
             ],
             as: "carillon_worker",
             allowed: true

@@ -92,12 +92,7 @@ BEGIN
         work := 'claims';
         RETURN;
     END IF;
-    IF fingerprint IS DISTINCT FROM ARRAY[
-        (SELECT count(*) FROM carillon.apps),
-        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
-        (SELECT count(*) FROM carillon.certificates),
-        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)]
-    THEN
+    IF fingerprint IS DISTINCT FROM carillon.apps_fingerprint() THEN
         work := 'apps';
         RETURN;
     END IF;
