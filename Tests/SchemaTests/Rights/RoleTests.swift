@@ -178,6 +178,7 @@ import Testing
                 "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
                 "SELECT setval('carillon.asleep', 1)",
                 "SELECT carillon.apps_fingerprint()",
+                "SELECT carillon.task_due_at(c, 60, now()) FROM carillon.fleet_tasks c",
             ],
             as: "carillon_worker",
             allowed: true
