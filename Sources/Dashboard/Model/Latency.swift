@@ -2,7 +2,7 @@ import ApplePush
 import CarillonPostgres
 import CarillonText
 
-/// How long pushes took within about the last minute, over all live workers.
+/// How long pushes took within about the last minute, over all workers that are not silent: the numbers of a silent one are old.
 struct Latency: Sendable, JSONConvertible {
     private struct RangeCounts: Decodable, Sendable {
         let waits: Int64
@@ -49,8 +49,9 @@ struct Latency: Sendable, JSONConvertible {
         "web_latency",
         """
         SELECT coalesce(sum(u.waits), 0)::int8 AS waits, coalesce(sum(u.answers), 0)::int8 AS answers
-        FROM carillon.workers w CROSS JOIN LATERAL unnest(w.waits, w.answers) WITH ORDINALITY AS u(waits, answers, place)
-        WHERE w.lease_until > now() GROUP BY u.place ORDER BY u.place
+        FROM carillon.worker_status s JOIN carillon.workers w ON w.id = s.id
+        CROSS JOIN LATERAL unnest(w.waits, w.answers) WITH ORDINALITY AS u(waits, answers, place)
+        WHERE NOT s.is_silent GROUP BY u.place ORDER BY u.place
         """
     )
 

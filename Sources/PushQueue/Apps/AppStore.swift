@@ -236,7 +236,7 @@ package struct AppStore: Sendable {
                         + "carillon.pending p WHERE p.app = \(name.sqlQuoted)), \(name.sqlQuoted))"
                 )
             }
-            let workers = try await LiveWorkers.names(on: connection)
+            let workers = try await LeaseHolders.names(on: connection)
             guard workers.isEmpty || app.isPaused else {
                 throw SettingsError(
                     .inUse,

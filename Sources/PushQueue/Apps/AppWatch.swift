@@ -48,10 +48,7 @@ final class AppWatch {
 
     private func readChanges(on connection: PostgresConnection) async throws(PostgresError) {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
-            [
-                try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),
-                try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
-            ]
+            try rows.int64s(0, 0).compactMap(\.self)
         }
         guard context.state.apps.fingerprint != fingerprint else { return }
         let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in

@@ -38,15 +38,7 @@ struct AppWithSecret: Decodable, Sendable {
     )
 
     /// Any change of an app or a credential changes these numbers.
-    static let fingerprint = Statement(
-        "fingerprint_apps",
-        """
-        SELECT (SELECT count(*) FROM carillon.apps) AS apps,
-            (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a) AS app_versions,
-            (SELECT count(*) FROM carillon.certificates) AS credentials,
-            (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c) AS credential_versions
-        """
-    )
+    static let fingerprint = Statement("fingerprint_apps", "SELECT carillon.apps_fingerprint()")
 
     var hasNoCredential: Hold {
         Hold(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")

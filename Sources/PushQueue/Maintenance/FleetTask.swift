@@ -10,15 +10,9 @@ package struct FleetTask: Sendable {
 
     let name: String
 
-    /// The interval has passed, or its start is in the future because the database's clock was set back, or this worker has begun it
-    /// and not ended it, or its worker is dead.
-    private static let isDueNow = """
-        c.name = $1 AND (c.worker_id IS NULL AND (c.next_run <= now()
-                OR c.next_run - c.every + coalesce(make_interval(secs => $2), c.every) <= now()
-                OR c.next_run - c.every > now())
-            OR c.worker_id = $3
-            OR c.worker_id IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.worker_id))
-        """
+    /// It is due, as sleepers see it too, or this worker has begun it and not ended it.
+    private static let isDueNow =
+        "c.name = $1 AND (c.worker_id = $3 OR carillon.task_due_at(c, $2, now()) <= now())"
 
     static let isDue = Statement("is_due", "SELECT EXISTS (SELECT FROM carillon.fleet_tasks c WHERE \(isDueNow))")
 

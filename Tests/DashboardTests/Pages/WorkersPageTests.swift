@@ -76,4 +76,20 @@ import Testing
             #expect(page.contains("\"oldest_transaction_seconds\":"))
         }
     }
+
+    @Test func `the latency leaves out what a silent worker has noted, though its lease lasts`() async throws {
+        try await shop.database.run(
+            """
+            \(Self.rows);
+            UPDATE carillon.workers SET waits = ARRAY[id], answers = '{1}';
+            UPDATE carillon.workers SET heartbeat_at = now() - interval '400 seconds', lease_until = now() + interval '200 seconds'
+            WHERE id = 7
+            """
+        )
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let page = await client.get("/", json: true).body
+            #expect(page.contains("\"wait_seconds\":{\"count\":8,"), "\(page)")
+            #expect(page.contains("\"answer_seconds\":{\"count\":1,"), "\(page)")
+        }
+    }
 }

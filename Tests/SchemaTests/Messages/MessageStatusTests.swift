@@ -146,6 +146,23 @@ import Testing
         await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
     }
 
+    @Test func `a message waits for a worker while all are silent, also one with a lease`() async throws {
+        let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
+        let reason = "SELECT waiting_reason FROM carillon.message_status(\(id))"
+        #expect(try await database.value(reason) == "no worker is running")
+        try await database.run(
+            """
+            INSERT INTO carillon.workers (id, name, heartbeat_at, lease_until)
+            VALUES (1, 'w', now() - interval '9 minutes', now() + interval '1 minute')
+            """
+        )
+        #expect(try await database.value(reason) == "no worker is running")
+        try await database.run(
+            "UPDATE carillon.workers SET heartbeat_at = now(), lease_until = now() + interval '9 minutes'"
+        )
+        #expect(try await database.value(reason) == nil)
+    }
+
     private static let endings = [
         ("2, 0, 0, 0", "sent"), ("9, 1, 0, 0", "partly sent"), ("9, 0, 1, 0", "partly sent"),
         ("9, 0, 0, 1", "partly sent"),

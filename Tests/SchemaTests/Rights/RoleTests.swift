@@ -177,6 +177,8 @@ import Testing
                 "SELECT carillon.release(1, '{1}')", "SELECT carillon.split(1, 1::smallint, 1, 1)",
                 "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
                 "SELECT setval('carillon.asleep', 1)",
+                "SELECT carillon.apps_fingerprint()",
+                "SELECT carillon.task_due_at(c, 60, now()) FROM carillon.fleet_tasks c",
             ],
             as: "carillon_worker",
             allowed: true

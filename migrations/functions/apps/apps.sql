@@ -138,3 +138,17 @@ END
 $$;
 COMMENT ON FUNCTION carillon.limit_app IS
     'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens. Returns false if nothing changed. Recorded in audit.';
+
+-- A release may change what it consists of: workers only compare it, also those of the previous release that still run.
+CREATE OR REPLACE FUNCTION carillon.apps_fingerprint() RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN ARRAY[
+        (SELECT count(*) FROM carillon.apps),
+        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
+        (SELECT count(*) FROM carillon.certificates),
+        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)];
+END
+$$;
+COMMENT ON FUNCTION carillon.apps_fingerprint IS
+    'Internal: returns numbers that change with any change of an app or a credential.';

@@ -166,3 +166,20 @@ END
 $$;
 COMMENT ON FUNCTION carillon.default_partition_rows IS
     'Internal: returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+
+-- When a task of the fleet is due, or null while a worker has it. `seconds` is the interval of the caller; null is that of the row.
+CREATE OR REPLACE FUNCTION carillon.task_due_at(task carillon.fleet_tasks, seconds double precision, clock timestamptz)
+RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF task.worker_id IS NOT NULL THEN
+        -- A worker that was declared dead has no row.
+        RETURN CASE WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = task.worker_id) THEN clock END;
+    ELSIF task.next_run <= clock OR task.next_run - task.every > clock THEN
+        -- If it was last begun in the future, the clock of the database was set back.
+        RETURN clock;
+    END IF;
+    RETURN least(task.next_run, task.next_run - task.every + make_interval(secs => seconds));
+END
+$$;
+COMMENT ON FUNCTION carillon.task_due_at IS 'Internal: returns when a task of the fleet is due; null while a worker does it.';

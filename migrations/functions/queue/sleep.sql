@@ -74,10 +74,8 @@ DECLARE
 BEGIN
     SELECT least(
         (SELECT s.run_at FROM carillon.scheduled s ORDER BY s.run_at, s.id LIMIT 1),
-        -- As in FleetTask, but for a task that this worker has begun and not ended, which it repeats by itself.
-        (SELECT min(CASE WHEN c.worker_id IS NULL THEN CASE WHEN c.next_run - c.every > clock THEN clock
-                    ELSE least(c.next_run, c.next_run - c.every + coalesce(make_interval(secs => t.seconds), c.every)) END
-                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.worker_id) THEN clock END)
+        -- Null for a task that this worker has begun and not ended, which it repeats by itself.
+        (SELECT min(carillon.task_due_at(c, t.seconds, clock))
             FROM unnest(tasks, intervals) AS t(name, seconds) JOIN carillon.fleet_tasks c ON c.name = t.name),
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
             WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
@@ -92,12 +90,7 @@ BEGIN
         work := 'claims';
         RETURN;
     END IF;
-    IF fingerprint IS DISTINCT FROM ARRAY[
-        (SELECT count(*) FROM carillon.apps),
-        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
-        (SELECT count(*) FROM carillon.certificates),
-        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)]
-    THEN
+    IF fingerprint IS DISTINCT FROM carillon.apps_fingerprint() THEN
         work := 'apps';
         RETURN;
     END IF;

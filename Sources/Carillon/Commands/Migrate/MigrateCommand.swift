@@ -78,13 +78,14 @@ extension Command {
         _ invocation: Invocation,
         _ connection: PostgresConnection
     ) async throws {
-        let workers = try await LiveWorkers.names(on: connection)
+        let workers = try await LeaseHolders.names(on: connection)
         guard workers.isEmpty else {
             throw CommandError(
                 .failed,
-                "\(Counted.text(Int64(workers.count), "worker is", "workers are")) still alive: "
+                "\(Counted.text(Int64(workers.count), "worker")) may still be running: "
                     + "\(workers.prefix(3).joined(separator: ", ")).",
-                hint: "Stop all workers first, with SIGTERM. 'carillon status' lists them."
+                hint: "Stop all workers first, with SIGTERM. One that was killed counts until its lease expires. "
+                    + "'carillon status' lists them."
             )
         }
         let tables = loss.tables.map { "\($0.name) (\(Counted.text($0.rows, "row")))" }

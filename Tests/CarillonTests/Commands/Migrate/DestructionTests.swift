@@ -53,6 +53,8 @@ import Testing
         try await shop.database.connection.script(
             "UPDATE carillon.workers SET lease_until = now() - interval '1 second'"
         )
+        // The second one finds neither functions nor views.
+        #expect(try await shop.run("migrate", "down", "--to", "\(Migration.latest - 1)", "--yes").status == 0)
         #expect(try await shop.run("migrate", "down", "--to", "0", "--yes").status == 0)
         #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to undo"))
     }
