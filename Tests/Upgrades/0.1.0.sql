@@ -1802,6 +1802,18 @@ BEGIN
 END
 $$;
 
+-- A release may change what it consists of: workers only compare it, also those of the previous release that still run.
+CREATE OR REPLACE FUNCTION carillon.apps_fingerprint() RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN ARRAY[
+        (SELECT count(*) FROM carillon.apps),
+        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
+        (SELECT count(*) FROM carillon.certificates),
+        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)];
+END
+$$;
+
 
 -- functions/apps/channels.sql
 -- Channels of APNs. Users request, record and remove them; a worker creates them at Apple, one request at a time.
@@ -2534,7 +2546,8 @@ BEGIN
     SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
     is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
     IF is_copy OR expire_before IS NOT NULL THEN
-        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
+        DELETE FROM carillon.workers w
+        WHERE is_copy OR EXISTS (SELECT FROM carillon.worker_status s WHERE s.id = w.id AND NOT s.has_lease);
         PERFORM carillon.take_over(0);
     END IF;
     UPDATE carillon.messages m SET expires_at = now()
@@ -2921,6 +2934,22 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
+END
+$$;
+
+-- When a task of the fleet is due, or null while a worker has it. `seconds` is the interval of the caller; null is that of the row.
+CREATE OR REPLACE FUNCTION carillon.task_due_at(task carillon.fleet_tasks, seconds double precision, clock timestamptz)
+RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF task.worker_id IS NOT NULL THEN
+        -- A worker that was declared dead has no row.
+        RETURN CASE WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = task.worker_id) THEN clock END;
+    ELSIF task.next_run <= clock OR task.next_run - task.every > clock THEN
+        -- If it was last begun in the future, the clock of the database was set back.
+        RETURN clock;
+    END IF;
+    RETURN least(task.next_run, task.next_run - task.every + make_interval(secs => seconds));
 END
 $$;
 
@@ -5959,8 +5988,7 @@ BEGIN
         made.waiting_reason := (
             SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
                 WHEN h.reason IS NOT NULL THEN h.reason
-                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
-                THEN 'no worker is running' END
+                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE NOT s.is_silent) THEN 'no worker is running' END
             FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
     END IF;
     RETURN made;
@@ -7903,10 +7931,8 @@ DECLARE
 BEGIN
     SELECT least(
         (SELECT s.run_at FROM carillon.scheduled s ORDER BY s.run_at, s.id LIMIT 1),
-        -- As in FleetTask, but for a task that this worker has begun and not ended, which it repeats by itself.
-        (SELECT min(CASE WHEN c.worker_id IS NULL THEN CASE WHEN c.next_run - c.every > clock THEN clock
-                    ELSE least(c.next_run, c.next_run - c.every + coalesce(make_interval(secs => t.seconds), c.every)) END
-                WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.worker_id) THEN clock END)
+        -- Null for a task that this worker has begun and not ended, which it repeats by itself.
+        (SELECT min(carillon.task_due_at(c, t.seconds, clock))
             FROM unnest(tasks, intervals) AS t(name, seconds) JOIN carillon.fleet_tasks c ON c.name = t.name),
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
             WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
@@ -7921,12 +7947,7 @@ BEGIN
         work := 'claims';
         RETURN;
     END IF;
-    IF fingerprint IS DISTINCT FROM ARRAY[
-        (SELECT count(*) FROM carillon.apps),
-        (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
-        (SELECT count(*) FROM carillon.certificates),
-        (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)]
-    THEN
+    IF fingerprint IS DISTINCT FROM carillon.apps_fingerprint() THEN
         work := 'apps';
         RETURN;
     END IF;
@@ -9342,6 +9363,8 @@ COMMENT ON FUNCTION carillon.pause_app IS
 COMMENT ON FUNCTION carillon.resume_app IS 'Resumes a paused app. Returns false if it was not paused. Recorded in audit.';
 COMMENT ON FUNCTION carillon.limit_app IS
     'Sets max_rate (null: no limit), max_attempts and reap_bad_tokens. Returns false if nothing changed. Recorded in audit.';
+COMMENT ON FUNCTION carillon.apps_fingerprint IS
+    'Internal: returns numbers that change with any change of an app or a credential.';
 COMMENT ON FUNCTION carillon.find_channel IS 'Internal: returns the row of a channel, or a refusal.';
 COMMENT ON FUNCTION carillon.check_channel IS
     'Internal: returns the refusal of an argument of request_channel or record_channel; null if these are valid.';
@@ -9414,6 +9437,7 @@ COMMENT ON PROCEDURE carillon.maintain IS
     'Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
     'Internal: returns how many rows of each history table are outside the daily partitions because maintenance is late.';
+COMMENT ON FUNCTION carillon.task_due_at IS 'Internal: returns when a task of the fleet is due; null while a worker does it.';
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
@@ -9909,13 +9933,12 @@ COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reaso
 COMMENT ON COLUMN carillon.app_status.ready_precision IS 'how exact ready is: exact, at least or about';
 
 -- views/worker_status.sql
--- The only place that says whether a worker is alive, asleep, silent or stuck. Whatever times its row has, the view can be read.
+-- The only place that says whether a worker is alive, asleep, silent or stuck, and whether it may still write. Whatever times its
+-- row has, the view can be read. Whoever asks only for is_silent or has_lease reads no claims: PostgreSQL leaves out the join.
 CREATE OR REPLACE VIEW carillon.worker_status AS
 SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the
-        -- clock was set back, and a live worker would have sent another by now.
-        WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
+        WHEN judged.is_silent THEN 'silent'
         -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND claimed.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
@@ -9925,7 +9948,10 @@ SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.l
     now() - known.heartbeat_at AS silence,
     now() - known.started_at AS age,
     coalesce(claimed.claims, 0) AS claims,
-    w.asleep_since
+    w.asleep_since,
+    judged.is_silent,
+    -- By the clock of the database, which may be changed. So this alone is no reason to take over.
+    w.lease_until >= now() AS has_lease
 FROM carillon.workers w
 CROSS JOIN LATERAL (
     SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
@@ -9937,6 +9963,11 @@ CROSS JOIN LATERAL (
     SELECT bounded.started_at, bounded.heartbeat_at,
         least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
 ) known
+CROSS JOIN LATERAL (
+    -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the clock
+    -- was set back, and a live worker would have sent another by now.
+    SELECT known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease AS is_silent
+) judged
 LEFT JOIN (
     SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
 ) claimed ON claimed.worker_id = w.id;
@@ -9959,6 +9990,9 @@ COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heart
 COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
 COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
 COMMENT ON COLUMN carillon.worker_status.asleep_since IS 'since when it has slept; null if it is awake';
+COMMENT ON COLUMN carillon.worker_status.is_silent IS 'whether two heartbeats are missing: its state is then silent';
+COMMENT ON COLUMN carillon.worker_status.has_lease IS
+    'whether its lease has not expired, so that it may still write; a silent worker has one until then';
 
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
@@ -10096,7 +10130,7 @@ BEGIN
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
-                fall_asleep sleep_holders waiting_work
+                fall_asleep sleep_holders waiting_work apps_fingerprint task_due_at
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
@@ -10245,7 +10279,7 @@ UPDATE carillon.schema_migrations SET checksum = 'd0ab79241764fb0ec07d36c921b570
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
 UPDATE carillon.schema_routines SET checksum = '888936336893b1c7a4e5b64da2761dff31b10a445399c1b891e50ecc5c4a1e8e' WHERE file = 'functions/apps/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '6dd8c23d3fb3f608d357cf99a2341e7f8884fb7d2e9a06e18771b5c3f842bbc6' WHERE file = 'functions/apps/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '6c83421df4898ce972b85c37e1eca19484b2033e0e6914168ceaf005ba9f42fb' WHERE file = 'functions/apps/apps.sql';
 UPDATE carillon.schema_routines SET checksum = '156e35093b6b394c327ad4bc1db9b7c42a0609e013be54f2788f0f1645643280' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'cee0d248a276f844e58d82638e190b8b1811d9ea3b2545dc0f467e330a8f179f' WHERE file = 'functions/apps/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'a539b039b3cddba8a9effa91a6b73fc537fe89edaa4af901ba16c7b1294d7dd9' WHERE file = 'functions/apps/open_breakers.sql';
@@ -10253,10 +10287,10 @@ UPDATE carillon.schema_routines SET checksum = '5e62594540d38e66be1ca148f62460e5
 UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
-UPDATE carillon.schema_routines SET checksum = '0eabc49edb714454a48e74721705ece15fcab156e96fe7c68901c5b38f8eb001' WHERE file = 'functions/database/installation.sql';
+UPDATE carillon.schema_routines SET checksum = '461c795f0801d644fbdf27dbfdd76bb03c660b204a701025b62e8e91843bfb2d' WHERE file = 'functions/database/installation.sql';
 UPDATE carillon.schema_routines SET checksum = 'ab9b939f3ad0bae995ae21f138fd2998ae624c22de1d5e818408fcbaf3bb1e24' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
-UPDATE carillon.schema_routines SET checksum = '28962e7b44e7618b4634b27d0087976cc3540b71e372abffbbfb95a9694dba10' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '4ddbf0d8a8bfddc24dd230e23dfde9deee9dffdacfdf73c1be1310c95a68b9c5' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '98edb4ccb2828b8a95b8ad6d96a4fff2622dd24c20914786621fe19a0503e50a' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c497cf42023213c610a713f2b5629fc69597981717c026e15a1a02f4fc43adc4' WHERE file = 'functions/database/refusal.sql';
@@ -10276,7 +10310,7 @@ UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc17097
 UPDATE carillon.schema_routines SET checksum = 'fa28f77cf616296c3495cac057aaa3d92a6ae17daf1d37617b924789c1be5564' WHERE file = 'functions/messages/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'e69755ac379966b7b6a29fb23e61a8d061f6ee93e74ef6648ec0116ae08b468f' WHERE file = 'functions/messages/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '85b15053d645a0ed2cb864f303cc8e0e9238890cc220cdf72557488b1617a2c0' WHERE file = 'functions/messages/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = 'a0494ccf5d78a11192ac25f79399785741a50e8bb886db1289adbddd223f34ba' WHERE file = 'functions/messages/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '2cb01a48c3d7228d70a709cacd6505bf98f6311133c2185b5668f3682254deef' WHERE file = 'functions/messages/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'fba68b883d2d1f49a720939041d09f6f18225dde2f57237228ed7288addd5e9d' WHERE file = 'functions/messages/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '3a4b468a8a8a5b72a063372818406fffed3558e328d5ea11ac550b1570c5b819' WHERE file = 'functions/messages/requeue_batch.sql';
 UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81be2d74a4d839158647b43f8aa6082085' WHERE file = 'functions/messages/search.sql';
@@ -10290,7 +10324,7 @@ UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '63e21e6341645bafc63d8f92e83c694a1e1dac36b090cd395dfada15514ec889' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'efb4ed71a62b24b5a3f94eb846e051521df8ef28d192224e37e375eec4fad1ac' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = '33b831f21ed1be96f86322869f9b0d5da46e4b13d852633093344dfac9a2c6d4' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
@@ -10299,11 +10333,11 @@ UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'f57097413db1bad57821744f027ee16cb2dafceac87739abbc8642639fdca0b4' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'a583cded18db413389eec1455f3c7a300ce13149c4704dc6e709b7f1ccc6f18a' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '9c635abe0b0f43c4ba220b7d918f9dec1098e6273ad2a2df7e5edfda00ba1dce' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = '7d3dd0d49527a66c32b377cc19aadc92e54e18c850467f40e3bc4623b4c25b84' WHERE file = 'views/pending.sql';
-UPDATE carillon.schema_routines SET checksum = '687df452548790997d81147e9911b0b62099dd616464e1545507c6e23ef92d15' WHERE file = 'views/worker_status.sql';
+UPDATE carillon.schema_routines SET checksum = '7d9d32af01321c110c859b288b9b442660a3d50930c01727115fd676523dedbf' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)
