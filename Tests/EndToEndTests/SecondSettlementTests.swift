@@ -72,7 +72,8 @@ import Testing
                 slow.requestTimeout = .seconds(600)
                 slow.totalTimeout = .seconds(600)
                 let lost = HTTP2Backend(slow)
-                let dying = queue.worker(lost) { $0.settleAfter = .milliseconds(200) }
+                // What is answered later than that is settled with the slow pushes.
+                let dying = queue.worker(lost) { $0.settleAfter = .seconds(5) }
                 let run = Task { try await dying.run() }
                 try await queue.loop.eventually("the fast ones are settled") {
                     try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2

@@ -29,6 +29,8 @@ package struct PostgresArray: Sendable {
     @inline(__always)
     private init(of type: PostgresType, _ count: Int, _ value: (Int) -> Int64) {
         self.init(of: type)
+        // Swift would write to the empty array that all threads share.
+        guard count > 0 else { return }
         self.count = count
         elements = Array(unsafeUninitializedCapacity: 12 * count) { buffer, byteCount in
             let bytes = UnsafeMutableRawBufferPointer(buffer)

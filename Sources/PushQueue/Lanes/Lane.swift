@@ -38,6 +38,9 @@ package struct Lane: Hashable, Sendable {
         self.number = number
     }
 
+    /// Its number has a meaning of its own.
+    var isUsual: Bool { (0...2).contains(number) }
+
     package var urgency: Urgency {
         switch number {
         case ...0: .urgent

@@ -17,6 +17,9 @@ struct LaneBoard: Sendable {
     private static let rounds = 4
     /// Every urgency is tried, and the one that was served is tried again: its lanes may pay off more of their debts.
     private static let tries = Lane.Urgency.allCases.count + 1
+    /// How many lanes of an app may be in use, and how many of all apps that do not exist: an app with rows in many lanes makes no
+    /// round of the others long, and fills no memory. A look finds the rest again.
+    static let lanesOfOneApp = 1024
 
     /// The pushes of a usual claim.
     let quantum: Int
@@ -49,10 +52,30 @@ struct LaneBoard: Sendable {
     // MARK: Events
 
     /// A look found rows in these lanes.
-    mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) {
+    /// - Parameter exists: Whether there is such an app.
+    mutating func found(
+        _ lanes: some Collection<Lane>,
+        at now: MonotonicInstant,
+        exists: (Int32) -> Bool = { _ in true }
+    ) {
+        let mayBeTooMany = states.count + lanes.count > Self.lanesOfOneApp
+        var used = mayBeTooMany ? lanesInUse(exists) : [:]
         for lane in lanes {
+            if mayBeTooMany, states[lane]?.isInUse != true {
+                let app = exists(lane.app) ? lane.app : nil
+                // The lanes that people use are never too many.
+                guard used[app, default: 0] < Self.lanesOfOneApp || app != nil && lane.isUsual else { continue }
+                used[app, default: 0] += 1
+            }
             change(lane, orBeginAt: now) { $0.found(at: now) }
         }
+    }
+
+    /// By app. Nil stands for all apps that do not exist.
+    private func lanesInUse(_ exists: (Int32) -> Bool) -> [Int32?: Int] {
+        var used: [Int32?: Int] = [:]
+        for (lane, state) in states where state.isInUse { used[exists(lane.app) ? lane.app : nil, default: 0] += 1 }
+        return used
     }
 
     /// A claim was answered. `LaneState.claimed` describes the parameters.

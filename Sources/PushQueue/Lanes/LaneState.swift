@@ -33,7 +33,10 @@ struct LaneState: Sendable {
     /// that were just claimed. Nil if they begin at the beginning.
     var lookFloor: Int64? { depth == .deep && asked > 0 ? .max : risenFloor }
 
-    func isForgotten(at now: MonotonicInstant) -> Bool { !isReady && asked == 0 && now - usedAt >= Self.memory }
+    /// It has rows, or may have.
+    var isInUse: Bool { isReady || asked > 0 }
+
+    func isForgotten(at now: MonotonicInstant) -> Bool { !isInUse && now - usedAt >= Self.memory }
 
     // MARK: Events
 

@@ -36,7 +36,11 @@ struct Schedule: Sendable {
 
     var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
 
-    mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) { board.found(lanes, at: now) }
+    /// A look found rows in these lanes.
+    /// - Parameter exists: Whether there is such an app.
+    mutating func found(_ lanes: [Lane], at now: MonotonicInstant, exists: (Int32) -> Bool = { _ in true }) {
+        board.found(lanes, at: now, exists: exists)
+    }
 
     mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
         board.returned(rows, at: now)

@@ -199,7 +199,7 @@ struct WorkerState: Sendable {
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.found(lanes, at: now)
+        schedule.found(lanes, at: now) { [apps] in apps[$0] != nil }
         schedule.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }

@@ -100,6 +100,43 @@ import Testing
         expectNone(&board, because: "it had less than was asked for")
     }
 
+    @Test func `an app with rows in many lanes uses a part of them at a time, and the next look brings others`() {
+        var board = LaneBoard(quantum: 100)
+        let most = LaneBoard.lanesOfOneApp
+        let many = (0..<Int16(most + 100)).map { lane(1, $0 + 3) }
+        func found() { board.found(many + [lane(1, 0), lane(2, 7)], at: start) }
+        func served() -> Set<Lane> {
+            var lanes: Set<Lane> = []
+            while let plan = next(&board) {
+                #expect(lanes.insert(plan.lane).inserted)
+                board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
+            }
+            return lanes
+        }
+        found()
+        found()
+        let first = served()
+        #expect(first.filter { $0.app == 1 && $0.number >= 3 }.count == most)
+        // The other app waits for nobody, nor do the lanes that people use.
+        #expect(first.contains(lane(1, 0)) && first.contains(lane(2, 7)))
+        #expect(first.count == most + 2)
+        // What was served is empty now.
+        board.found(many.filter { !first.contains($0) }, at: start)
+        #expect(served().count == 100)
+    }
+
+    @Test func `of the lanes of apps that do not exist, a part is used at a time`() {
+        var board = LaneBoard(quantum: 100)
+        let most = LaneBoard.lanesOfOneApp
+        board.found((1...Int32(most * 3)).map { lane($0, 0) } + [lane(-1)], at: start) { $0 == -1 }
+        var lanes: Set<Lane> = []
+        while let plan = next(&board) {
+            lanes.insert(plan.lane)
+            board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
+        }
+        #expect(lanes.count == most + 1 && lanes.contains(lane(-1)))
+    }
+
     @Test func `apps get equal shares`() {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(2), lane(3)], at: start)
