@@ -3,7 +3,7 @@ import CarillonPostgres
 
 extension Flight {
     /// What a flight needs next, with the event that follows.
-    enum Step: Sendable {
+    indirect enum Step: Sendable {
         /// Ask the database for rows: `claimed` or `claimFailed`.
         case claim(ClaimPlan)
         /// Ask which of these pushes are sent: `decided`, `claimLost` or `failed`.
@@ -25,6 +25,15 @@ extension Flight {
         /// Split a row with too many pushes: `wasSplit`.
         case split(Int64)
         case end
+
+        /// The credential that the step uses.
+        var credential: Credential? {
+            switch self {
+            case .takeTurn(_, let route): route?.credential
+            case .deliver(_, let route): route.credential
+            default: nil
+            }
+        }
     }
 
     enum Event: Sendable {

@@ -30,40 +30,12 @@ final class FlightRunner {
         var rest: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
-        func use(_ credential: Credential) {
-            if used.last != credential { used.append(credential) }
-        }
         var step = flight.first
         while true {
+            if let credential = step.credential, used.last != credential { used.append(credential) }
             let event: Flight.Event
             switch step {
-            case .claim(let plan): event = await claim(plan, as: flight.worker)
-            case .takeTurn(let pushes, let route):
-                // Connect first: pushes that waited for a connection would go out with those of the next turn.
-                if let route {
-                    use(route.credential)
-                    await context.backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
-                }
-                let parameters = FlightStatements.parameters(takingTurnFor: pushes, of: flight.app)
-                event = await write(for: flight, FlightStatements.takeTurn, parameters) {
-                    .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
-                }
-            case .ask(.order, let jobs, let updates):
-                let parameters = FlightStatements.parameters(ordering: updates, of: jobs, by: flight.worker)
-                event = await write(for: flight, FlightStatements.orderUpdates, parameters) {
-                    Flight.Event(try PushDecisions($0))
-                }
-            case .ask(.pace(let most), let jobs, let pushes):
-                let parameters = FlightStatements.parameters(pacing: pushes, of: jobs, by: flight.worker, most: most)
-                event = await write(for: flight, FlightStatements.paceDevices, parameters) {
-                    Flight.Event(try PushDecisions($0))
-                }
-            case .wait(let duration): event = await context.sleep(for: duration) ? .waited : .abandoned
-            case .release(let jobs):
-                let parameters = ClaimKey.parameters(releasing: [jobs.key], of: flight.worker)
-                event = await write(for: flight, ClaimKey.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
-                use(route.credential)
                 let delivered = await deliver(jobs, by: route, for: worker)
                 context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
@@ -71,20 +43,53 @@ final class FlightRunner {
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
-            case .write(let writing):
-                let (statement, parameters) = writing.call
-                let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
-                event = await write(for: flight, statement, parameters, isLarge: isLarge) {
-                    .written(try SettlementWriting.Effect($0))
-                }
-            case .writeCounts: event = await writeCounts()
-            case .split(let message): event = await split(message, of: plan.lane)
             case .end:
                 for credential in used { await apps.flightEnded(using: credential, of: flight.app) }
                 return
+            default: event = await perform(step, of: flight, for: worker)
             }
             step = context.event { flight.next(after: event, in: &$0, at: .now) }
             publish(flight.takeReports())
+        }
+    }
+
+    /// A step that soon ends. Inlined, it would keep its memory for as long as the pushes are in flight.
+    @inline(never)
+    private func perform(_ step: Flight.Step, of flight: Flight, for worker: Worker) async -> Flight.Event {
+        switch step {
+        case .claim(let plan): return await claim(plan, as: flight.worker)
+        case .takeTurn(let pushes, let route):
+            // Connect first: pushes that waited for a connection would go out with those of the next turn.
+            if let route {
+                await context.backend.prepare(for: route.gateway, with: apps.supplied(route.credential, by: worker))
+            }
+            let parameters = FlightStatements.parameters(takingTurnFor: pushes, of: flight.app)
+            return await write(for: flight, FlightStatements.takeTurn, parameters) {
+                .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
+            }
+        case .ask(.order, let jobs, let updates):
+            let parameters = FlightStatements.parameters(ordering: updates, of: jobs, by: flight.worker)
+            return await write(for: flight, FlightStatements.orderUpdates, parameters) {
+                Flight.Event(try PushDecisions($0))
+            }
+        case .ask(.pace(let most), let jobs, let pushes):
+            let parameters = FlightStatements.parameters(pacing: pushes, of: jobs, by: flight.worker, most: most)
+            return await write(for: flight, FlightStatements.paceDevices, parameters) {
+                Flight.Event(try PushDecisions($0))
+            }
+        case .wait(let duration): return await context.sleep(for: duration) ? .waited : .abandoned
+        case .release(let jobs):
+            let parameters = ClaimKey.parameters(releasing: [jobs.key], of: flight.worker)
+            return await write(for: flight, ClaimKey.release, parameters) { _ in .released }
+        case .write(let writing):
+            let (statement, parameters) = writing.call
+            let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
+            return await write(for: flight, statement, parameters, isLarge: isLarge) {
+                .written(try SettlementWriting.Effect($0))
+            }
+        case .writeCounts: return await writeCounts()
+        case .split(let message): return await split(message, of: flight.plan.lane)
+        case .deliver, .awaitRest, .end: preconditionFailure("The gateway's steps are not done here.")
         }
     }
 

@@ -143,7 +143,7 @@ struct Schedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = answer.jobs {
             flights[jobs.key] = jobs.byteCount
-            admission.holds(jobs.byteCount, of: jobs.app)
+            admission.began(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
             stoppedWaiting(plan.lane.app)
@@ -207,7 +207,7 @@ struct Schedule: Sendable {
     }
 
     mutating func ended(_ claim: UnsettledClaim) {
-        admission.holds(-(flights.removeValue(forKey: claim.jobs.key) ?? 0), of: claim.jobs.app)
+        if let bytes = flights.removeValue(forKey: claim.jobs.key) { admission.ended(bytes, of: claim.jobs.app) }
         if !claim.isStuck { doubts.ended(claim.lane) }
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)

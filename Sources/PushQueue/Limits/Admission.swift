@@ -8,15 +8,27 @@ import CarillonIO
 struct Admission: Sendable {
     /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
     private static let bytesPerPush = 3072
+    /// Each claim also takes some 30 KB, for its tasks. That matters only where claims are small, of many apps or lanes.
+    private static let usualClaims = 512
     /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
+
+    /// Claims that were answered and are not settled yet.
+    private struct Held {
+        var claims = 0
+        var bytes = 0
+
+        mutating func add(_ other: Self) {
+            claims += other.claims
+            bytes += other.bytes
+        }
+    }
 
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
-    /// The bytes of claims that were answered and are not settled yet.
-    private var bytes = 0
-    private var bytesByApp: [Int32: Int] = [:]
+    private var held = Held()
+    private var heldByApp: [Int32: Held] = [:]
     var capacities: Capacities
     var rates = RateLimits()
 
@@ -36,7 +48,7 @@ struct Admission: Sendable {
     ) -> LaneBoard.Allowance {
         // What may be in flight.
         let room = min(ceiling, room(for: id))
-        guard room > 0, bytesByApp[id] ?? 0 < maxOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
+        guard room > 0, isRoom(beside: heldByApp[id] ?? Held(), of: maxOfOneApp) else { return .blocked(until: nil) }
         // The app. Jobs of one that does not exist are claimed too, and end as failures.
         guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
         guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
@@ -68,18 +80,29 @@ struct Admission: Sendable {
 
     // MARK: In flight
 
-    var room: Int { bytes < limit * Self.bytesPerPush ? limit - inFlight : 0 }
+    var room: Int { isRoom(beside: held, of: limit) ? limit - inFlight : 0 }
+
+    private func isRoom(beside held: Held, of limit: Int) -> Bool {
+        let claims = max(Self.usualClaims, self.limit / 16)
+        return held.bytes < limit * Self.bytesPerPush && held.claims < max(1, claims * limit / self.limit)
+    }
 
     /// Three quarters of the limit.
     var maxOfOneApp: Int { max(1, limit - limit / 4) }
 
     func room(for app: Int32) -> Int { min(room, maxOfOneApp - inFlight(of: app)) }
 
-    /// A claim of the app holds so many bytes more, or fewer.
-    mutating func holds(_ difference: Int, of app: Int32) {
-        bytes += difference
-        let held = (bytesByApp[app] ?? 0) + difference
-        bytesByApp[app] = held == 0 ? nil : held
+    /// A claim of the app was answered.
+    mutating func began(_ bytes: Int, of app: Int32) { change(Held(claims: 1, bytes: bytes), of: app) }
+
+    /// It has ended.
+    mutating func ended(_ bytes: Int, of app: Int32) { change(Held(claims: -1, bytes: -bytes), of: app) }
+
+    private mutating func change(_ difference: Held, of app: Int32) {
+        held.add(difference)
+        var ofApp = heldByApp[app] ?? Held()
+        ofApp.add(difference)
+        heldByApp[app] = ofApp.claims == 0 ? nil : ofApp
     }
 
     private func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }

@@ -1,3 +1,4 @@
+import CarillonIO
 import Testing
 
 @testable import CarillonPushQueue
@@ -19,5 +20,29 @@ import Testing
         let admission = Admission(limit: limit, claimSize: 100)
         #expect(admission.room(for: 1) >= 1)
         #expect(admission.maxOfOneApp >= 1)
+    }
+
+    /// Each claim takes memory, however small it is.
+    @Test func `claims of one push each are limited, and one app cannot use all of them`() {
+        var admission = Admission(limit: 8192, claimSize: 1000)
+        func allowance(of app: Int32) -> LaneBoard.Allowance {
+            admission.allowance(of: app, within: .max, AppDirectory(), AppHolds(), at: .now)
+        }
+        func began(of app: Int32) -> Int {
+            var claims = 0
+            while admission.room(for: app) > 0, isOpen(allowance(of: app)) {
+                admission.admit(1, of: app)
+                admission.began(100, of: app)
+                claims += 1
+            }
+            return claims
+        }
+        func isOpen(_ allowance: LaneBoard.Allowance) -> Bool { if case .pushes = allowance { true } else { false } }
+        #expect(began(of: 1) == 384)
+        #expect(began(of: 2) == 128)
+        #expect(admission.room == 0)
+        admission.ended(100, of: 1)
+        admission.release(1, of: 1)
+        #expect(began(of: 3) == 1)
     }
 }
