@@ -76,7 +76,6 @@ final class LeaseKeeper {
             guard error.code == .server else { throw error }
             database.failed(error, on: connection)
         }
-        context.event { $0.sleep.announced() }
     }
 
     private func renewLease(

@@ -9,7 +9,7 @@ final class Lookout {
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
     private let apps: AppWatch
-    /// Rings when the next step is due.
+    /// Rings when the next run is due.
     private var alarm: TimerToken?
 
     init(_ context: WorkerContext, _ database: WorkerDatabase, _ lease: LeaseKeeper, _ apps: AppWatch) {
@@ -24,58 +24,40 @@ final class Lookout {
         for await _ in context.lookBell.rings {
             if let alarm = alarm.take() { context.loop.cancel(alarm) }
             guard !Task.isCancelled, let connection = await database.connection() else { return }
-            var wait: Duration
-            do throws(PostgresError) {
-                wait = try await step(on: connection)
-                context.dispatchBell.ring()
-                wait = max(wait, await announce(on: connection))
-            } catch {
-                database.failed(error, on: connection)
-                wait = context.event { state in
-                    // Calls have no pace.
-                    state.sleep.wake(at: .now)
-                    return state.failed(in: .look)
-                }
-            }
+            let wait = await takeSteps(on: connection)
             let asleepSince = context.state.sleep.asleepSince
             context.count { $0.asleepSince = asleepSince }
-            context.dispatchBell.ring()
             let bell = context.lookBell
             alarm = context.loop.schedule(at: .now + wait) { bell.ring() }
         }
     }
 
-    /// Tells the fleet that the worker has woken. Returns the wait before that may be tried again.
-    private func announce(on connection: PostgresConnection) async -> Duration {
-        guard context.state.sleep.isAwake, context.state.sleep.mustAnnounce else { return .zero }
-        do throws(PostgresError) {
-            try await lease.wake(on: connection)
-            context.event { $0.succeeded(in: .wake) }
-            return .zero
-        } catch {
-            database.failed(error, on: connection)
-            return context.event { $0.failed(in: .wake) }
+    /// Returns the wait before the next run.
+    private func takeSteps(on connection: PostgresConnection) async -> Duration {
+        var run = context.event { LookRun(in: &$0, at: .now) }
+        while true {
+            do throws(PostgresError) {
+                var wait: Duration?
+                var foundWork = false
+                switch run.step {
+                case .refresh: try await apps.refresh(on: connection)
+                case .look: wait = try await look(on: connection)
+                case .ask: (wait, foundWork) = try await askToSleep(on: connection)
+                case .announce: try await lease.wake(on: connection)
+                case .over(let wait): return wait
+                }
+                context.event { run.succeeded(wait, foundWork: foundWork, in: &$0) }
+            } catch {
+                database.failed(error, on: connection)
+                context.event { run.failed(error, in: &$0, at: .now) }
+            }
+            if run.mayClaim { context.dispatchBell.ring() }
         }
     }
 
     /// Looks soon after each notification.
     func keepHearing() async {
         for await _ in context.callBell.rings where context.event({ $0.sleep.called() }) { context.lookBell.ring() }
-    }
-
-    /// Returns the wait before the next step.
-    private func step(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
-        let mayBeOutdated = !context.state.sleep.isAwake || context.state.sleep.mustAnnounce
-        switch context.event({ $0.nextStep(at: .now) }) {
-        case .look:
-            // A sleeper has not read changes of apps.
-            if mayBeOutdated { try await apps.refresh(on: connection) }
-            return try await look(on: connection)
-        case .ask:
-            let (wait, foundWork) = try await askToSleep(on: connection)
-            if foundWork { try await apps.refresh(on: connection) }
-            return wait
-        }
     }
 
     /// Returns the wait before the next look.
@@ -138,30 +120,18 @@ final class Lookout {
         }
     }
 
-    // MARK: Sleep
-
-    /// Asks whether the worker may sleep, or go on sleeping. Returns the wait before the next step.
-    private func askToSleep(
-        on connection: PostgresConnection
-    ) async throws(PostgresError) -> (wait: Duration, foundWork: Bool) {
+    /// Asks whether the worker may sleep, or go on sleeping. Returns the wait before the next run, and whether there is work.
+    private func askToSleep(on connection: PostgresConnection) async throws(PostgresError) -> (Duration?, Bool) {
         let known = context.state.wal.last
         let askedAt = MonotonicInstant.now
         let parameters = context.state.sleepParameters
-        do throws(PostgresError) {
-            let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
-                (try SleepAnswer(rows), try InstallationSighting(rows))
-            }
-            try await database.saw(sighting, since: known)
-            let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
-            lease.sawDead(dead)
-            return (wait, answer.hasWork)
-        } catch {
-            context.event { $0.sleepFailed(at: .now) }
-            guard error.code == .server else { throw error }
-            // It goes on looking.
-            database.failed(error, on: connection)
-            return (PollingPace.longest, false)
+        let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
+            (try SleepAnswer(rows), try InstallationSighting(rows))
         }
+        try await database.saw(sighting, since: known)
+        let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
+        lease.sawDead(dead)
+        return (wait, answer.hasWork)
     }
 
     // MARK: Below the floors

@@ -5,23 +5,40 @@ extension ModelDatabase {
     /// Transactions that bring work notify the workers.
     var isNotifying: Bool { asleepUntil > now }
 
-    /// How many rows there are that bring work.
-    var arrivals: (messages: Int, scheduled: Int) { (tables.messages.count, tables.scheduled.count) }
+    /// How many rows there are that bring work, and the version of the apps.
+    var arrivals: (messages: Int, scheduled: Int, apps: Int64) {
+        (tables.messages.count, tables.scheduled.count, fingerprint[1])
+    }
 
-    /// Rows have come to a table since there were so many.
-    func hasGrown(since before: (messages: Int, scheduled: Int)) -> Bool {
+    /// Rows have come to a table since, or an app has changed.
+    func hasGrown(since before: (messages: Int, scheduled: Int, apps: Int64)) -> Bool {
         tables.messages.count > before.messages || tables.scheduled.count > before.scheduled
+            || fingerprint[1] != before.apps
     }
 
     private func isAnotherAwake(but worker: Int64) -> Bool {
         tables.workers.contains { $0.key != worker && !$0.value.isAsleep }
     }
 
+    /// The heartbeat with which a worker wakes. Nil: it was declared dead.
+    mutating func wake(_ worker: Int64, lease: Int64) -> Int? {
+        let now = self.now
+        return changeForNow { $0.renew(worker, lease: lease, isAsleep: false, at: now) }
+    }
+
+    /// From now on, transactions do not notify. Returns whether the flag was set.
+    mutating func clearAsleep() -> Bool {
+        defer { asleepUntil = 0 }
+        return asleepUntil > 0
+    }
+
     /// `carillon.fall_asleep`.
+    /// - Parameter known: What the worker knows of the apps.
     mutating func fallAsleep(
         _ worker: Int64,
         lease: Int64,
         waitsFor: [String]?,
+        knowing known: [Int64],
         skipping skipped: Set<Int32>,
         tasks: [MaintenanceTask.Name],
         _ interval: Int64
@@ -29,14 +46,12 @@ extension ModelDatabase {
         var answer = SleepAnswer()
         let wasAsleep = tables.workers[worker]?.isAsleep ?? false
         if !wasAsleep {
-            answer.hasWork = hasWork(for: worker, skipping: skipped, tasks, interval)
+            answer.hasWork = hasWork(for: worker, knowing: known, skipping: skipped, tasks, interval)
             if answer.hasWork { return answer }
         }
-        answer.isAlive = heartbeat(worker, lease: lease) != nil
+        let now = self.now
+        answer.isAlive = changeForNow { $0.renew(worker, lease: lease, isAsleep: true, at: now) } != nil
         guard answer.isAlive == true else { return answer }
-        change { tables in
-            if tables.workers[worker] != nil { tables.workers[worker]?.isAsleep = true }
-        }
         answer.othersAreAwake = isAnotherAwake(but: worker)
         if answer.othersAreAwake {
             answer.holders = nil
@@ -44,23 +59,35 @@ extension ModelDatabase {
             answer.holders = (isNotifying ? waitsFor : nil)?.filter(holders.contains) ?? holders.sorted()
             asleepUntil = now + 90_000_000
         }
-        answer.hasWork = hasWork(for: worker, skipping: skipped, tasks, interval)
-        answer.dueIn = tables.dates.values.min().map { .microseconds(max(0, $0 - now)) }
+        answer.hasWork = hasWork(for: worker, knowing: known, skipping: skipped, tasks, interval)
+        answer.dueIn = dueTime(tasks, interval).map { .microseconds(max(0, $0 - now)) }
         answer.others = heartbeats(butOf: worker)
         return answer
     }
 
     private func hasWork(
         for worker: Int64,
+        knowing known: [Int64],
         skipping skipped: Set<Int32>,
         _ tasks: [MaintenanceTask.Name],
         _ interval: Int64
     ) -> Bool {
-        let isTaskDue = tasks.contains { task in
-            tables.fleetTasks[task]?.heldBy != worker && isDue(task, every: interval, for: worker)
-        }
-        return isTaskDue || tables.dates.values.contains { $0 <= now }
-            || tables.inflight.values.contains { $0.worker == worker } || hasOrphans
-            || tables.messages.values.contains { !skipped.contains($0.app) }
+        if let due = dueTime(tasks, interval), due <= now { return true }
+        return fingerprint != known || tables.inflight.values.contains { $0.worker == worker } || hasOrphans
+            || tables.messages.values.contains { !skipped.contains($0.app) && !paused.contains($0.app) }
+    }
+
+    /// When the next job or task is due.
+    private func dueTime(_ tasks: [MaintenanceTask.Name], _ interval: Int64) -> Int64? {
+        let times = tasks.compactMap { dueTime(of: $0, every: interval) }
+        return (times + Array(tables.dates.values)).min()
+    }
+
+    /// When a worker that has not begun the task takes it. Nil: another one is at it.
+    private func dueTime(of task: MaintenanceTask.Name, every interval: Int64) -> Int64? {
+        let row = tables.fleetTasks[task] ?? ModelFleetTask()
+        if let holder = row.heldBy { return tables.workers[holder] == nil ? now : nil }
+        let began = row.nextRun - row.every
+        return began > now ? now : min(row.nextRun, began + interval)
     }
 }

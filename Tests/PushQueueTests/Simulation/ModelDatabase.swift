@@ -12,6 +12,10 @@ struct ModelDatabase {
     var asleepUntil: Int64 = 0
     /// The transactions of callers that have inserted a row and are not committed.
     var holders: Set<String> = []
+    /// The apps that are paused. No crash undoes a change of an app.
+    private(set) var paused: Set<Int32> = []
+    /// See `AppWithSecret.fingerprint`.
+    private(set) var fingerprint: [Int64] = [2, 1, 1, 1]
     /// What the disk may have: the tables before each transaction that did not wait for it, since the last that did.
     private var undone: [ModelTables] = []
 
@@ -100,21 +104,36 @@ struct ModelDatabase {
         }
     }
 
-    // MARK: Counts
+    // MARK: Apps
 
-    /// Answers with the apps whose breakers open.
-    mutating func count(_ counts: [Int32: Settlement.Tally]) -> [Int32] {
+    mutating func mark(_ app: Int32, isPaused: Bool) {
+        if isPaused { paused.insert(app) } else { paused.remove(app) }
+        fingerprint[1] += 1
+    }
+
+    /// The rows that a worker reads.
+    func apps(_ ids: [Int32]) -> [AppWithSecret] {
+        ids.map { SimulatedApp.row($0, isPaused: paused.contains($0), secret: CredentialText()) }
+    }
+
+    mutating func count(_ counts: [Int32: Settlement.Tally]) {
         change { tables in
-            var opened: [Int32] = []
-            for (app, tally) in counts.sorted(by: { $0.key < $1.key }) {
+            for (app, tally) in counts {
                 tables.activity[app, default: ModelActivity()].pushes += tally.sent + tally.failed
                 tables.activity[app, default: ModelActivity()].bad += tally.bad
-                guard tally.bad > 0, tables.activity[app]?.opensBreaker == true else { continue }
-                tables.activity[app] = nil
-                opened.append(app)
             }
-            return opened
         }
+    }
+
+    /// Pauses those of these apps most of whose pushes fail, and answers with them.
+    mutating func openBreakers(of apps: [Int32]) -> [Int32] {
+        let opened = apps.filter { tables.activity[$0]?.opensBreaker == true }
+        guard !opened.isEmpty else { return [] }
+        change { tables in
+            for app in opened { tables.activity[app] = nil }
+        }
+        for app in opened { mark(app, isPaused: true) }
+        return opened
     }
 
     // MARK: Leases
@@ -131,14 +150,7 @@ struct ModelDatabase {
     /// How many workers there are; nil: this one was declared dead. It is awake.
     mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
-        return change { tables in
-            guard var row = tables.workers[worker] else { return nil }
-            row.beat += 1
-            (row.lease, row.leaseUntil) = (lease, now + lease)
-            row.isAsleep = false
-            tables.workers[worker] = row
-            return tables.workers.count
-        }
+        return change { $0.renew(worker, lease: lease, isAsleep: false, at: now) }
     }
 
     /// The heartbeats of all other workers.

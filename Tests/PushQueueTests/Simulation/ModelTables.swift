@@ -54,6 +54,16 @@ struct ModelTables: Equatable {
         return nextWorker
     }
 
+    /// A heartbeat. How many workers there are; nil: this one was declared dead.
+    mutating func renew(_ worker: Int64, lease: Int64, isAsleep: Bool, at now: Int64) -> Int? {
+        guard var row = workers[worker] else { return nil }
+        row.beat += 1
+        (row.lease, row.leaseUntil) = (lease, now + lease)
+        row.isAsleep = isAsleep
+        workers[worker] = row
+        return workers.count
+    }
+
     // MARK: Progress
 
     /// Counts what ended of a message that does not end in one piece. `returned` is what is still to come of one that is

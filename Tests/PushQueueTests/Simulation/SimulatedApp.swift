@@ -15,6 +15,13 @@ enum SimulatedApp {
         return directory
     }
 
+    /// What a worker knows of apps before it has read any. Whatever secret it reads is one credential, which is read before.
+    static let unread = Swift::Result {
+        let key = try SigningKey.generate().pem
+        let credential = try CredentialText(privateKey: key, keyID: "ABCDE12345", teamID: "TEAM123456").usable()
+        return AppDirectory(reading: { _ in credential })
+    }
+
     static func row(
         _ id: Int32,
         isPaused: Bool = false,

@@ -1,3 +1,5 @@
+import CarillonPostgres
+
 /// A connection to the model's database: statements are carried out in the order in which they were sent, and answered in
 /// that order, until the link breaks.
 final class SimulatedLink {
@@ -6,16 +8,30 @@ final class SimulatedLink {
         case refused
         /// No answer came, and none will.
         case unanswered
+
+        /// The error that a worker gets.
+        var error: PostgresError {
+            switch self {
+            case .refused: PostgresError(.server, "The server is short of something.", sqlState: "53000")
+            case .unanswered: PostgresError(.closed, "The connection is gone.", effect: .unknown)
+            }
+        }
     }
 
     private(set) var isOpen = true
+    /// It gets notifications.
+    var isListening = false
+    /// What to do once it is lost.
+    var whenLost: (() -> Void)?
     private var lastDone: Int64 = 0
     private var lastAnswered: Int64 = 0
-    /// How many statements were sent, and how many of them were answered.
-    private var sent = 0
+    /// How many statements were answered.
     private var answered = 0
-    /// What to do for those that wait, the oldest first, when no answer comes.
+    /// What to do for each statement when no answer comes.
     private var waiting: [() -> Void] = []
+
+    /// No statement waits for an answer.
+    var isIdle: Bool { !isOpen || answered == waiting.count }
 
     /// In microseconds.
     private func delay(_ simulation: Simulation) -> Int64 {
@@ -65,11 +81,23 @@ final class SimulatedLink {
         }
     }
 
+    /// A notification for the process, in the order of the answers.
+    func notify(_ process: SimulatedWorker, _ hear: @escaping () -> Void) {
+        guard isOpen, isListening else { return }
+        let simulation = process.simulation
+        lastAnswered = max(lastAnswered, simulation.time + delay(simulation))
+        simulation.at(lastAnswered) {
+            if self.isOpen { process.perform(hear) }
+        }
+    }
+
     func cut() {
         guard isOpen else { return }
         isOpen = false
         let waiting = self.waiting[answered...]
         self.waiting = []
         for tell in waiting { tell() }
+        whenLost?()
+        whenLost = nil
     }
 }

@@ -1,17 +1,13 @@
 import ApplePush
 import CarillonIO
-import CarillonPostgres
 
 @testable import CarillonPushQueue
 
-/// Doing what flights need, with the models of the database and the gateway.
+/// What `FlightRunner` does, with the models of the database and the gateway.
 extension SimulatedWorker {
-    func dispatch() {
-        while let plan = state.nextClaim(at: now) {
-            let flight = Flight(plan, claimedAs: state.lease.id)
-            take(flight.first, of: SimulatedFlight(flight))
-        }
-        if state.phase == .draining || state.phase == .givingUp, state.isDone { signOff() }
+    func fly(_ plan: ClaimPlan) {
+        let flight = Flight(plan, claimedAs: state.lease.id)
+        take(flight.first, of: SimulatedFlight(flight))
     }
 
     private func take(_ step: Flight.Step, of way: SimulatedFlight) {
@@ -19,14 +15,13 @@ extension SimulatedWorker {
         let worker = way.flight.worker
         let app = way.flight.app
         switch step {
-        case .claim(let plan):
-            guard let link else { return tell(.claimFailed(.connection), to: way) }
-            ask(link, way, or: { .claimFailed(ClaimFault($0.error)) }) {
-                let (claim, next) = $0.claim(plan, worker: worker)
-                return .claimed(ClaimRows(claim, next: next, lane: plan.lane))
+        case .claim(let plan): claim(plan, for: way)
+        case .takeTurn(let pushes, let route):
+            let ask = {
+                self.ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
             }
-        case .takeTurn(let pushes, _):
-            ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
+            // The connection to the gateway comes first.
+            if route == nil { ask() } else { after(simulation.random.milliseconds(in: 0...20), ask) }
         case .ask(.order, let jobs, let updates): ask(way) { Flight.Event($0.order(updates, of: jobs, as: worker)) }
         case .ask(.pace(let most), let jobs, let pushes):
             ask(way) { Flight.Event($0.pace(pushes, of: jobs, as: worker, most: most)) }
@@ -36,47 +31,19 @@ extension SimulatedWorker {
                 $0.release([jobs.key], of: worker)
                 return .released
             }
-        case .deliver(let jobs, _):
-            deliveries += 1
-            let delivery = SimulatedDelivery(deliveries, of: jobs, from: self)
-            way.delivery = delivery
-            inFlight[deliveries] = delivery
-            delivery.begin { outcomes, hasEnded in
-                self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
-            }
+        case .deliver(let jobs, _): deliver(jobs, for: way)
         case .awaitRest:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
-        case .write(let writing): ask(way) { $0.settle(writing) }
+        case .write(let writing):
+            ask(way, isLarge: writing.claim.jobs.count >= WorkerDatabase.manyRows) { $0.settle(writing) }
         case .writeCounts:
             guard let link else { return tell(.counted, to: way) }
-            count(on: link) { self.tell(.counted, to: way) }
-        case .split(let message):
-            guard let link else { return tell(.wasSplit(jobs: nil), to: way) }
-            let lane = way.flight.plan.lane
-            let size = state.schedule.jobSize(at: state.apps.maxRate(of: lane.app))
-            ask(link, way, or: { _ in .wasSplit(jobs: nil) }) {
-                .wasSplit(jobs: $0.split(message, in: lane, size: size))
+            count(on: link) { loss in
+                if let loss { self.failed(loss, on: link) }
+                self.tell(.counted, to: way)
             }
+        case .split(let message): split(message, for: way)
         case .end: break
-        }
-    }
-
-    /// Writes the counts, and does what follows from them.
-    func count(on link: SimulatedLink, then: @escaping () -> Void) {
-        let counts = state.unwrittenCounts.take()
-        guard !counts.isEmpty else { return then() }
-        link.ask(self) {
-            $0.count(counts)
-        } then: { answer in
-            switch answer {
-            case .failure(let loss):
-                self.state.unwrittenCounts.failed(counts, loss == .unanswered ? .unknown : .nothingDone)
-                self.failed(loss, on: link)
-            case .success(let opened):
-                self.state.unwrittenCounts.written()
-                for app in opened { self.simulation.pause(app) }
-            }
-            then()
         }
     }
 
@@ -87,24 +54,84 @@ extension SimulatedWorker {
         take(step, of: way)
     }
 
-    /// Asks what has to succeed some day, as soon as there is a connection.
-    private func ask(_ way: SimulatedFlight, _ statement: @escaping (inout ModelDatabase) -> Flight.Event) {
-        withDatabase { link in self.ask(link, way, or: { .failed($0.error) }, statement) }
+    private func claim(_ plan: ClaimPlan, for way: SimulatedFlight) {
+        let worker = way.flight.worker
+        let isLarge = plan.depth == .deep
+        let ask = { () -> Void in
+            // Since the claim was planned, the connection may have been lost.
+            guard let link = self.link else {
+                if isLarge { self.largeEnded() }
+                return self.tell(.claimFailed(.connection), to: way)
+            }
+            link.ask(self) { database in
+                let (claim, next) = database.claim(plan, worker: worker)
+                return ClaimRows(claim, next: next, lane: plan.lane)
+            } then: { answer in
+                if isLarge { self.largeEnded() }
+                switch answer {
+                case .success(let rows): self.tell(.claimed(rows), to: way)
+                case .failure(let loss):
+                    self.failed(loss, on: link, isPaced: true)
+                    self.tell(.claimFailed(ClaimFault(loss.error)), to: way)
+                }
+            }
+        }
+        if isLarge { waitForLarge(ask) } else { ask() }
     }
 
+    private func deliver(_ jobs: ClaimedJobs, for way: SimulatedFlight) {
+        deliveries += 1
+        let delivery = SimulatedDelivery(deliveries, of: jobs, from: self)
+        way.delivery = delivery
+        inFlight[deliveries] = delivery
+        delivery.begin { outcomes, hasEnded in
+            var capacity: Int?
+            if self.simulation.random.chance(1, outOf: 3) { capacity = self.simulation.random.number(in: 1...20) }
+            self.state.schedule.learned(capacity: capacity, of: jobs.app)
+            self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
+        }
+    }
+
+    private func split(_ message: Int64, for way: SimulatedFlight) {
+        let lane = way.flight.plan.lane
+        var jobs: Int?
+        withOwnLink(for: .split) { own, done in
+            let size = self.state.schedule.jobSize(at: self.state.apps.maxRate(of: lane.app))
+            own.ask(self) {
+                $0.split(message, in: lane, size: size)
+            } then: { answer in
+                switch answer {
+                case .failure(let loss): done(loss)
+                case .success(let count):
+                    jobs = count
+                    done(nil)
+                }
+            }
+        } then: { loss in
+            if loss == .refused { self.state.refusals.spend(at: self.now) }
+            self.tell(.wasSplit(jobs: jobs), to: way)
+        }
+    }
+
+    /// Asks what has to succeed some day, as soon as there is a connection.
     private func ask(
-        _ link: SimulatedLink,
         _ way: SimulatedFlight,
-        or failure: @escaping (SimulatedLink.Loss) -> Flight.Event,
+        isLarge: Bool = false,
         _ statement: @escaping (inout ModelDatabase) -> Flight.Event
     ) {
-        link.ask(self, statement) { answer in
-            switch answer {
-            case .failure(let loss):
-                self.failed(loss, on: link)
-                self.tell(failure(loss), to: way)
-            case .success(let event): self.tell(event, to: way)
+        withDatabase { link in
+            let ask = {
+                link.ask(self, statement) { answer in
+                    if isLarge { self.largeEnded() }
+                    switch answer {
+                    case .success(let event): self.tell(event, to: way)
+                    case .failure(let loss):
+                        self.failed(loss, on: link, isPaced: true)
+                        self.tell(.failed(loss.error), to: way)
+                    }
+                }
             }
+            if isLarge { self.waitForLarge(ask) } else { ask() }
         }
     }
 }
@@ -115,16 +142,6 @@ final class SimulatedFlight {
     var delivery: SimulatedDelivery?
 
     init(_ flight: Flight) { self.flight = flight }
-}
-
-extension SimulatedLink.Loss {
-    /// The error that a worker gets.
-    fileprivate var error: PostgresError {
-        switch self {
-        case .refused: PostgresError(.server, "The server is short of something.", sqlState: "53000")
-        case .unanswered: PostgresError(.closed, "The connection is gone.", effect: .unknown)
-        }
-    }
 }
 
 extension ClaimedJobs {

@@ -2,27 +2,35 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// How the worker looks for work, falls asleep and wakes.
+/// What `Lookout` does: how the worker looks for work, falls asleep and wakes.
 extension SimulatedWorker {
-    /// Looks, or asks whether it may sleep.
-    func step() {
+    private func look() {
         isLooking = true
         isRung = false
         withDatabase { link in
             let wasAsleep = !self.state.sleep.isAwake
-            switch self.state.nextStep(at: self.now) {
-            case .look: self.look(on: link)
-            case .ask: self.askToSleep(on: link, wasAsleep: wasAsleep)
-            }
+            self.take(LookRun(in: &self.state, at: self.now), on: link, wasAsleep)
         }
     }
 
-    private func stepEnded(_ wait: Duration, on link: SimulatedLink) {
-        dispatch()
-        guard state.sleep.isAwake, state.sleep.mustAnnounce else { return rest(for: wait) }
-        announce(on: link) { isDone in
-            self.dispatch()
-            self.rest(for: isDone ? wait : self.state.failed(in: .look))
+    private func take(_ run: LookRun, on link: SimulatedLink, _ wasAsleep: Bool) {
+        let goOn = { (answer: Result<(Duration?, Bool), SimulatedLink.Loss>) -> Void in
+            var run = run
+            switch answer {
+            case .success(let (wait, foundWork)): run.succeeded(wait, foundWork: foundWork, in: &self.state)
+            case .failure(let loss):
+                self.failed(loss, on: link)
+                run.failed(loss.error, in: &self.state, at: self.now)
+            }
+            if run.mayClaim { self.dispatch() }
+            self.take(run, on: link, wasAsleep)
+        }
+        switch run.step {
+        case .refresh: refresh(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
+        case .look: look(on: link) { answer in goOn(answer.map { wait in (wait, false) }) }
+        case .ask: askToSleep(on: link, wasAsleep, then: goOn)
+        case .announce: announce(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
+        case .over(let wait): rest(for: wait)
         }
     }
 
@@ -30,45 +38,70 @@ extension SimulatedWorker {
         isLooking = false
         nextLook += 1
         let number = nextLook
-        after(isRung ? .zero : wait) { if number == self.nextLook, !self.isLooking { self.step() } }
+        after(isRung ? .zero : wait) { if number == self.nextLook, !self.isLooking { self.look() } }
     }
 
-    private func ring() {
+    /// It is time to look, or to ask whether the worker may sleep.
+    func ring() {
         isRung = true
         if !isLooking { rest(for: .zero) }
     }
 
     // MARK: Looking
 
-    private func look(on link: SimulatedLink) {
+    private func look(on link: SimulatedLink, then: @escaping (Result<Duration, SimulatedLink.Loss>) -> Void) {
         var look = state.lookBegan(at: now)
         let floors = state.schedule.floors
-        let failed = { (loss: SimulatedLink.Loss) in
-            self.failed(loss, on: link)
-            self.stepEnded(self.state.failed(in: .look), on: link)
-        }
         link.ask(self) { database in
             (database.look(floors), look.start.map { database.isDue(after: $0) } ?? false)
         } then: { answer in
             switch answer {
-            case .failure(let loss): failed(loss)
+            case .failure(let loss): then(.failure(loss))
             case .success(let (lanes, isDue)):
-                _ = self.state.apps.found(lanes)
-                _ = self.state.understood(lanes, at: self.now)
-                self.promoteDue(from: look.startOfPromotion(isDue: isDue), on: link) { answer in
-                    switch answer {
-                    case .failure(let loss): failed(loss)
-                    case .success(let promotion):
-                        if let promotion { self.state.promoted(promotion, in: &look, at: self.now) }
-                        // More rarely than it would: looks that find nothing tell nothing.
-                        self.stepEnded(self.state.lookEnded(look, lanes, at: self.now) * 3, on: link)
-                    }
-                }
+                look.cost = .microseconds(self.simulation.random.number(in: 500...4000))
+                self.finish(look, lanes, isDue: isDue, on: link, then: then)
             }
         }
     }
 
-    private func promoteDue(
+    /// Reads the apps of the lanes, and moves due jobs to the queue at the same time.
+    private func finish(
+        _ look: WorkerState.Look,
+        _ lanes: [Lane],
+        isDue: Bool,
+        on link: SimulatedLink,
+        then: @escaping (Result<Duration, SimulatedLink.Loss>) -> Void
+    ) {
+        var look = look
+        var understood: Result<Void, SimulatedLink.Loss>?
+        var promoted: Result<PromotionRows?, SimulatedLink.Loss>?
+        let end = { () -> Void in
+            guard let understood, let promoted else { return }
+            if case .failure(let loss) = understood, case .failure = promoted {
+                // The other one counts for the pace.
+                self.failed(loss, on: link, isPaced: true)
+            }
+            switch promoted {
+            case .failure(let loss): return then(.failure(loss))
+            case .success(let rows): if let rows { self.state.promoted(rows, in: &look, at: self.now) }
+            }
+            if case .failure(let loss) = understood { return then(.failure(loss)) }
+            // More rarely than it would: looks that find nothing tell nothing.
+            then(.success(self.state.lookEnded(look, lanes, at: self.now) * 3))
+        }
+        let start = look.startOfPromotion(isDue: isDue)
+        read(state.apps.found(lanes).sorted(), on: link) { answer in
+            if case .success = answer { _ = self.state.understood(lanes, at: self.now) }
+            understood = answer
+            end()
+        }
+        promote(from: start, on: link) { answer in
+            promoted = answer
+            end()
+        }
+    }
+
+    private func promote(
         from start: DueFloor.Position?,
         on link: SimulatedLink,
         then: @escaping (Result<PromotionRows?, SimulatedLink.Loss>) -> Void
@@ -77,72 +110,105 @@ extension SimulatedWorker {
         link.ask(self, { self.promote(in: &$0, from: start) }, then: { then($0.map(Optional.some)) })
     }
 
+    func promote(in database: inout ModelDatabase, from start: DueFloor.Position) -> PromotionRows {
+        var promotion = database.promote(after: start)
+        promotion.cost = simulation.random.milliseconds(in: 0...8)
+        return promotion
+    }
+
+    /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
+    func sweep(on link: SimulatedLink, then: @escaping (SimulatedLink.Loss?) -> Void) {
+        let began = now
+        let floors = state.floorsToSweep
+        let end = { (loss: SimulatedLink.Loss?) -> Void in
+            self.state.maintenance.swept(in: self.now - began)
+            then(loss)
+        }
+        guard state.sweepsScheduled else { return lookBelow(floors, on: link, then: end) }
+        promote(from: DueFloor.Position.beginning, on: link) { answer in
+            switch answer {
+            case .failure(let loss): end(loss)
+            case .success(let rows):
+                if let rows {
+                    self.state.promoted(rows, from: .beginning, at: self.now)
+                    if rows.rows > 0 { self.dispatch() }
+                }
+                self.lookBelow(floors, on: link, then: end)
+            }
+        }
+    }
+
+    private func lookBelow(
+        _ floors: [(lane: Lane, id: Int64)],
+        on link: SimulatedLink,
+        then: @escaping (SimulatedLink.Loss?) -> Void
+    ) {
+        guard !floors.isEmpty else { return then(nil) }
+        link.ask(self) {
+            $0.lookBelow(floors)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss): return then(loss)
+            case .success(let found):
+                guard !found.isEmpty else { return then(nil) }
+                self.state.schedule.returned(found, at: self.now)
+                self.dispatch()
+                then(nil)
+            }
+        }
+    }
+
     // MARK: Sleep
 
-    private func askToSleep(on link: SimulatedLink, wasAsleep: Bool) {
+    /// Tells the wait before the next run, and whether there is work.
+    private func askToSleep(
+        on link: SimulatedLink,
+        _ wasAsleep: Bool,
+        then: @escaping (Result<(Duration?, Bool), SimulatedLink.Loss>) -> Void
+    ) {
         let askedAt = now
         let worker = state.lease.id
         let lease = state.sleep.lease.nanoseconds / 1000
         let holders = state.sleep.holders
-        let skipped = state.unsendable
+        let (known, skipped) = (state.apps.fingerprint, state.unsendable)
         let failedTasks = state.maintenance.begun
         let interval = state.options.feedbackInterval.nanoseconds / 1000
         let tasks = [MaintenanceTask.Name.maintain, .feedback].filter { !failedTasks.contains($0) }
         link.ask(self) {
-            $0.fallAsleep(worker, lease: lease, waitsFor: holders, skipping: skipped, tasks: tasks, interval)
+            $0.fallAsleep(
+                worker,
+                lease: lease,
+                waitsFor: holders,
+                knowing: known,
+                skipping: skipped,
+                tasks: tasks,
+                interval
+            )
         } then: { answer in
             switch answer {
-            case .failure(let loss):
-                self.state.sleepFailed(at: self.now)
-                self.failed(loss, on: link)
-                self.stepEnded(PollingPace.longest, on: link)
+            case .failure(let loss): then(.failure(loss))
             case .success(let answer):
                 if wasAsleep, answer.hasWork { self.simulation.foundWhileAsleep() }
                 let (wait, dead) = self.state.sleepAnswered(answer, askedAt: askedAt, at: self.now)
+                self.sawDead(dead)
                 if !wasAsleep, !self.state.sleep.isAwake { self.simulation.sleeps += 1 }
-                self.takeOver(from: dead[...]) { self.stepEnded(wait, on: link) }
+                then(.success((wait, answer.hasWork)))
             }
         }
     }
 
-    /// Tells the fleet that the worker is awake.
-    private func announce(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        renewLease(on: link) { isDone in
-            guard isDone else {
-                self.failed(link.isOpen ? .refused : .unanswered, on: link)
-                return then(false)
-            }
-            let tellsOthers = self.state.sleep.wokeByItself
-            link.ask(self) { database in
-                guard database.isNotifying else { return }
-                database.asleepUntil = 0
-                if tellsOthers { self.simulation.notify() }
-            } then: { answer in
-                switch answer {
-                case .failure(let loss):
-                    self.failed(loss, on: link)
-                    then(false)
-                case .success:
-                    self.state.sleep.announced()
-                    then(true)
-                }
-            }
-        }
-    }
-
-    /// PostgreSQL notifies the worker.
+    /// PostgreSQL notifies all connections that listen.
     func notified() {
-        guard let link else { return }
-        let delay = Int64(simulation.random.number(in: 100...2000))
-        simulation.at(simulation.time + delay) {
-            guard link.isOpen else { return }
-            self.perform { if self.state.sleep.called() { self.ring() } }
-        }
+        for link in links { link.notify(self) { self.called() } }
+    }
+
+    /// It was notified, or has lost the connection for that.
+    func called() {
+        if state.sleep.called() { ring() }
     }
 
     /// There is something to do that PostgreSQL does not know of.
     func wake() {
-        guard !state.sleep.isAwake else { return }
         state.sleep.wake(at: now)
         ring()
     }

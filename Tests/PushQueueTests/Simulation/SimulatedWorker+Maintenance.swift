@@ -2,119 +2,126 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What a worker does again and again beside sending.
+/// What `MaintenanceRunner` does.
 extension SimulatedWorker {
-    func keepOrder() {
-        after(state.maintenanceWait()) {
-            guard self.state.sleep.isAwake else { return self.keepOrder() }
-            self.takeOverOrphans { self.releaseAgedStrays { self.keepOrder() } }
-        }
+    /// The tasks that the models know of. None reads legacy feedback lists or makes channels.
+    var tasks: [SimulatedTask] {
+        let options = state.options
+        return [
+            SimulatedTask(
+                name: .counts,
+                wait: { .seconds(1) },
+                means: .shared { link, done in self.count(on: link, then: done) }
+            ),
+            SimulatedTask(
+                name: .sweep,
+                wait: { self.state.maintenance.sweepWait },
+                means: .own(ifDue: { _, then in then(.success(self.state.mustSweep)) }) { link, done in
+                    self.sweep(on: link, then: done)
+                }
+            ),
+            SimulatedTask(
+                name: .orphans,
+                wait: { self.state.maintenanceWait() },
+                means: .own(ifDue: { link, then in self.findOrphans(on: link, then: then) }) { link, done in
+                    self.takeOver(from: nil, on: link) { answer in done(answer.loss) }
+                }
+            ),
+            SimulatedTask(
+                name: .strays,
+                wait: { self.state.maintenanceWait() },
+                means: .own(ifDue: { link, then in self.findStrays(on: link, then: then) }) { link, done in
+                    self.releaseAgedStrays(on: link, then: done)
+                }
+            ),
+            SimulatedTask(
+                name: .maintain,
+                // Less often than it would, since most looks find nothing due; after a failure sooner, since runs are short.
+                wait: { min(self.state.maintenanceWait(for: .maintain) * 3, options.lease) },
+                means: .fleet(every: options.lease.nanoseconds / 1000) { link, done in
+                    self.maintain(on: link, steps: 3, then: done)
+                }
+            ),
+            SimulatedTask(
+                name: .feedback,
+                wait: { self.state.feedbackWait() },
+                means: .fleet(every: options.feedbackInterval.nanoseconds / 1000) { link, done in
+                    self.reap(ReapPass(), on: link, then: done)
+                }
+            ),
+        ]
     }
 
-    func keepCounts() {
-        after(.seconds(1)) {
-            self.withDatabase { link in self.count(on: link) { self.keepCounts() } }
-        }
-    }
-
-    func takeOverOrphans(then: @escaping () -> Void) {
-        withDatabase { link in
-            link.ask(self) {
-                $0.hasOrphans
-            } then: { answer in
-                switch answer {
-                case .success(true): self.takeOver(from: nil, then: then)
-                case .success: then()
-                case .failure(let loss):
-                    self.failed(loss, on: link)
-                    then()
+    func keep(_ task: SimulatedTask) {
+        guard let wait = task.wait() else { return }
+        after(wait) {
+            if !self.state.sleep.isAwake, task.name != .counts {
+                // A sleeper learns from its slow looks what is due. What has failed, only this worker knows.
+                guard self.state.maintenance.begun.contains(task.name) else { return self.keep(task) }
+                self.wake()
+            }
+            self.withDatabase { link in
+                self.state.maintenance.started(task.name)
+                self.carryOut(task, on: link) { loss in
+                    if let loss { self.failed(loss, on: link) }
+                    self.state.maintenance.stopped(task.name)
+                    self.state.maintenance.tried(task.name)
+                    self.keep(task)
                 }
             }
         }
     }
 
-    private func releaseAgedStrays(then: @escaping () -> Void) {
-        withDatabase { link in
-            let flights = self.state.schedule.heldClaims
-            let worker = self.state.lease.id
-            link.ask(self) {
-                $0.strays(of: worker, knowing: flights)
-            } then: { answer in
-                guard case .success(let strays) = answer else {
-                    if case .failure(let loss) = answer { self.failed(loss, on: link) }
-                    return then()
-                }
-                self.state.lease.foundStrays(strays, at: self.now)
-                let aged = self.state.lease.agedStrays
-                guard !aged.isEmpty else { return then() }
-                link.ask(self) {
-                    $0.release(aged, of: worker)
-                } then: { answer in
-                    if case .failure(let loss) = answer { self.failed(loss, on: link) }
-                    then()
+    private func carryOut(
+        _ task: SimulatedTask,
+        on shared: SimulatedLink,
+        then: @escaping (SimulatedLink.Loss?) -> Void
+    ) {
+        switch task.means {
+        case .shared(let work): work(shared, then)
+        case .own(let isDue, let work):
+            state.maintenance.began(task.name)
+            isDue(shared) { answer in
+                self.goOn(with: task, ifDue: answer, then: then) { own, done in
+                    work(own) { loss in
+                        if loss == nil { self.state.maintenance.ended(task.name) }
+                        done(loss)
+                    }
                 }
             }
+        case .fleet(let interval, let work):
+            guard FleetRun.mayBegin(in: state) else { return then(nil) }
+            let worker = state.lease.id
+            state.maintenance.began(task.name)
+            shared.ask(self) {
+                $0.isDue(task.name, every: interval, for: worker)
+            } then: { answer in
+                self.goOn(with: task, ifDue: answer, then: then) { own, done in
+                    let run = FleetRun(task.name, in: &self.state)
+                    let simulated = SimulatedRun(task.name, interval, run, self.state.lease.id, own, then: done, work)
+                    self.take(simulated)
+                }
+            }
+        }
+    }
+
+    /// Does the task, on a connection of its own, if it is due.
+    private func goOn(
+        with task: SimulatedTask,
+        ifDue answer: Result<Bool, SimulatedLink.Loss>,
+        then: @escaping (SimulatedLink.Loss?) -> Void,
+        _ work: @escaping SimulatedTask.Work
+    ) {
+        switch answer {
+        case .failure(let loss): then(loss)
+        case .success(true): withOwnLink(for: .maintenance(task.name.line), work) { _ in then(nil) }
+        case .success:
+            state.maintenance.ended(task.name)
+            then(nil)
         }
     }
 
     // MARK: What one worker of the fleet does at a time
-
-    func keepMaintaining() {
-        // Less often than it would: most looks find nothing due.
-        after(state.maintenanceWait(for: .maintain) * 3) {
-            self.run(.maintain, every: self.state.options.lease.nanoseconds / 1000, then: { self.keepMaintaining() }) {
-                link,
-                then in
-                self.maintain(on: link, steps: 3, then: then)
-            }
-        }
-    }
-
-    func keepFeedback() {
-        guard let wait = state.feedbackWait() else { return }
-        after(wait) {
-            let interval = self.state.options.feedbackInterval.nanoseconds / 1000
-            self.run(.feedback, every: interval, then: { self.keepFeedback() }) { link, then in
-                self.reap(ReapPass(), on: link, then: then)
-            }
-        }
-    }
-
-    private func run(
-        _ task: MaintenanceTask.Name,
-        every interval: Int64?,
-        then: @escaping () -> Void,
-        work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
-    ) {
-        guard FleetRun.mayBegin(in: state) else { return then() }
-        if !state.sleep.isAwake {
-            guard state.maintenance.begun.contains(task) else { return then() }
-            wake()
-        }
-        state.maintenance.started(task)
-        let done = {
-            self.state.maintenance.stopped(task)
-            then()
-        }
-        withDatabase { link in
-            let worker = self.state.lease.id
-            link.ask(self) {
-                $0.isDue(task, every: interval, for: worker)
-            } then: { answer in
-                switch answer {
-                case .success(true):
-                    guard self.link != nil, self.simulation.databaseIsUp else { return done() }
-                    let run = FleetRun(task, in: &self.state)
-                    let own = self.newLink()
-                    self.take(SimulatedRun(task, interval, run, self.state.lease.id, own, then: done, work: work))
-                case .success: done()
-                case .failure(let loss):
-                    self.failed(loss, on: link)
-                    done()
-                }
-            }
-        }
-    }
 
     private func take(_ run: SimulatedRun) {
         let (task, worker, interval) = (run.task, run.worker, run.interval)
@@ -122,13 +129,13 @@ extension SimulatedWorker {
         case .take: run.own.ask(self, { $0.take(task, every: interval, for: worker) }, then: { self.goOn(run, $0) })
         case .work:
             simulation.watch(task, of: worker)
-            run.work(run.own) { isDone in self.goOn(run, isDone ? .success(true) : .failure(.refused)) }
+            run.work(run.own) { loss in
+                if let loss { self.goOn(run, .failure(loss)) } else { self.goOn(run, .success(true)) }
+            }
         case .end:
             simulation.watch(task, of: worker)
             run.own.ask(self, { $0.end(task, of: worker) }, then: { self.goOn(run, $0.map { true }) })
-        case .over:
-            run.own.cut()
-            run.then()
+        case .over: run.then(nil)
         }
     }
 
@@ -137,66 +144,42 @@ extension SimulatedWorker {
         case .success(let answer):
             run.run.succeeded(answer, in: &state)
             take(run)
-        case .failure(let loss):
-            failed(loss, on: run.own)
-            run.own.cut()
-            run.then()
+        case .failure(let loss): run.then(loss)
         }
     }
 
-    private func maintain(on link: SimulatedLink, steps: Int, then: @escaping (Bool) -> Void) {
-        guard steps > 0 else { return then(true) }
-        link.ask(
-            self,
-            { $0.now },
-            then: { answer in
-                guard case .success = answer else { return then(false) }
-                self.maintain(on: link, steps: steps - 1, then: then)
-            }
-        )
+    private func maintain(on link: SimulatedLink, steps: Int, then: @escaping (SimulatedLink.Loss?) -> Void) {
+        guard steps > 0 else { return then(nil) }
+        link.ask(self) {
+            $0.now
+        } then: { answer in
+            if case .failure(let loss) = answer { return then(loss) }
+            self.maintain(on: link, steps: steps - 1, then: then)
+        }
     }
 
-    private func reap(_ pass: ReapPass, on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        guard state.phase == .working else { return then(true) }
+    private func reap(_ pass: ReapPass, on link: SimulatedLink, then: @escaping (SimulatedLink.Loss?) -> Void) {
+        guard state.phase == .working else { return then(nil) }
         let next = pass.next
         link.ask(self) { database in
             let (batch, deleted) = database.reap(after: next)
             for token in deleted { self.simulation.reaped(token) }
             return batch
         } then: { answer in
-            guard case .success(let batch) = answer else { return then(false) }
-            var pass = pass
-            guard let rest = pass.answered(batch, after: .milliseconds(1)) else { return then(true) }
-            self.after(rest) { self.reap(pass, on: link, then: then) }
-        }
-    }
-
-    func promote(in database: inout ModelDatabase, from start: DueFloor.Position) -> PromotionRows {
-        var promotion = database.promote(after: start)
-        promotion.cost = simulation.random.milliseconds(in: 0...8)
-        return promotion
-    }
-
-    func sweep() {
-        after(state.maintenance.sweepWait) {
-            let floors = self.state.floorsToSweep
-            let promotes = self.state.sweepsScheduled
-            guard !floors.isEmpty || promotes, self.state.sleep.isAwake, let link = self.link else {
-                return self.sweep()
-            }
-            link.ask(self) { database in
-                (promotes ? self.promote(in: &database, from: .beginning) : nil, database.lookBelow(floors))
-            } then: { answer in
-                switch answer {
-                case .failure(let loss): self.failed(loss, on: link)
-                case .success(let (promotion, found)):
-                    if let promotion { self.state.promoted(promotion, from: .beginning, at: self.now) }
-                    self.state.schedule.returned(found, at: self.now)
-                    self.dispatch()
-                }
-                self.sweep()
+            switch answer {
+            case .failure(let loss): then(loss)
+            case .success(let batch):
+                var pass = pass
+                guard let rest = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
+                self.after(rest) { self.reap(pass, on: link, then: then) }
             }
         }
+    }
+}
+
+extension Result where Failure == SimulatedLink.Loss {
+    fileprivate var loss: SimulatedLink.Loss? {
+        if case .failure(let loss) = self { loss } else { nil }
     }
 }
 
@@ -204,21 +187,21 @@ extension SimulatedWorker {
 private final class SimulatedRun {
     let task: MaintenanceTask.Name
     /// In microseconds.
-    let interval: Int64?
+    let interval: Int64
     var run: FleetRun
     let worker: Int64
     let own: SimulatedLink
-    let then: () -> Void
-    let work: (SimulatedLink, @escaping (Bool) -> Void) -> Void
+    let then: (SimulatedLink.Loss?) -> Void
+    let work: SimulatedTask.Work
 
     init(
         _ task: MaintenanceTask.Name,
-        _ interval: Int64?,
+        _ interval: Int64,
         _ run: FleetRun,
         _ worker: Int64,
         _ own: SimulatedLink,
-        then: @escaping () -> Void,
-        work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
+        then: @escaping (SimulatedLink.Loss?) -> Void,
+        _ work: @escaping SimulatedTask.Work
     ) {
         self.task = task
         self.interval = interval

@@ -18,7 +18,6 @@ final class Simulation {
     private(set) var workers: [SimulatedWorker] = []
     var links: [SimulatedLink] = []
     let apps: AppDirectory
-    private var paused: Set<Int32> = []
     /// What callers have enqueued, by message.
     private(set) var enqueued: [Int64: ModelJob] = [:]
     /// When they were committed.
@@ -90,7 +89,7 @@ final class Simulation {
         }
     }
 
-    /// Runs until nothing is left to do. False: there is still something at the time limit.
+    /// Runs until nothing is left to do, and both tasks of the fleet have begun. False: the time limit was reached.
     func run() -> Bool {
         defer { end() }
         for _ in 0..<random.number(in: 1...3) { start() }
@@ -103,7 +102,8 @@ final class Simulation {
             database.now += next - time
             time = next
             events.removeFirst()?()
-            if time > calm, database.tables.isDrained { return true }
+            // A task of the fleet that could not be begun is tried again only after a while.
+            if time > calm, database.tables.isDrained, database.tables.fleetTasks.count == 2 { return true }
         }
         return false
     }
@@ -181,7 +181,7 @@ final class Simulation {
     private func plan() {
         for _ in 0..<faults.crashes { sometime { self.crash() } }
         for _ in 0..<faults.stops { sometime { self.stop() } }
-        for _ in 0..<faults.losses { sometime { self.links.randomElement(using: &self.random)?.cut() } }
+        for _ in 0..<faults.losses { sometime { self.loseConnection() } }
         for _ in 0..<faults.databaseCrashes { sometime { self.crashDatabase() } }
         for _ in 0..<faults.clockJumps { sometime { self.setClock() } }
         for _ in 0..<faults.drains { sometime { self.replace() } }
@@ -222,6 +222,11 @@ final class Simulation {
     private func stop() {
         // Up to three leases.
         anyWorker()?.stop(for: random.milliseconds(in: 0...3000))
+    }
+
+    private func loseConnection() {
+        links.removeAll { !$0.isOpen }
+        links.randomElement(using: &random)?.cut()
     }
 
     private func replace() {
@@ -269,26 +274,20 @@ final class Simulation {
         after(100...1500) { self.gateway.isDown = false }
     }
 
-    /// A person pauses an app or, when its breaker has opened, finds it paused; and resumes it.
-    func pause(_ app: Int32) {
-        paused.insert(app)
-        showApps()
-        after(100...2000) {
-            self.paused.remove(app)
-            self.showApps()
-        }
+    /// A person pauses an app for a while.
+    private func pause(_ app: Int32) {
+        mark(app, isPaused: true)
+        resumeLater(app)
     }
 
-    /// The workers see within a second what has changed.
-    private func showApps() {
-        for worker in workers {
-            worker.after(random.milliseconds(in: 0...1000)) {
-                let rows = [1, 2].map { SimulatedApp.row($0, isPaused: self.paused.contains($0)) }
-                _ = worker.state.read(rows, of: rows.map(\.app.id))
-                worker.wake()
-                worker.dispatch()
-            }
-        }
+    /// A person finds an app paused, and resumes it.
+    func resumeLater(_ app: Int32) {
+        after(100...2000) { self.mark(app, isPaused: false) }
+    }
+
+    private func mark(_ app: Int32, isPaused: Bool) {
+        database.mark(app, isPaused: isPaused)
+        if database.isNotifying { notify() }
     }
 
     /// Nothing goes wrong any more, and somebody is there to finish.

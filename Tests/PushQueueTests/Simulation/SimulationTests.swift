@@ -18,7 +18,7 @@ import Testing
         lease: Duration? = nil
     ) async throws -> Simulation {
         try await Computing.run {
-            let apps = try SimulatedApp.directory.get()
+            let apps = try SimulatedApp.unread.get()
             let simulation = Simulation(
                 seed: seed,
                 apps: apps,

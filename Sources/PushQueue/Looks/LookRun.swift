@@ -1,0 +1,68 @@
+import CarillonIO
+import CarillonPostgres
+
+/// One run of looking for work or asking for sleep, from when there is a connection. A value like `Flight`.
+struct LookRun: Sendable {
+    enum Step: Sendable {
+        /// Read changes of apps.
+        case refresh
+        /// Look for lanes with rows.
+        case look
+        /// Ask whether the worker may sleep, or go on sleeping.
+        case ask
+        /// Tell the fleet that the worker is awake.
+        case announce
+        case over(wait: Duration)
+    }
+
+    private(set) var step: Step
+    /// The wait before the next run, from the look or the answer.
+    private var wait: Duration?
+
+    init(in state: inout WorkerState, at now: MonotonicInstant) {
+        // A sleeper has not read changes of apps.
+        let mayBeOutdated = !state.sleep.isAwake || state.sleep.mustAnnounce
+        switch state.nextStep(at: now) {
+        case .look: step = mayBeOutdated ? .refresh : .look
+        case .ask: step = .ask
+        }
+    }
+
+    /// False while changes of apps have to be read first.
+    var mayClaim: Bool {
+        if case .refresh = step { false } else { true }
+    }
+
+    /// The step was done.
+    /// - Parameters:
+    ///   - wait: After a look or an answer.
+    ///   - foundWork: A worker that asked must not sleep.
+    mutating func succeeded(_ wait: Duration? = nil, foundWork: Bool = false, in state: inout WorkerState) {
+        if case .announce = step {
+            state.sleep.announced()
+            state.succeeded(in: .wake)
+        }
+        self.wait = wait ?? self.wait
+        guard let wait = self.wait else {
+            step = .look
+            return
+        }
+        let mustAnnounce = state.sleep.isAwake && state.sleep.mustAnnounce
+        step = foundWork ? .refresh : mustAnnounce ? .announce : .over(wait: wait)
+    }
+
+    mutating func failed(_ error: PostgresError, in state: inout WorkerState, at now: MonotonicInstant) {
+        switch step {
+        case .announce: step = .over(wait: max(wait ?? .zero, state.failed(in: .wake)))
+        case .ask where error.code == .server:
+            state.sleepFailed(at: now)
+            // It looks instead.
+            succeeded(PollingPace.longest, in: &state)
+        case .ask, .refresh, .look, .over:
+            if case .ask = step { state.sleepFailed(at: now) }
+            // A sleeper would repeat the look at every call, without a pace.
+            state.sleep.wake(at: now)
+            step = .over(wait: state.failed(in: .look))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+@testable import CarillonPushQueue
+
+/// A `MaintenanceTask` of a simulated worker.
+struct SimulatedTask {
+    typealias Loss = SimulatedLink.Loss
+    /// Tells why it failed, if it did.
+    typealias Work = (SimulatedLink, @escaping (Loss?) -> Void) -> Void
+    typealias Look = (SimulatedLink, @escaping (Result<Bool, Loss>) -> Void) -> Void
+
+    /// The connection that the task uses.
+    enum Means {
+        case shared(Work)
+        case own(ifDue: Look, Work)
+        /// In one worker of the fleet at a time. The interval is in microseconds.
+        case fleet(every: Int64, Work)
+    }
+
+    let name: MaintenanceTask.Name
+    let wait: () -> Duration?
+    let means: Means
+}

@@ -1,0 +1,266 @@
+import ApplePush
+import CarillonIO
+
+@testable import CarillonPushQueue
+
+/// What `LeaseKeeper` does.
+extension SimulatedWorker {
+    // MARK: This worker
+
+    func register(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
+        let askedAt = now
+        let lease = state.options.lease.nanoseconds / 1000
+        link.ask(self) {
+            $0.register(lease: lease)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss): then(.failure(loss))
+            case .success(let id):
+                self.state.lease.registered(as: id, askedAt: askedAt)
+                self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
+                then(.success(()))
+            }
+        }
+    }
+
+    func keepLease() {
+        after(state.heartbeatWait(at: now)) {
+            guard self.state.sleep.isAwake else { return self.keepLease() }
+            self.withLifeline { lifeline in
+                self.renewLease(on: lifeline) { answer in
+                    switch answer {
+                    case .success:
+                        self.state.succeeded(in: .heartbeat)
+                        self.keepLease()
+                    case .failure(let loss):
+                        self.failed(loss, on: lifeline)
+                        self.after(self.state.failed(in: .heartbeat)) { self.keepLease() }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells the fleet that the worker is awake, and only then clears the flag.
+    func announce(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
+        renewLease(on: link, wakes: true) { answer in
+            guard case .success = answer else { return then(answer) }
+            let tellsOthers = self.state.sleep.wokeByItself
+            link.ask(self) { database in
+                let wasSet = database.clearAsleep()
+                if wasSet, tellsOthers { self.simulation.notify() }
+            } then: { answer in
+                guard case .failure(.refused) = answer else { return then(answer) }
+                // What PostgreSQL refuses to clear ends by itself.
+                self.failed(.refused, on: link)
+                then(.success(()))
+            }
+        }
+    }
+
+    private func renewLease(
+        on link: SimulatedLink,
+        wakes: Bool = false,
+        then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void
+    ) {
+        let askedAt = now
+        let worker = state.lease.id
+        let lease = state.options.lease.nanoseconds / 1000
+        link.ask(self) {
+            wakes ? $0.wake(worker, lease: lease) : $0.heartbeat(worker, lease: lease)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss): then(.failure(loss))
+            case .success(let alive): self.renewed(alive, as: worker, askedAt: askedAt, on: link, then: then)
+            }
+        }
+    }
+
+    /// - Parameter alive: How many workers there are. Nil: this one was declared dead.
+    private func renewed(
+        _ alive: Int?,
+        as worker: Int64,
+        askedAt: MonotonicInstant,
+        on link: SimulatedLink,
+        then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void
+    ) {
+        // When the worker wakes, two connections may renew the lease at once.
+        guard worker == state.lease.id, !isRegisteringAgain else { return then(.success(())) }
+        guard let alive else {
+            isRegisteringAgain = true
+            state.lease.declaredDead()
+            state.sleep.registeredAgain()
+            permit.revoke()
+            return register(on: link) { answer in
+                self.isRegisteringAgain = false
+                if case .success = answer { self.dispatch() }
+                then(answer)
+            }
+        }
+        state.renewed(workersAlive: alive, askedAt: askedAt)
+        if let end = state.lease.end { permit.extend(until: end) }
+        dispatch()
+        then(.success(()))
+    }
+
+    // MARK: The others
+
+    func keepWatch() {
+        let again = { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
+        // A sleeper sees the others in its slow looks.
+        if state.sleep.isAwake { watchOthers(then: again) } else { again() }
+    }
+
+    func watchOthers(then: @escaping () -> Void) {
+        guard let lifeline else { return then() }
+        let worker = state.lease.id
+        lifeline.ask(self) {
+            $0.heartbeats(butOf: worker)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss):
+                self.failed(loss, on: lifeline)
+                self.after(self.state.failed(in: .watch), then)
+            case .success(let others):
+                self.state.succeeded(in: .watch)
+                let dead = self.state.lease.saw(others, at: self.now)
+                self.takeOver(fromAll: dead[...], then: then)
+            }
+        }
+    }
+
+    /// Takes over from dead workers that a sleeper has seen, while its looks go on.
+    func sawDead(_ dead: [HeartbeatState.Sighting]) {
+        guard !dead.isEmpty, seenDead.isEmpty else { return }
+        seenDead = dead
+        after(.zero) {
+            self.takeOver(fromAll: self.seenDead[...]) { self.seenDead = [] }
+        }
+    }
+
+    private func takeOver(fromAll dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
+        guard let next = dead.first else { return then() }
+        takeOver(from: next) { loss in
+            if let loss, !self.state.mayTryNext(after: loss.error, at: self.now) { return then() }
+            self.takeOver(fromAll: dead.dropFirst(), then: then)
+        }
+    }
+
+    func takeOverOrphans(then: @escaping () -> Void) {
+        withDatabase { link in
+            self.findOrphans(on: link) { answer in
+                switch answer {
+                case .success(true): self.takeOver(from: nil) { _ in then() }
+                case .success: then()
+                case .failure(let loss):
+                    self.failed(loss, on: link)
+                    then()
+                }
+            }
+        }
+    }
+
+    func findOrphans(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {
+        link.ask(self, { $0.hasOrphans }, then: then)
+    }
+
+    /// Tells why it failed, if it did.
+    private func takeOver(from dead: HeartbeatState.Sighting?, then: @escaping (SimulatedLink.Loss?) -> Void) {
+        var isGone = false
+        withOwnLink(for: .takeOver) { own, done in
+            self.takeOver(from: dead, on: own) { answer in
+                switch answer {
+                case .failure(let loss): done(loss)
+                case .success(let wasGone):
+                    isGone = wasGone
+                    done(nil)
+                }
+            }
+        } then: { loss in
+            if let dead, !isGone { self.state.lease.couldNotTakeOver(dead.worker, at: self.now) }
+            then(loss)
+        }
+    }
+
+    /// Tells whether the claims of the dead worker were taken over.
+    func takeOver(
+        from dead: HeartbeatState.Sighting?,
+        on link: SimulatedLink,
+        then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void
+    ) {
+        link.ask(self) { database in
+            let taken = database.takeOver(from: dead)
+            self.simulation.tookOver(taken.claims)
+            return taken
+        } then: { answer in
+            switch answer {
+            case .failure(let loss): then(.failure(loss))
+            case .success(let taken):
+                if taken.workers > 0 || !taken.claims.isEmpty {
+                    self.state.schedule.forgetFloors()
+                    self.dispatch()
+                }
+                then(.success(taken.workers > 0))
+            }
+        }
+    }
+
+    // MARK: Stray claims
+
+    /// Releases all of them, while no claim is under way.
+    func releaseStrays(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
+        strays(on: link) { answer in
+            switch answer {
+            case .failure(let loss): then(.failure(loss))
+            case .success(let strays):
+                guard !strays.isEmpty else { return then(.success(())) }
+                let worker = self.state.lease.id
+                link.ask(self, { $0.release(strays, of: worker) }, then: then)
+            }
+        }
+    }
+
+    /// Claims of this worker that it does not know.
+    private func strays(
+        on link: SimulatedLink,
+        then: @escaping (Result<[ClaimKey], SimulatedLink.Loss>) -> Void
+    ) {
+        let held = state.schedule.heldClaims
+        let worker = state.lease.id
+        link.ask(self, { $0.strays(of: worker, knowing: held) }, then: then)
+    }
+    /// Tells whether some are past the grace period.
+    func findStrays(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {
+        strays(on: link) { answer in
+            switch answer {
+            case .failure(let loss): then(.failure(loss))
+            case .success(let strays):
+                self.state.lease.foundStrays(strays, at: self.now)
+                then(.success(!self.state.lease.agedStrays.isEmpty))
+            }
+        }
+    }
+
+    func releaseAgedStrays(on link: SimulatedLink, then: @escaping (SimulatedLink.Loss?) -> Void) {
+        release(state.straysToRelease()[...], on: link, then: then)
+    }
+
+    /// Releases one after the other.
+    private func release(
+        _ strays: ArraySlice<ClaimKey>,
+        on link: SimulatedLink,
+        then: @escaping (SimulatedLink.Loss?) -> Void
+    ) {
+        guard let next = strays.first else { return then(nil) }
+        let worker = state.lease.id
+        link.ask(self) {
+            $0.release([next], of: worker)
+        } then: { answer in
+            if case .failure(let loss) = answer {
+                guard loss == .refused else { return then(loss) }
+                guard self.state.mayTryNext(after: loss.error, at: self.now) else { return then(nil) }
+            }
+            self.release(strays.dropFirst(), on: link, then: then)
+        }
+    }
+}
