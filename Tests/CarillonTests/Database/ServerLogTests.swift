@@ -91,7 +91,7 @@ import Testing
             let signing = ["key", "--file", p8, "--key-id", Self.keyID, "--team-id", Self.teamID]
             for words in [signing, ["pem", "--file", pems]] {
                 let refused = try await shop.run(["credential", "import"] + words + ["--yes"])
-                #expect(refused.status == 1 && refused.errors.contains("Canary refusal of certificates"), "\(refused.output)\(refused.errors)")
+                #expect(refused.status == 1 && refused.errors.contains("Canary refusal of certificates"))
                 said += refused.output + refused.errors
             }
             try await shop.database.run("DROP TRIGGER refuse ON carillon.certificates")

@@ -25,8 +25,10 @@ import Testing
     /// Each claim takes memory, however small it is.
     @Test func `claims of one push each are limited, and one app cannot use all of them`() {
         var admission = Admission(limit: 8192, claimSize: 1000)
+        var apps = AppDirectory()
+        _ = apps.read([], of: [1, 2, 3])
         func allowance(of app: Int32) -> LaneBoard.Allowance {
-            admission.allowance(of: app, within: .max, AppDirectory(), AppHolds(), at: .now)
+            admission.allowance(of: app, within: .max, apps, AppHolds(), at: .now)
         }
         func began(of app: Int32) -> Int {
             var claims = 0
