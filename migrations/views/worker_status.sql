@@ -1,9 +1,10 @@
--- The only place that says whether a worker is alive, asleep, silent or stuck, and whether it may still write. Whatever times its
--- row has, the view can be read. Whoever asks only for is_silent or has_lease reads no claims: PostgreSQL leaves out the join.
+-- The only place that says whether a worker is alive, asleep, silent or stuck. Whatever times its row has, the view can be read.
 CREATE OR REPLACE VIEW carillon.worker_status AS
 SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        WHEN judged.is_silent THEN 'silent'
+        -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the
+        -- clock was set back, and a live worker would have sent another by now.
+        WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
         -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND claimed.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
@@ -13,10 +14,7 @@ SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.l
     now() - known.heartbeat_at AS silence,
     now() - known.started_at AS age,
     coalesce(claimed.claims, 0) AS claims,
-    w.asleep_since,
-    judged.is_silent,
-    -- By the clock of the database, which may be changed. So this alone is no reason to take over.
-    w.lease_until >= now() AS has_lease
+    w.asleep_since
 FROM carillon.workers w
 CROSS JOIN LATERAL (
     SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
@@ -28,11 +26,6 @@ CROSS JOIN LATERAL (
     SELECT bounded.started_at, bounded.heartbeat_at,
         least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
 ) known
-CROSS JOIN LATERAL (
-    -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the clock
-    -- was set back, and a live worker would have sent another by now.
-    SELECT known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease AS is_silent
-) judged
 LEFT JOIN (
     SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
 ) claimed ON claimed.worker_id = w.id;
@@ -55,6 +48,3 @@ COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heart
 COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
 COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
 COMMENT ON COLUMN carillon.worker_status.asleep_since IS 'since when it has slept; null if it is awake';
-COMMENT ON COLUMN carillon.worker_status.is_silent IS 'whether two heartbeats are missing: its state is then silent';
-COMMENT ON COLUMN carillon.worker_status.has_lease IS
-    'whether its lease has not expired, so that it may still write; a silent worker has one until then';

@@ -51,7 +51,7 @@ struct Latency: Sendable, JSONConvertible {
         SELECT coalesce(sum(u.waits), 0)::int8 AS waits, coalesce(sum(u.answers), 0)::int8 AS answers
         FROM carillon.worker_status s JOIN carillon.workers w ON w.id = s.id
         CROSS JOIN LATERAL unnest(w.waits, w.answers) WITH ORDINALITY AS u(waits, answers, place)
-        WHERE NOT s.is_silent GROUP BY u.place ORDER BY u.place
+        WHERE s.state <> 'silent' GROUP BY u.place ORDER BY u.place
         """
     )
 

@@ -207,11 +207,15 @@ package actor ServiceDatabase {
                 timeout: group.connectionTimeout,
                 silence: group.silence
             )
+            guard !isClosed else {
+                await connection.close()
+                throw PostgresError(.closed, "the connections to PostgreSQL were closed")
+            }
             if isAway { observer(.back) }
             isAway = false
             return connection
         } catch {
-            report(error)
+            if !isClosed { report(error) }
             throw error
         }
     }

@@ -7,7 +7,8 @@ import CarillonPostgres
 /// A value: events go in, the next step comes out. `FlightRunner` does the steps with a database and a gateway, the simulation with
 /// models of both.
 struct Flight: Sendable {
-    /// Indirect, as is `Step`: the task of a claim has room for many copies, for as long as its pushes are in flight.
+    /// Indirect, as is `Step`: stored inline, each copy would enlarge the task of the claim, which lives as long as its pushes are in
+    /// flight.
     private indirect enum Stage {
         case claiming
         /// The claim has jobs.
@@ -43,7 +44,7 @@ struct Flight: Sendable {
         return reports
     }
 
-    // Inlined into the task of a claim, it would make that twenty times as large.
+    // Inlined, its copies would enlarge that task too.
     @inline(never)
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {

@@ -17,9 +17,9 @@ struct LaneBoard: Sendable {
     private static let rounds = 4
     /// Every urgency is tried, and the one that was served is tried again: its lanes may pay off more of their debts.
     private static let tries = Lane.Urgency.allCases.count + 1
-    /// How many lanes of an app may be in use, and how many of all apps that do not exist: an app with rows in many lanes makes no
-    /// round of the others long, and fills no memory. A look finds the rest again.
-    static let lanesOfOneApp = 1024
+    /// The most lanes of an app that are in use at a time, and of all apps that do not exist. Otherwise an app with rows in many
+    /// lanes would delay the others and fill the memory. Later looks find the remaining lanes.
+    static let mostLanesOfOneApp = 1024
 
     /// The pushes of a usual claim.
     let quantum: Int
@@ -58,24 +58,45 @@ struct LaneBoard: Sendable {
         at now: MonotonicInstant,
         exists: (Int32) -> Bool = { _ in true }
     ) {
-        let mayBeTooMany = states.count + lanes.count > Self.lanesOfOneApp
-        var used = mayBeTooMany ? lanesInUse(exists) : [:]
-        for lane in lanes {
-            if mayBeTooMany, states[lane]?.isInUse != true {
-                let app = exists(lane.app) ? lane.app : nil
-                // The lanes that people use are never too many.
-                guard used[app, default: 0] < Self.lanesOfOneApp || app != nil && lane.isUsual else { continue }
-                used[app, default: 0] += 1
-            }
+        var used = lanesInUse(beside: lanes.count, exists)
+        for lane in lanes where mayUse(lane, &used, exists) {
             change(lane, orBeginAt: now) { $0.found(at: now) }
         }
     }
 
-    /// By app. Nil stands for all apps that do not exist.
-    private func lanesInUse(_ exists: (Int32) -> Bool) -> [Int32?: Int] {
+    /// Jobs that were due have come to these lanes.
+    /// - Parameter exists: Whether there is such an app.
+    mutating func promoted(
+        _ rows: [(lane: Lane, lowest: Int64)],
+        at now: MonotonicInstant,
+        exists: (Int32) -> Bool = { _ in true }
+    ) {
+        var used = lanesInUse(beside: rows.count, exists)
+        for (lane, lowest) in rows {
+            if mayUse(lane, &used, exists) {
+                change(lane, orBeginAt: now) { $0.returned(lowest: lowest) }
+            } else {
+                change(lane) { $0.lowerFloor(to: lowest) }
+            }
+        }
+    }
+
+    /// By app. Nil stands for all apps that do not exist. Empty if there cannot be too many.
+    private func lanesInUse(beside more: Int, _ exists: (Int32) -> Bool) -> [Int32?: Int] {
+        guard states.count + more > Self.mostLanesOfOneApp else { return [:] }
         var used: [Int32?: Int] = [:]
         for (lane, state) in states where state.isInUse { used[exists(lane.app) ? lane.app : nil, default: 0] += 1 }
         return used
+    }
+
+    /// Whether a lane with rows is used, and so counts.
+    private func mayUse(_ lane: Lane, _ used: inout [Int32?: Int], _ exists: (Int32) -> Bool) -> Bool {
+        if let state = states[lane], state.isInUse { return true }
+        let app = exists(lane.app) ? lane.app : nil
+        // Lanes 0 to 2 of an app are always used.
+        guard used[app, default: 0] < Self.mostLanesOfOneApp || app != nil && lane.isUsual else { return false }
+        used[app, default: 0] += 1
+        return true
     }
 
     /// A claim was answered. `LaneState.claimed` describes the parameters.

@@ -52,6 +52,12 @@ struct LaneState: Sendable {
         return becameReady()
     }
 
+    /// Rows went back, and are left to a later look.
+    mutating func lowerFloor(to lowest: Int64) -> Bool {
+        floor.lower(to: lowest)
+        return false
+    }
+
     /// A claim was answered. The lane stays ready if it may have more rows, and its depth may have changed.
     /// - Parameters:
     ///   - first: The lowest id.

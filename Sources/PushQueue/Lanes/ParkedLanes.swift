@@ -14,7 +14,8 @@ struct ParkedLanes: Sendable {
 
     /// - Parameter instant: If nil, the lane is parked until the app is freed. All lanes of an app are freed at the earliest instant.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
-        var parked = apps[lane.app] ?? ParkedApp()
+        // Taken out, so that the change of its lanes copies none.
+        var parked = apps.removeValue(forKey: lane.app) ?? ParkedApp()
         if parked.known.insert(lane).inserted { parked.lanes.append(lane) }
         if let instant, parked.alarm.map({ instant < $0.instant }) ?? true {
             if let alarm = parked.alarm { alarms.remove(alarm.token) }

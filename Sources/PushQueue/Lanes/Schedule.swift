@@ -42,6 +42,15 @@ struct Schedule: Sendable {
         board.found(lanes, at: now, exists: exists)
     }
 
+    /// Jobs that were due have come to these lanes.
+    mutating func promoted(
+        _ rows: [(lane: Lane, lowest: Int64)],
+        at now: MonotonicInstant,
+        exists: (Int32) -> Bool
+    ) {
+        board.promoted(rows, at: now, exists: exists)
+    }
+
     mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
         board.returned(rows, at: now)
     }

@@ -65,7 +65,7 @@ enum LeaseStatements {
     static let heartbeats = Statement(
         "heartbeats",
         """
-        SELECT w.id, w.beat, (extract(epoch FROM w.lease) * 1000000)::bigint AS lease, NOT w.has_lease AS looks_dead
+        SELECT w.id, w.beat, (extract(epoch FROM w.lease) * 1000000)::bigint AS lease, w.lease_until < now() AS looks_dead
         FROM carillon.worker_status w WHERE w.id <> $1
         """
     )

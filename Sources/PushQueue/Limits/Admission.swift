@@ -8,8 +8,11 @@ import CarillonIO
 struct Admission: Sendable {
     /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
     private static let bytesPerPush = 3072
-    /// Each claim also takes some 30 KB, for its tasks. That matters only where claims are small, of many apps or lanes.
-    private static let usualClaims = 512
+    /// At least this many claims may be in flight; with a higher limit, one for each eight pushes. Each takes some 25 KB besides its
+    /// bytes, which matters where claims are small, of many apps or lanes.
+    private static let usualMostClaims = 1024
+    /// When an app that has its share of the claims asks again.
+    private static let claimWait = Duration.milliseconds(20)
     /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
 
@@ -48,7 +51,10 @@ struct Admission: Sendable {
     ) -> LaneBoard.Allowance {
         // What may be in flight.
         let room = min(ceiling, room(for: id))
-        guard room > 0, isRoom(beside: heldByApp[id] ?? Held(), of: maxOfOneApp) else { return .blocked(until: nil) }
+        let held = heldByApp[id] ?? Held()
+        guard room > 0, held.bytes < maxOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
+        // As many as are left for others. So some are left, even if the gateways of many apps do not answer.
+        guard held.claims < max(1, claimsLeft) else { return .blocked(until: now + Self.claimWait) }
         // The app. Jobs of one that does not exist are claimed too, and end as failures.
         guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
         guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
@@ -80,12 +86,9 @@ struct Admission: Sendable {
 
     // MARK: In flight
 
-    var room: Int { isRoom(beside: held, of: limit) ? limit - inFlight : 0 }
+    var room: Int { held.bytes < limit * Self.bytesPerPush && claimsLeft > 0 ? limit - inFlight : 0 }
 
-    private func isRoom(beside held: Held, of limit: Int) -> Bool {
-        let claims = max(Self.usualClaims, self.limit / 16)
-        return held.bytes < limit * Self.bytesPerPush && held.claims < max(1, claims * limit / self.limit)
-    }
+    private var claimsLeft: Int { max(Self.usualMostClaims, limit / 8) - held.claims }
 
     /// Three quarters of the limit.
     var maxOfOneApp: Int { max(1, limit - limit / 4) }

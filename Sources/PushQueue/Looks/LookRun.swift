@@ -1,7 +1,7 @@
 import CarillonIO
 import CarillonPostgres
 
-/// One run of looking for work or asking for sleep, from when there is a connection. A value like `Flight`.
+/// Looks for work, or asks whether the worker may sleep. Begins once there is a connection. A value like `Flight`.
 struct LookRun: Sendable {
     enum Step: Sendable {
         /// Read changes of apps.

@@ -194,7 +194,7 @@ struct WorkerState: Sendable {
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         hasPromoted = promotion.rows > 0
         due.moved(promotion, from: start, at: now)
-        schedule.returned(promotion.lanes, at: now)
+        schedule.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
     }
 
     /// The rows of the apps of these lanes were read.

@@ -102,7 +102,7 @@ import Testing
 
     @Test func `an app with rows in many lanes uses a part of them at a time, and the next look brings others`() {
         var board = LaneBoard(quantum: 100)
-        let most = LaneBoard.lanesOfOneApp
+        let most = LaneBoard.mostLanesOfOneApp
         let many = (0..<Int16(most + 100)).map { lane(1, $0 + 3) }
         func found() { board.found(many + [lane(1, 0), lane(2, 7)], at: start) }
         func served() -> Set<Lane> {
@@ -120,6 +120,9 @@ import Testing
         // The other app waits for nobody, nor do the lanes that people use.
         #expect(first.contains(lane(1, 0)) && first.contains(lane(2, 7)))
         #expect(first.count == most + 2)
+        // So do promoted jobs.
+        board.promoted(many.map { ($0, 5) }, at: start)
+        #expect(served().count == most)
         // What was served is empty now.
         board.found(many.filter { !first.contains($0) }, at: start)
         #expect(served().count == 100)
@@ -127,7 +130,7 @@ import Testing
 
     @Test func `of the lanes of apps that do not exist, a part is used at a time`() {
         var board = LaneBoard(quantum: 100)
-        let most = LaneBoard.lanesOfOneApp
+        let most = LaneBoard.mostLanesOfOneApp
         board.found((1...Int32(most * 3)).map { lane($0, 0) } + [lane(-1)], at: start) { $0 == -1 }
         var lanes: Set<Lane> = []
         while let plan = next(&board) {

@@ -38,6 +38,21 @@ extension WorkerStateTests {
         #expect(after != nil)
     }
 
+    @Test func `an app that has half of all claims gets another one soon after one has ended`() throws {
+        let lanes = (0..<600).map { Lane(app: 1, number: Int16($0)) }
+        var state = try begin(with: lanes) { $0.maxInFlight = 8192 }
+        var claims: [UnsettledClaim] = []
+        while let plan = state.nextClaim(at: now) {
+            let answer = answer(to: plan, rows: 1, claim: Int64(claims.count + 1))
+            _ = state.claimAnswered(answer, to: plan, at: now)
+            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+        }
+        #expect(claims.count == 512)
+        #expect(state.nextClaim(at: now + .milliseconds(30)) == nil)
+        state.schedule.ended(try #require(claims.first))
+        #expect(state.nextClaim(at: now + .milliseconds(30)) != nil)
+    }
+
     @Test func `an app whose claims hold many bytes leaves room for others`() throws {
         var state = try begin(with: [first])
         let plan = try plan(&state, at: now)

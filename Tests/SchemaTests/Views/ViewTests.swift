@@ -56,23 +56,6 @@ import Testing
         #expect(!names.contains("queue_depth"), "\(names)")
     }
 
-    @Test func `a silent worker has its lease to the end, which is seen without reading claims`() async throws {
-        try await database.run(
-            """
-            INSERT INTO carillon.workers (name, heartbeat_at, lease_until) VALUES
-                ('awake', now() - interval '1 second', now() + interval '9 minutes'),
-                ('lost', now() - interval '9 minutes', now() + interval '1 minute'),
-                ('dead', now() - interval '9 minutes', now() - interval '1 second')
-            """
-        )
-        #expect(
-            try await database.rows("SELECT name, state, is_silent, has_lease FROM carillon.worker_status ORDER BY id")
-                == ["(awake,alive,f,t)", "(lost,silent,t,t)", "(dead,silent,t,f)"]
-        )
-        let plan = try await database.plan("SELECT lease FROM carillon.worker_status WHERE is_silent AND has_lease")
-        #expect(!plan.contains("inflight"), "\(plan)")
-    }
-
     @Test func `jobs are counted up to a bound that the caller can lower`() async throws {
         try await database.run(
             """

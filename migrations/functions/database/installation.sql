@@ -86,8 +86,8 @@ BEGIN
     SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
     is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
     IF is_copy OR expire_before IS NOT NULL THEN
-        DELETE FROM carillon.workers w
-        WHERE is_copy OR EXISTS (SELECT FROM carillon.worker_status s WHERE s.id = w.id AND NOT s.has_lease);
+        -- The condition is on the row itself, so that PostgreSQL checks it again after waiting for a heartbeat.
+        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
         PERFORM carillon.take_over(0);
     END IF;
     UPDATE carillon.messages m SET expires_at = now()

@@ -252,7 +252,7 @@ BEGIN
         made.waiting_reason := (
             SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
                 WHEN h.reason IS NOT NULL THEN h.reason
-                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE NOT s.is_silent) THEN 'no worker is running' END
+                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END
             FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
     END IF;
     RETURN made;
