@@ -128,7 +128,8 @@ BEGIN
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
-                settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal
+                settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
+                record_failed keep_requeueable return_going_back settle_unrecorded end_unrecorded is_transient is_refusal
                 fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens

@@ -28,14 +28,50 @@ END
 $$;
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
 
+-- replace_default_partition() moves rows that do not meet the condition into the new default partition, unless the CHECK `proof`
+-- has shown that there are none; is_proven is null if there is no CHECK. lock_tables() takes the ACCESS EXCLUSIVE locks that others
+-- would wait behind. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default partition.
+CREATE OR REPLACE FUNCTION carillon.replace_default_partition(
+    parent text, lower_bound timestamptz, upper_bound timestamptz, condition text, proof text, is_proven boolean,
+    lock_wait interval
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    spare CONSTANT text := parent || '_default';
+    child CONSTANT text := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+    columns text;
+BEGIN
+    PERFORM carillon.make_partition_table(parent, parent || '_next');
+    PERFORM carillon.lock_tables(ARRAY[parent, spare], lock_wait);
+    EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+    EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+    EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+    EXECUTE format('COMMENT ON TABLE carillon.%I IS %L', spare,
+        obj_description(format('carillon.%I', child)::regclass, 'pg_class'));
+    IF is_proven IS NOT TRUE THEN
+        SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+        WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            AND a.attgenerated = '';
+        EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+            || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, condition, spare, columns, columns);
+    END IF;
+    EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+        parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+    EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+    IF is_proven IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.replace_default_partition IS
+    'Internal: makes the default partition the partition of the days within the bounds, and puts an empty one in its place.';
+
 -- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
 -- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
 -- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
 -- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
 -- day that ends at least two hours from now.
---
--- lock_tables() takes the ACCESS EXCLUSIVE locks that others would wait behind. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if
--- there is a default partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
@@ -55,8 +91,6 @@ DECLARE
     proof text;  -- the name of the CHECK
     old_proof text;
     is_proven boolean;
-    child text;
-    columns text;
     day date;
 BEGIN
     changed := 0;
@@ -103,27 +137,7 @@ BEGIN
         PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
     END LOOP;
     IF is_used THEN
-        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
-        PERFORM carillon.make_partition_table(parent, parent || '_next');
-        PERFORM carillon.lock_tables(ARRAY[parent, spare], lock_wait);
-        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
-        EXECUTE format('COMMENT ON TABLE carillon.%I IS %L', spare,
-            obj_description(format('carillon.%I', child)::regclass, 'pg_class'));
-        IF is_proven IS NOT TRUE THEN
-            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
-            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-                AND a.attgenerated = '';
-            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
-                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, condition, spare, columns, columns);
-        END IF;
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
-            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
-        IF is_proven IS NOT NULL THEN
-            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
-        END IF;
+        PERFORM carillon.replace_default_partition(parent, lower_bound, upper_bound, condition, proof, is_proven, lock_wait);
         changed := 1;
     ELSIF days <> '{}' THEN
         -- To attach a partition, PostgreSQL reads the default partition and locks it, after the parent.

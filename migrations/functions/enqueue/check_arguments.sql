@@ -55,11 +55,46 @@ $$;
 COMMENT ON FUNCTION carillon.names_topic IS
     'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
 
+-- check_topic() does not take the message, because PL/pgSQL would copy it with all its tokens.
+CREATE OR REPLACE FUNCTION carillon.check_topic(app_name text, given text, rules carillon.push_rules) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    other carillon.push_rules;
+BEGIN
+    IF given !~ '^[!-~]{1,255}$' THEN
+        RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(given));
+    END IF;
+    IF right(given, length(rules.topic_suffix)) <> rules.topic_suffix OR given = rules.topic_suffix THEN
+        RETURN carillon.refusal('topic',
+            format('a bundle ID followed by %s for push type %s', rules.topic_suffix, rules.push_type),
+            quote_literal(given), 'Leave it out to use the topic of the app with this suffix.');
+    END IF;
+    IF rules.topic_suffix = '' THEN
+        SELECT p.* INTO other FROM carillon.push_types() AS p
+        WHERE p.topic_suffix <> '' AND right(given, length(p.topic_suffix)) = p.topic_suffix
+            -- A bundle ID may have the same ending.
+            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = app_name AND given = ANY (a.topic || a.topics));
+        IF FOUND THEN
+            RETURN carillon.refusal('topic',
+                format('a topic that does not end with %s for push type %s', other.topic_suffix, rules.push_type),
+                quote_literal(given), format('Pass push_type => %L, which has such topics.', other.push_type));
+        END IF;
+    END IF;
+    IF given <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = app_name)::text[]) THEN
+        RETURN carillon.refusal('topic', format('a topic of the app %L', app_name), quote_literal(given),
+            'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.check_topic IS
+    'Internal: returns the refusal of a topic that a message names; null if it is valid.';
+
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
-    other carillon.push_rules;
+    refusal carillon.refusal;
     credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
@@ -81,26 +116,9 @@ BEGIN
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic IS NOT NULL THEN
-        IF m.topic !~ '^[!-~]{1,255}$' THEN
-            RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
-        END IF;
-        IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
-            RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
-                quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
-        END IF;
-        IF rules.topic_suffix = '' THEN
-            SELECT p.* INTO other FROM carillon.push_types() AS p
-            WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
-                -- A bundle ID may have the same ending.
-                AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND m.topic = ANY (a.topic || a.topics));
-            IF FOUND THEN
-                RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
-                    push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
-            END IF;
-        END IF;
-        IF m.topic <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = m.app)::text[]) THEN
-            RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
-                'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+        refusal := carillon.check_topic(m.app, m.topic, rules);
+        IF refusal.message IS NOT NULL THEN
+            RETURN refusal;
         END IF;
     END IF;
     -- A signing key sends to all topics of its team.

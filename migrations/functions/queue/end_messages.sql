@@ -1,6 +1,6 @@
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, takeovers,
--- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
--- rows of unfinished in order of id.
+-- withdrawals and settlements call end_messages(); record_ended() in settle.sql itself records messages that end whole in their
+-- first attempt. It locks rows of unfinished in order of id.
 
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,

@@ -61,66 +61,21 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
 
--- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
--- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
--- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
--- undo a claim and give its id to another.
+-- take_from_claim() takes the settled jobs out of the claim's row, and increments its settlement number in the same statement; the
+-- row is deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken
+-- over: for both it returns null. The time of the claim is part of the fence, because a crash of the database can undo a claim and
+-- give its id to another.
 --
--- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
--- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
--- version still call.
-CREATE OR REPLACE FUNCTION carillon.settle(
-    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
-    -- is the number of pushes that unfinished does not count yet.
-    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
-    ended_sent integer[],  -- if empty, 1 each
-    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
-    ended_attempts smallint[],  -- if empty, 1 each
-    ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
-    -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
-    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
-    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
-    -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
-    -- id.
-    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
-    going_back_after integer[],  -- milliseconds; null means at once
-    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
-    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
-    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
-    -- unfinished.
-    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
-    -- The apns-unique-ids of tokens that were sent, if the app keeps them.
-    identified bigint[], identified_token text[], identified_unique_id uuid[]
-) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- It pins no search_path, because that would slow each settlement: its names have schemas, as after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.take_from_claim(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint, needs_jobs boolean,
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[]
+) RETURNS carillon.job[]
+LANGUAGE plpgsql AS $$
 DECLARE
-    has_ended CONSTANT boolean := cardinality(ended) > 0;
-    -- Whether messages are counted in unfinished.
-    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
-    has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
-    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
-    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
-    has_staying CONSTANT boolean := cardinality(staying) > 0;
-    -- Pushes to dead tokens are not requeued, so their content need not be kept.
-    dead_status CONSTANT smallint := 410;
-    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
-    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
     claimed_jobs carillon.job[];
-    checked record;
-    at_once carillon.job[];
-    later carillon.job[];
-    waits integer[];
-    cancelled carillon.cancelled_job[];
-    requeueable carillon.job[];
-    ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_staying THEN
+    IF pg_catalog.cardinality(staying) > 0 THEN
         SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
@@ -128,19 +83,223 @@ BEGIN
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
-            JOIN unnest(claimed_jobs) AS j ON j.id = k.id
+            JOIN pg_catalog.unnest(claimed_jobs) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
-                GROUP BY u.place) AS t ON t.place = k.place
+                SELECT u.place, pg_catalog.array_agg(u.token) AS list
+                FROM unnest(staying_place, staying_token) AS u(place, token) GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE claimed_jobs IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number
-        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO claimed_jobs;
+        RETURNING CASE WHEN needs_jobs THEN f.jobs ELSE '{}' END INTO claimed_jobs;
     END IF;
     IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Returned as a variable, an array is not copied.
+    RETURN claimed_jobs;
+END
+$$;
+COMMENT ON FUNCTION carillon.take_from_claim IS
+    'Internal: removes from a claim all jobs but those that stay; returns the jobs that it had, or none of them unless needs_jobs '
+    'is true; null if the claim was settled before or taken over.';
+
+-- If any message was cancelled, find_cancelled() also locks the rows of unfinished of messages in `ended`: all in one pass, because
+-- record_ended() would lock them later.
+CREATE OR REPLACE FUNCTION carillon.find_cancelled_going_back(
+    app integer, claimed_jobs carillon.job[], ended bigint[], going_back bigint[], going_back_after integer[],
+    OUT cancelled bigint[], OUT unsure bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    SELECT o.cancelled, o.unsure INTO cancelled, unsure FROM (
+        SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+        FROM unnest(claimed_jobs) AS j WHERE j.id = ANY (going_back)
+    ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
+        requeues => cardinality(going_back_after) < cardinality(going_back)
+            OR array_position(going_back_after, NULL) IS NOT NULL
+    ) AS o;
+END
+$$;
+COMMENT ON FUNCTION carillon.find_cancelled_going_back IS
+    'Internal: returns which messages of jobs that go back to the queue were cancelled, and which are being cancelled.';
+
+-- What end_messages() does for whole messages, record_ended() does without a composite value for each. It may run after
+-- use_session_path().
+CREATE OR REPLACE FUNCTION carillon.record_ended(
+    app integer, worker bigint, ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[],
+    ended_created timestamptz[], ended_sent integer[], ended_failed integer[], ended_expired integer[],
+    ended_attempts smallint[], ended_status smallint[], ended_reason text[], ended_unique_ids jsonb[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
+    SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
+        e.last_status, e.last_reason, e.apns_unique_ids
+    FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+        ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+    WHERE e.remaining IS NULL;
+    -- The others are counted in unfinished.
+    IF pg_catalog.cardinality(pg_catalog.array_remove(ended_remaining, NULL)) > 0 THEN
+        PERFORM carillon.end_messages(app, ARRAY(
+            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
+                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+            WHERE e.remaining IS NOT NULL), worker);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.record_ended IS 'Internal: records messages of which pushes have ended, in results or unfinished.';
+
+-- Pushes to dead tokens are not requeued, so their content need not be kept. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.keep_requeueable(
+    app integer, claimed_jobs carillon.job[], failed bigint[], failed_token text[], failed_status smallint[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    dead_status CONSTANT smallint := 410;  -- as in settle()
+BEGIN
+    PERFORM carillon.keep_failed_content(app, ARRAY(
+        SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
+        FROM (
+            SELECT f.id, pg_catalog.array_agg(f.token) AS tokens
+            FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+            WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+        ) AS pushes JOIN pg_catalog.unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id));
+END
+$$;
+COMMENT ON FUNCTION carillon.keep_requeueable IS
+    'Internal: keeps the content of failed pushes for requeue_failures(), except that of pushes to dead tokens.';
+
+-- Also records dead tokens, and channels that Apple does not know. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.record_failed(
+    app integer, claimed timestamptz, claimed_jobs carillon.job[], has_requeueable boolean,
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO carillon.failures
+        (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
+    SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
+    FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+            failed_apns_id, failed_attempt, failed_unique_id)
+        AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
+    IF has_requeueable THEN
+        PERFORM carillon.keep_requeueable(app, claimed_jobs, failed, failed_token, failed_status);
+    END IF;
+    IF pg_catalog.cardinality(pg_catalog.array_remove(failed_unregistered_at, NULL)) > 0
+        OR 'BadDeviceToken' = ANY (failed_reason)
+    THEN
+        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
+        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
+        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF 'ChannelNotRegistered' = ANY (failed_reason) OR 'BadChannelId' = ANY (failed_reason) THEN
+        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.record_failed IS
+    'Internal: records failed pushes, their content, dead tokens, and channels that Apple does not know.';
+
+-- find_cancelled_going_back() has found which jobs are not returned. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.return_going_back(
+    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unanswered bigint[],
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
+    going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    cancelled_jobs carillon.cancelled_job[];
+BEGIN
+    WITH lists AS (
+        SELECT t.place, pg_catalog.array_agg(t.token) AS tokens
+        FROM unnest(going_back_place, going_back_token) AS t(place, token) GROUP BY t.place
+    ), changed AS (
+        SELECT a.after, coalesce(j.origin, j.id) = ANY (cancelled) AS is_cancelled, carillon.changed_job(j,
+            id => CASE WHEN NOT a.whole THEN pg_catalog.nextval('carillon.messages_id_seq') END, tokens => l.tokens,
+            payloads => CASE WHEN l.tokens IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, l.tokens) END,
+            attempt => a.attempt, lost_claims => 0::smallint,
+            origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
+            last_status => a.status, last_reason => a.reason,
+            unanswered => CASE
+                WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (return_going_back.unanswered)
+                THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS job
+        FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                going_back_reason) WITH ORDINALITY
+            AS a(id, whole, attempt, after, status, reason, place)
+        JOIN pg_catalog.unnest(claimed_jobs) AS j ON j.id = a.id
+        LEFT JOIN lists l ON l.place = a.place
+    )
+    SELECT pg_catalog.array_agg(c.job) FILTER (WHERE c.after IS NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(c.job) FILTER (WHERE c.after IS NOT NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(c.after) FILTER (WHERE c.after IS NOT NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(carillon.as_cancelled(c.job)) FILTER (WHERE c.is_cancelled)
+    INTO at_once, later, waits, cancelled_jobs FROM changed c;
+    PERFORM carillon.record_cancelled(app, cancelled_jobs) WHERE cancelled_jobs IS NOT NULL;
+    PERFORM carillon.return_uncancelled(app, at_once, '{}', unsure) WHERE at_once IS NOT NULL;
+    PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.return_going_back IS
+    'Internal: returns jobs to the queue with their next attempts, and records those whose messages were cancelled.';
+
+-- A settlement that take_from_claim() refuses returns why_unsettled() instead of 'written'.
+--
+-- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
+-- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
+-- version still call. The tables are:
+-- - `ended`: messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null.
+--   Otherwise it is the number of pushes that unfinished does not count yet. Default values: 1 for sent and attempts, 0 for failed
+--   and expired. For pushes that have expired, status and reason are those of the last attempt.
+-- - `failed`: pushes that failed, with their messages. Those with a time of death are dead tokens.
+-- - `going_back`: jobs that go back to the queue, after some milliseconds, or at once if going_back_after is null. Status and
+--   reason say why; null means unchanged. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a
+--   new id: going_back_token has them, and going_back_place the position of the job of each in going_back, from 1.
+-- - `staying`: jobs that stay in flight. One of which only some tokens stay keeps its id; staying_token has these tokens, as above,
+--   and its message is then counted in unfinished.
+-- - `unanswered`: messages with an attempt whose outcome is unknown and that may be sent again.
+-- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
+CREATE OR REPLACE FUNCTION carillon.settle(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
+    ended_sent integer[], ended_failed integer[], ended_expired integer[], ended_attempts smallint[], ended_status smallint[],
+    ended_reason text[],
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
+    going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
+    unanswered bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    dead_status CONSTANT smallint := 410;
+    -- Whether keep_requeueable() would keep anything. If the statuses are all null, the column is empty.
+    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
+    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
+    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
+    claimed_jobs carillon.job[];
+    cancelled bigint[];
+    unsure bigint[];
+    ended_unique_ids jsonb[] := '{}';
+BEGIN
+    claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number,
+        has_requeueable OR has_expired OR has_going_back, staying, staying_whole, staying_place, staying_token);
+    IF claimed_jobs IS NULL THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
@@ -148,13 +307,8 @@ BEGIN
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
     IF has_going_back THEN
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(claimed_jobs) AS j WHERE j.id = ANY (going_back)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
-            requeues => cardinality(going_back_after) < cardinality(going_back)
-                OR array_position(going_back_after, NULL) IS NOT NULL
-        ) AS o;
+        SELECT f.cancelled, f.unsure INTO cancelled, unsure
+        FROM carillon.find_cancelled_going_back(app, claimed_jobs, ended, going_back, going_back_after) AS f;
     END IF;
     IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
@@ -163,85 +317,19 @@ BEGIN
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
     END IF;
-    IF has_requeueable THEN
-        requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
-            FROM (
-                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
-            ) AS pushes JOIN unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id);
-    END IF;
-    IF has_going_back THEN
-        WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
-            GROUP BY t.place
-        ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
-                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
-                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
-                attempt => a.attempt, lost_claims => 0::smallint,
-                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
-                last_status => a.status, last_reason => a.reason,
-                unanswered => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (settle.unanswered)
-                    THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS made
-            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
-                    going_back_reason) WITH ORDINALITY
-                AS a(id, whole, attempt, after, status, reason, place)
-            JOIN unnest(claimed_jobs) AS j ON j.id = a.id
-            LEFT JOIN tokens t ON t.place = a.place
-        )
-        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
-            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
-        INTO at_once, later, waits, cancelled FROM job j;
-    END IF;
-
     -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
-        -- What end_messages() does for whole messages, without a composite value for each.
-        INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
-            last_status, last_reason, apns_unique_ids)
-        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
-            e.last_status, e.last_reason, e.apns_unique_ids
-        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-        WHERE e.remaining IS NULL;
-    END IF;
-    IF has_counted THEN
-        PERFORM carillon.end_messages(app, ARRAY(
-            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
-                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-            WHERE e.remaining IS NOT NULL), worker);
+        PERFORM carillon.record_ended(app, worker, ended, ended_remaining, ended_reference, ended_broadcast, ended_created,
+            ended_sent, ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids);
     END IF;
     IF has_failed THEN
-        INSERT INTO carillon.failures
-            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
-        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
-        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
-                failed_apns_id, failed_attempt, failed_unique_id)
-            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
-    END IF;
-    IF has_requeueable THEN
-        PERFORM carillon.keep_failed_content(app, requeueable);
-    END IF;
-    IF has_dead OR has_bad_tokens THEN
-        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
-        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
-        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
-            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
-    END IF;
-    IF has_bad_channels THEN
-        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+        PERFORM carillon.record_failed(app, claimed, claimed_jobs, has_requeueable, failed, failed_reference, failed_token,
+            failed_status, failed_reason, failed_unregistered_at, failed_apns_id, failed_unique_id, failed_attempt);
     END IF;
     IF has_going_back THEN
-        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
-        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
-        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+        PERFORM carillon.return_going_back(app, claimed_jobs, cancelled, unsure, unanswered, going_back, going_back_whole,
+            going_back_attempt, going_back_after, going_back_status, going_back_reason, going_back_place, going_back_token);
     END IF;
     RETURN 'written';
 END
