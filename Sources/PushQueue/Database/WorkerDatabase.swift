@@ -40,8 +40,13 @@ final class WorkerDatabase {
     // MARK: Connecting
 
     /// Opens both connections. Tries again only if a server stops answering and there are others.
-    /// - Parameter register: Done on the lifeline.
-    func begin(_ register: (PostgresConnection) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - register: Done on the lifeline.
+    ///   - prepare: Done next, on the shared connection before it is used.
+    func begin(
+        _ register: (PostgresConnection) async throws -> Void,
+        preparing prepare: (PostgresConnection) async -> Void
+    ) async throws {
         var others = context.options.database.hostCount - 1
         while true {
             let departures = self.departures
@@ -50,7 +55,7 @@ final class WorkerDatabase {
                 guard let lifeline else { throw PostgresError.unanswered(by: connection.server, for: silenceLimit) }
                 try await register(lifeline)
                 hasBegun = true
-                await listen(on: connection)
+                await prepare(connection)
                 return use(connection)
             } catch {
                 await lifeline?.close()
@@ -116,7 +121,6 @@ final class WorkerDatabase {
                         coming = connection
                         defer { coming = nil }
                         try await prepare(connection)
-                        await listen(on: connection)
                         use(connection)
                         context.log(.databaseBack)
                         context.dispatchBell.ring()

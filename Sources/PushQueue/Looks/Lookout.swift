@@ -1,21 +1,20 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-import CarillonSchema
 
-/// Looks for lanes with rows, moves due jobs to the queue, and sleeps while there is nothing to do.
+/// Looks for lanes with rows, and moves due jobs to the queue. While there is nothing to do, it has `Sleeper` ask for sleep.
 final class Lookout {
     private let context: WorkerContext
     private let database: WorkerDatabase
-    private let lease: LeaseKeeper
+    private let sleeper: Sleeper
     private let apps: AppWatch
     /// Rings when the next run is due.
     private var alarm: TimerToken?
 
-    init(_ context: WorkerContext, _ database: WorkerDatabase, _ lease: LeaseKeeper, _ apps: AppWatch) {
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ sleeper: Sleeper, _ apps: AppWatch) {
         self.context = context
         self.database = database
-        self.lease = lease
+        self.sleeper = sleeper
         self.apps = apps
     }
 
@@ -42,8 +41,8 @@ final class Lookout {
                 switch run.step {
                 case .refresh: try await apps.refresh(on: connection)
                 case .look: wait = try await look(on: connection)
-                case .ask: (wait, foundWork) = try await askToSleep(on: connection)
-                case .announce: try await lease.wake(on: connection)
+                case .ask: (wait, foundWork) = try await sleeper.ask(on: connection)
+                case .announce: try await sleeper.announce(on: connection)
                 case .over(let wait): return wait
                 }
                 context.event { run.succeeded(wait, foundWork: foundWork, in: &$0) }
@@ -53,11 +52,6 @@ final class Lookout {
             }
             if run.mayClaim { context.dispatchBell.ring() }
         }
-    }
-
-    /// Looks soon after each notification.
-    func keepHearing() async {
-        for await _ in context.callBell.rings where context.event({ $0.sleep.called() }) { context.lookBell.ring() }
     }
 
     /// Returns the wait before the next look.
@@ -118,20 +112,6 @@ final class Lookout {
         } catch {
             return .failure(error)
         }
-    }
-
-    /// Asks whether the worker may sleep, or go on sleeping. Returns the wait before the next run, and whether there is work.
-    private func askToSleep(on connection: PostgresConnection) async throws(PostgresError) -> (Duration?, Bool) {
-        let known = context.state.wal.last
-        let askedAt = MonotonicInstant.now
-        let parameters = context.state.sleepParameters
-        let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
-            (try SleepAnswer(rows), try InstallationSighting(rows))
-        }
-        try await database.saw(sighting, since: known)
-        let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
-        lease.sawDead(dead)
-        return (wait, answer.hasWork)
     }
 
     // MARK: Below the floors

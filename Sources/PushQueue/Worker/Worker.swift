@@ -26,6 +26,7 @@ package actor Worker {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
+    private let sleeper: Sleeper
     private let apps: AppWatch
     private let lookout: Lookout
     private let flights: FlightRunner
@@ -56,8 +57,9 @@ package actor Worker {
         context = WorkerContext(options, on: loop, backend, meter, notesBell: notesBell)
         database = WorkerDatabase(context)
         lease = LeaseKeeper(context, database)
+        sleeper = Sleeper(context, database, lease)
         apps = AppWatch(context, database)
-        lookout = Lookout(context, database, lease, apps)
+        lookout = Lookout(context, database, sleeper, apps)
         pushCounts = PushCountWriter(context, database, apps)
         flights = FlightRunner(context, database, lease, apps, pushCounts)
         maintenance = MaintenanceRunner(
@@ -86,6 +88,8 @@ package actor Worker {
             try await database.begin { lifeline in
                 try await check(lifeline)
                 try await lease.begin(on: lifeline)
+            } preparing: { connection in
+                await sleeper.listen(on: connection)
             }
             context.log(.started(worker: context.state.lease.id, version: options.version))
             // Tasks then also begin on the loop, without a hop.
@@ -117,7 +121,7 @@ package actor Worker {
         { await $0.database.logLocks() },
         { await $0.apps.keepApps() },
         { await $0.lookForWork() },
-        { await $0.lookout.keepHearing() },
+        { await $0.sleeper.keepHearing() },
         { await $0.shutDownBackend() },
     ]
 
@@ -137,6 +141,7 @@ package actor Worker {
     private func keepConnections() async {
         await database.keepConnections { connection throws(PostgresError) in
             try await lease.reconnected(on: connection)
+            await sleeper.listen(on: connection)
         }
     }
 
@@ -230,9 +235,7 @@ package actor Worker {
             if !options.once {
                 try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
             }
-            if context.state.sleep.isPossible {
-                try await connection.execute(SleepStatements.clearAtEnd)
-            }
+            try await sleeper.signOff(on: connection)
         } catch {
             // The worker can sign off without this.
             database.failed(error, on: connection)

@@ -3,7 +3,7 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What `LeaseKeeper` does.
+/// What `LeaseKeeper` does, and `Sleeper` when the worker wakes.
 extension SimulatedWorker {
     // MARK: This worker
 
