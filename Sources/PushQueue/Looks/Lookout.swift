@@ -2,19 +2,19 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// Looks for lanes with rows, and moves due jobs to the queue. While there is nothing to do, it has `Sleeper` ask for sleep.
+/// Looks for lanes with rows, and moves due jobs to the queue. While there is nothing to do, it has `SleepKeeper` ask for sleep.
 final class Lookout {
     private let context: WorkerContext
     private let database: WorkerDatabase
-    private let sleeper: Sleeper
+    private let sleepKeeper: SleepKeeper
     private let apps: AppWatch
     /// Rings when the next run is due.
     private var alarm: TimerToken?
 
-    init(_ context: WorkerContext, _ database: WorkerDatabase, _ sleeper: Sleeper, _ apps: AppWatch) {
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ sleepKeeper: SleepKeeper, _ apps: AppWatch) {
         self.context = context
         self.database = database
-        self.sleeper = sleeper
+        self.sleepKeeper = sleepKeeper
         self.apps = apps
     }
 
@@ -41,8 +41,8 @@ final class Lookout {
                 switch run.step {
                 case .refresh: try await apps.refresh(on: connection)
                 case .look: wait = try await look(on: connection)
-                case .ask: (wait, foundWork) = try await sleeper.ask(on: connection)
-                case .announce: try await sleeper.announce(on: connection)
+                case .ask: (wait, foundWork) = try await sleepKeeper.ask(on: connection)
+                case .announce: try await sleepKeeper.announce(on: connection)
                 case .over(let wait): return wait
                 }
                 context.event { run.succeeded(wait, foundWork: foundWork, in: &$0) }

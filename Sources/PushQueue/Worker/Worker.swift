@@ -26,7 +26,7 @@ package actor Worker {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
-    private let sleeper: Sleeper
+    private let sleepKeeper: SleepKeeper
     private let apps: AppWatch
     private let lookout: Lookout
     private let flights: FlightRunner
@@ -57,9 +57,9 @@ package actor Worker {
         context = WorkerContext(options, on: loop, backend, meter, notesBell: notesBell)
         database = WorkerDatabase(context)
         lease = LeaseKeeper(context, database)
-        sleeper = Sleeper(context, database, lease)
+        sleepKeeper = SleepKeeper(context, database, lease)
         apps = AppWatch(context, database)
-        lookout = Lookout(context, database, sleeper, apps)
+        lookout = Lookout(context, database, sleepKeeper, apps)
         pushCounts = PushCountWriter(context, database, apps)
         flights = FlightRunner(context, database, lease, apps, pushCounts)
         maintenance = MaintenanceRunner(
@@ -89,7 +89,7 @@ package actor Worker {
                 try await check(lifeline)
                 try await lease.begin(on: lifeline)
             } preparing: { connection in
-                await sleeper.listen(on: connection)
+                await sleepKeeper.listen(on: connection)
             }
             context.log(.started(worker: context.state.lease.id, version: options.version))
             // Tasks then also begin on the loop, without a hop.
@@ -121,7 +121,7 @@ package actor Worker {
         { await $0.database.logLocks() },
         { await $0.apps.keepApps() },
         { await $0.lookForWork() },
-        { await $0.sleeper.keepHearing() },
+        { await $0.sleepKeeper.keepHearing() },
         { await $0.shutDownBackend() },
     ]
 
@@ -141,7 +141,7 @@ package actor Worker {
     private func keepConnections() async {
         await database.keepConnections { connection throws(PostgresError) in
             try await lease.reconnected(on: connection)
-            await sleeper.listen(on: connection)
+            await sleepKeeper.listen(on: connection)
         }
     }
 
@@ -235,7 +235,7 @@ package actor Worker {
             if !options.once {
                 try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
             }
-            try await sleeper.signOff(on: connection)
+            try await sleepKeeper.signOff(on: connection)
         } catch {
             // The worker can sign off without this.
             database.failed(error, on: connection)

@@ -19,7 +19,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Has PostgreSQL notify the worker on this connection, as `Sleeper` does. Its loss counts as a notification.
+    /// Has PostgreSQL notify the worker on this connection, as `SleepKeeper` does. Its loss counts as a notification.
     func listen(on link: SimulatedLink, then: @escaping () -> Void) {
         if link.isOpen { link.whenLost = { self.after(.zero) { self.called() } } }
         link.ask(self) { _ in

@@ -3,7 +3,7 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What `LeaseKeeper` does, and `Sleeper` when the worker wakes.
+/// What `LeaseKeeper` does, and `SleepKeeper` when the worker wakes.
 extension SimulatedWorker {
     // MARK: This worker
 

@@ -2,7 +2,7 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What `Lookout` and `Sleeper` do: how the worker looks for work, falls asleep and wakes.
+/// What `Lookout` and `SleepKeeper` do: how the worker looks for work, falls asleep and wakes.
 extension SimulatedWorker {
     private func look() {
         isLooking = true

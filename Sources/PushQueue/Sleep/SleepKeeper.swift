@@ -3,7 +3,7 @@ import CarillonPostgres
 import CarillonSchema
 
 /// Has PostgreSQL call the worker, asks whether it may sleep, and tells the fleet when it wakes. `SleepState` decides.
-final class Sleeper {
+final class SleepKeeper {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let lease: LeaseKeeper
