@@ -2546,8 +2546,8 @@ BEGIN
     SELECT i.* INTO STRICT home FROM carillon.installation i FOR UPDATE;
     is_copy := (home.system_identifier, home.database_oid) <> (here.system_identifier, here.database_oid);
     IF is_copy OR expire_before IS NOT NULL THEN
-        DELETE FROM carillon.workers w
-        WHERE is_copy OR EXISTS (SELECT FROM carillon.worker_status s WHERE s.id = w.id AND NOT s.has_lease);
+        -- The condition is on the row itself, so that PostgreSQL checks it again after waiting for a heartbeat.
+        DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
         PERFORM carillon.take_over(0);
     END IF;
     UPDATE carillon.messages m SET expires_at = now()
@@ -2983,14 +2983,48 @@ BEGIN
 END
 $$;
 
+-- replace_default_partition() moves rows that do not meet the condition into the new default partition, unless the CHECK `proof`
+-- has shown that there are none; is_proven is null if there is no CHECK. lock_tables() takes the ACCESS EXCLUSIVE locks that others
+-- would wait behind. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if there is a default partition.
+CREATE OR REPLACE FUNCTION carillon.replace_default_partition(
+    parent text, lower_bound timestamptz, upper_bound timestamptz, condition text, proof text, is_proven boolean,
+    lock_wait interval
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    spare CONSTANT text := parent || '_default';
+    child CONSTANT text := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+    columns text;
+BEGIN
+    PERFORM carillon.make_partition_table(parent, parent || '_next');
+    PERFORM carillon.lock_tables(ARRAY[parent, spare], lock_wait);
+    EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+    EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+    EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+    EXECUTE format('COMMENT ON TABLE carillon.%I IS %L', spare,
+        obj_description(format('carillon.%I', child)::regclass, 'pg_class'));
+    IF is_proven IS NOT TRUE THEN
+        SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+        WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            AND a.attgenerated = '';
+        EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+            || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, condition, spare, columns, columns);
+    END IF;
+    EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+        parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+    EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+    IF is_proven IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+    END IF;
+END
+$$;
+
 -- If the default partition has rows of today, no partition for today can be attached. Then no rows move: the default partition
 -- becomes the partition of all days up to now, and an empty table replaces it. PostgreSQL scans the whole partition to prove that
 -- its rows belong to those days. If that would take long, a CHECK that blocks no writer proves it first; each call then does one
 -- step in its own transaction and returns `more`. The CHECK must be dropped before the end of the day that it names, so it names a
 -- day that ends at least two hours from now.
---
--- lock_tables() takes the ACCESS EXCLUSIVE locks that others would wait behind. PostgreSQL refuses DETACH PARTITION CONCURRENTLY if
--- there is a default partition.
 CREATE OR REPLACE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
@@ -3010,8 +3044,6 @@ DECLARE
     proof text;  -- the name of the CHECK
     old_proof text;
     is_proven boolean;
-    child text;
-    columns text;
     day date;
 BEGIN
     changed := 0;
@@ -3058,27 +3090,7 @@ BEGIN
         PERFORM carillon.make_partition_table(parent, parent || to_char(day, '_YYYYMMDD'));
     END LOOP;
     IF is_used THEN
-        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
-        PERFORM carillon.make_partition_table(parent, parent || '_next');
-        PERFORM carillon.lock_tables(ARRAY[parent, spare], lock_wait);
-        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
-        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
-        EXECUTE format('COMMENT ON TABLE carillon.%I IS %L', spare,
-            obj_description(format('carillon.%I', child)::regclass, 'pg_class'));
-        IF is_proven IS NOT TRUE THEN
-            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
-            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
-                AND a.attgenerated = '';
-            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
-                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, condition, spare, columns, columns);
-        END IF;
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
-            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
-        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
-        IF is_proven IS NOT NULL THEN
-            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
-        END IF;
+        PERFORM carillon.replace_default_partition(parent, lower_bound, upper_bound, condition, proof, is_proven, lock_wait);
         changed := 1;
     ELSIF days <> '{}' THEN
         -- To attach a partition, PostgreSQL reads the default partition and locks it, after the parent.
@@ -3321,11 +3333,44 @@ BEGIN
 END
 $$;
 
+-- check_topic() does not take the message, because PL/pgSQL would copy it with all its tokens.
+CREATE OR REPLACE FUNCTION carillon.check_topic(app_name text, given text, rules carillon.push_rules) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    other carillon.push_rules;
+BEGIN
+    IF given !~ '^[!-~]{1,255}$' THEN
+        RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(given));
+    END IF;
+    IF right(given, length(rules.topic_suffix)) <> rules.topic_suffix OR given = rules.topic_suffix THEN
+        RETURN carillon.refusal('topic',
+            format('a bundle ID followed by %s for push type %s', rules.topic_suffix, rules.push_type),
+            quote_literal(given), 'Leave it out to use the topic of the app with this suffix.');
+    END IF;
+    IF rules.topic_suffix = '' THEN
+        SELECT p.* INTO other FROM carillon.push_types() AS p
+        WHERE p.topic_suffix <> '' AND right(given, length(p.topic_suffix)) = p.topic_suffix
+            -- A bundle ID may have the same ending.
+            AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = app_name AND given = ANY (a.topic || a.topics));
+        IF FOUND THEN
+            RETURN carillon.refusal('topic',
+                format('a topic that does not end with %s for push type %s', other.topic_suffix, rules.push_type),
+                quote_literal(given), format('Pass push_type => %L, which has such topics.', other.push_type));
+        END IF;
+    END IF;
+    IF given <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = app_name)::text[]) THEN
+        RETURN carillon.refusal('topic', format('a topic of the app %L', app_name), quote_literal(given),
+            'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     rules CONSTANT carillon.push_rules := carillon.rules_of(push_type);
-    other carillon.push_rules;
+    refusal carillon.refusal;
     credential record;
 BEGIN
     IF m.priority <> ALL (rules.priorities) THEN
@@ -3347,26 +3392,9 @@ BEGIN
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic IS NOT NULL THEN
-        IF m.topic !~ '^[!-~]{1,255}$' THEN
-            RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
-        END IF;
-        IF right(m.topic, length(rules.topic_suffix)) <> rules.topic_suffix OR m.topic = rules.topic_suffix THEN
-            RETURN carillon.refusal('topic', format('a bundle ID followed by %s for push type %s', rules.topic_suffix, push_type),
-                quote_literal(m.topic), 'Leave it out to use the topic of the app with this suffix.');
-        END IF;
-        IF rules.topic_suffix = '' THEN
-            SELECT p.* INTO other FROM carillon.push_types() AS p
-            WHERE p.topic_suffix <> '' AND right(m.topic, length(p.topic_suffix)) = p.topic_suffix
-                -- A bundle ID may have the same ending.
-                AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = m.app AND m.topic = ANY (a.topic || a.topics));
-            IF FOUND THEN
-                RETURN carillon.refusal('topic', format('a topic that does not end with %s for push type %s', other.topic_suffix,
-                    push_type), quote_literal(m.topic), format('Pass push_type => %L, which has such topics.', other.push_type));
-            END IF;
-        END IF;
-        IF m.topic <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = m.app)::text[]) THEN
-            RETURN carillon.refusal('topic', format('a topic of the app %L', m.app), quote_literal(m.topic),
-                'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+        refusal := carillon.check_topic(m.app, m.topic, rules);
+        IF refusal.message IS NOT NULL THEN
+            RETURN refusal;
         END IF;
     END IF;
     -- A signing key sends to all topics of its team.
@@ -5988,7 +6016,7 @@ BEGIN
         made.waiting_reason := (
             SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
                 WHEN h.reason IS NOT NULL THEN h.reason
-                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE NOT s.is_silent) THEN 'no worker is running' END
+                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END
             FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
     END IF;
     RETURN made;
@@ -6471,8 +6499,8 @@ $$;
 
 -- functions/queue/end_messages.sql
 -- Records ended pushes in results and unfinished, and the content of failed ones in failed_messages. Cancels, takeovers,
--- withdrawals and settlements call end_messages(); settle() itself records messages that end whole in their first attempt. It locks
--- rows of unfinished in order of id.
+-- withdrawals and settlements call end_messages(); record_ended() in settle.sql itself records messages that end whole in their
+-- first attempt. It locks rows of unfinished in order of id.
 
 -- ending() has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.ending(message_id bigint, reference text, broadcast_id bigint, created_at timestamptz,
@@ -7670,66 +7698,21 @@ LANGUAGE sql IMMUTABLE AS $$
             unique_ids)
 $$;
 
--- Jobs that are settled leave the claim's row in the same statement, which also increments its settlement number; the row is
--- deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken over:
--- both return why_unsettled() instead of 'written'. The time of the claim is part of the fence, because a crash of the database can
--- undo a claim and give its id to another.
+-- take_from_claim() takes the settled jobs out of the claim's row, and increments its settlement number in the same statement; the
+-- row is deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken
+-- over: for both it returns null. The time of the claim is part of the fence, because a crash of the database can undo a claim and
+-- give its id to another.
 --
--- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
--- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
--- version still call.
-CREATE OR REPLACE FUNCTION carillon.settle(
-    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    -- Messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null. Otherwise it
-    -- is the number of pushes that unfinished does not count yet.
-    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
-    ended_sent integer[],  -- if empty, 1 each
-    ended_failed integer[], ended_expired integer[],  -- if empty, 0 each
-    ended_attempts smallint[],  -- if empty, 1 each
-    ended_status smallint[], ended_reason text[],  -- for pushes that have expired: the outcome of the last attempt
-    -- Pushes that failed, with their messages. Those with a time of death are dead tokens.
-    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
-    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
-    -- Jobs that go back to the queue. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a new
-    -- id.
-    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[],
-    going_back_after integer[],  -- milliseconds; null means at once
-    going_back_status smallint[], going_back_reason text[],  -- why the job goes back; null means unchanged
-    going_back_place integer[], going_back_token text[],  -- the tokens, each with the position of its job in going_back, from 1
-    -- Jobs that stay in flight. One of which only some tokens stay keeps its id; its message is then counted in
-    -- unfinished.
-    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unanswered bigint[],  -- messages with an attempt whose outcome is unknown and that may be sent again
-    -- The apns-unique-ids of tokens that were sent, if the app keeps them.
-    identified bigint[], identified_token text[], identified_unique_id uuid[]
-) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- It pins no search_path, because that would slow each settlement: its names have schemas, as after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.take_from_claim(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint, needs_jobs boolean,
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[]
+) RETURNS carillon.job[]
+LANGUAGE plpgsql AS $$
 DECLARE
-    has_ended CONSTANT boolean := cardinality(ended) > 0;
-    -- Whether messages are counted in unfinished.
-    has_counted CONSTANT boolean := cardinality(array_remove(ended_remaining, NULL)) > 0;
-    has_failed CONSTANT boolean := cardinality(failed) > 0;
-    has_dead CONSTANT boolean := cardinality(array_remove(failed_unregistered_at, NULL)) > 0;
-    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
-    has_bad_channels CONSTANT boolean := '{ChannelNotRegistered,BadChannelId}' && failed_reason;
-    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
-    has_staying CONSTANT boolean := cardinality(staying) > 0;
-    -- Pushes to dead tokens are not requeued, so their content need not be kept.
-    dead_status CONSTANT smallint := 410;
-    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
-    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
-    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
-    needs_jobs CONSTANT boolean := has_requeueable OR has_expired OR has_going_back;
     claimed_jobs carillon.job[];
-    checked record;
-    at_once carillon.job[];
-    later carillon.job[];
-    waits integer[];
-    cancelled carillon.cancelled_job[];
-    requeueable carillon.job[];
-    ended_unique_ids jsonb[] := '{}';
 BEGIN
-    IF has_staying THEN
+    IF pg_catalog.cardinality(staying) > 0 THEN
         SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number FOR UPDATE;
@@ -7737,19 +7720,211 @@ BEGIN
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
             FROM unnest(staying, staying_whole) WITH ORDINALITY AS k(id, whole, place)
-            JOIN unnest(claimed_jobs) AS j ON j.id = k.id
+            JOIN pg_catalog.unnest(claimed_jobs) AS j ON j.id = k.id
             LEFT JOIN (
-                SELECT u.place, array_agg(u.token) AS list FROM unnest(staying_place, staying_token) AS u(place, token)
-                GROUP BY u.place) AS t ON t.place = k.place
+                SELECT u.place, pg_catalog.array_agg(u.token) AS list
+                FROM unnest(staying_place, staying_token) AS u(place, token) GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE claimed_jobs IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSE
         DELETE FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
             AND f.settlements = settlement_number
-        RETURNING CASE WHEN needs_jobs THEN f.jobs END INTO claimed_jobs;
+        RETURNING CASE WHEN needs_jobs THEN f.jobs ELSE '{}' END INTO claimed_jobs;
     END IF;
     IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- Returned as a variable, an array is not copied.
+    RETURN claimed_jobs;
+END
+$$;
+
+-- If any message was cancelled, find_cancelled() also locks the rows of unfinished of messages in `ended`: all in one pass, because
+-- record_ended() would lock them later.
+CREATE OR REPLACE FUNCTION carillon.find_cancelled_going_back(
+    app integer, claimed_jobs carillon.job[], ended bigint[], going_back bigint[], going_back_after integer[],
+    OUT cancelled bigint[], OUT unsure bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    SELECT o.cancelled, o.unsure INTO cancelled, unsure FROM (
+        SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+        FROM unnest(claimed_jobs) AS j WHERE j.id = ANY (going_back)
+    ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
+        requeues => cardinality(going_back_after) < cardinality(going_back)
+            OR array_position(going_back_after, NULL) IS NOT NULL
+    ) AS o;
+END
+$$;
+
+-- What end_messages() does for whole messages, record_ended() does without a composite value for each. It may run after
+-- use_session_path().
+CREATE OR REPLACE FUNCTION carillon.record_ended(
+    app integer, worker bigint, ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[],
+    ended_created timestamptz[], ended_sent integer[], ended_failed integer[], ended_expired integer[],
+    ended_attempts smallint[], ended_status smallint[], ended_reason text[], ended_unique_ids jsonb[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
+        last_status, last_reason, apns_unique_ids)
+    SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
+        e.last_status, e.last_reason, e.apns_unique_ids
+    FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
+        ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+    WHERE e.remaining IS NULL;
+    -- The others are counted in unfinished.
+    IF pg_catalog.cardinality(pg_catalog.array_remove(ended_remaining, NULL)) > 0 THEN
+        PERFORM carillon.end_messages(app, ARRAY(
+            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
+                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+            WHERE e.remaining IS NOT NULL), worker);
+    END IF;
+END
+$$;
+
+-- Pushes to dead tokens are not requeued, so their content need not be kept. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.keep_requeueable(
+    app integer, claimed_jobs carillon.job[], failed bigint[], failed_token text[], failed_status smallint[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    dead_status CONSTANT smallint := 410;  -- as in settle()
+BEGIN
+    PERFORM carillon.keep_failed_content(app, ARRAY(
+        SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
+        FROM (
+            SELECT f.id, pg_catalog.array_agg(f.token) AS tokens
+            FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
+            WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+        ) AS pushes JOIN pg_catalog.unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id));
+END
+$$;
+
+-- Also records dead tokens, and channels that Apple does not know. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.record_failed(
+    app integer, claimed timestamptz, claimed_jobs carillon.job[], has_requeueable boolean,
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO carillon.failures
+        (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
+    SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
+    FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+            failed_apns_id, failed_attempt, failed_unique_id)
+        AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
+    IF has_requeueable THEN
+        PERFORM carillon.keep_requeueable(app, claimed_jobs, failed, failed_token, failed_status);
+    END IF;
+    IF pg_catalog.cardinality(pg_catalog.array_remove(failed_unregistered_at, NULL)) > 0
+        OR 'BadDeviceToken' = ANY (failed_reason)
+    THEN
+        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
+        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
+        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF 'ChannelNotRegistered' = ANY (failed_reason) OR 'BadChannelId' = ANY (failed_reason) THEN
+        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+    END IF;
+END
+$$;
+
+-- find_cancelled_going_back() has found which jobs are not returned. It may run after use_session_path().
+CREATE OR REPLACE FUNCTION carillon.return_going_back(
+    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unanswered bigint[],
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
+    going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[]
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    cancelled_jobs carillon.cancelled_job[];
+BEGIN
+    WITH lists AS (
+        SELECT t.place, pg_catalog.array_agg(t.token) AS tokens
+        FROM unnest(going_back_place, going_back_token) AS t(place, token) GROUP BY t.place
+    ), changed AS (
+        SELECT a.after, coalesce(j.origin, j.id) = ANY (cancelled) AS is_cancelled, carillon.changed_job(j,
+            id => CASE WHEN NOT a.whole THEN pg_catalog.nextval('carillon.messages_id_seq') END, tokens => l.tokens,
+            payloads => CASE WHEN l.tokens IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, l.tokens) END,
+            attempt => a.attempt, lost_claims => 0::smallint,
+            origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
+            last_status => a.status, last_reason => a.reason,
+            unanswered => CASE
+                WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (return_going_back.unanswered)
+                THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS job
+        FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
+                going_back_reason) WITH ORDINALITY
+            AS a(id, whole, attempt, after, status, reason, place)
+        JOIN pg_catalog.unnest(claimed_jobs) AS j ON j.id = a.id
+        LEFT JOIN lists l ON l.place = a.place
+    )
+    SELECT pg_catalog.array_agg(c.job) FILTER (WHERE c.after IS NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(c.job) FILTER (WHERE c.after IS NOT NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(c.after) FILTER (WHERE c.after IS NOT NULL AND NOT c.is_cancelled),
+        pg_catalog.array_agg(carillon.as_cancelled(c.job)) FILTER (WHERE c.is_cancelled)
+    INTO at_once, later, waits, cancelled_jobs FROM changed c;
+    PERFORM carillon.record_cancelled(app, cancelled_jobs) WHERE cancelled_jobs IS NOT NULL;
+    PERFORM carillon.return_uncancelled(app, at_once, '{}', unsure) WHERE at_once IS NOT NULL;
+    PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+END
+$$;
+
+-- A settlement that take_from_claim() refuses returns why_unsettled() instead of 'written'.
+--
+-- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
+-- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
+-- version still call. The tables are:
+-- - `ended`: messages of which pushes have ended. If a message was one job and all of it has ended, ended_remaining is null.
+--   Otherwise it is the number of pushes that unfinished does not count yet. Default values: 1 for sent and attempts, 0 for failed
+--   and expired. For pushes that have expired, status and reason are those of the last attempt.
+-- - `failed`: pushes that failed, with their messages. Those with a time of death are dead tokens.
+-- - `going_back`: jobs that go back to the queue, after some milliseconds, or at once if going_back_after is null. Status and
+--   reason say why; null means unchanged. One that goes back whole keeps its id; otherwise the tokens to retry become a job with a
+--   new id: going_back_token has them, and going_back_place the position of the job of each in going_back, from 1.
+-- - `staying`: jobs that stay in flight. One of which only some tokens stay keeps its id; staying_token has these tokens, as above,
+--   and its message is then counted in unfinished.
+-- - `unanswered`: messages with an attempt whose outcome is unknown and that may be sent again.
+-- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
+CREATE OR REPLACE FUNCTION carillon.settle(
+    app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
+    ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
+    ended_sent integer[], ended_failed integer[], ended_expired integer[], ended_attempts smallint[], ended_status smallint[],
+    ended_reason text[],
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_unique_id uuid[], failed_attempt smallint[],
+    going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
+    going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
+    unanswered bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_going_back CONSTANT boolean := cardinality(going_back) > 0;
+    dead_status CONSTANT smallint := 410;
+    -- Whether keep_requeueable() would keep anything. If the statuses are all null, the column is empty.
+    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
+    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
+    has_expired CONSTANT boolean := 0 < ANY (ended_expired);
+    claimed_jobs carillon.job[];
+    cancelled bigint[];
+    unsure bigint[];
+    ended_unique_ids jsonb[] := '{}';
+BEGIN
+    claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number,
+        has_requeueable OR has_expired OR has_going_back, staying, staying_whole, staying_place, staying_token);
+    IF claimed_jobs IS NULL THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
@@ -7757,13 +7932,8 @@ BEGIN
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
     IF has_going_back THEN
-        SELECT o.* INTO checked FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
-            FROM unnest(claimed_jobs) AS j WHERE j.id = ANY (going_back)
-        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, ended,
-            requeues => cardinality(going_back_after) < cardinality(going_back)
-                OR array_position(going_back_after, NULL) IS NOT NULL
-        ) AS o;
+        SELECT f.cancelled, f.unsure INTO cancelled, unsure
+        FROM carillon.find_cancelled_going_back(app, claimed_jobs, ended, going_back, going_back_after) AS f;
     END IF;
     IF has_expired THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason
@@ -7772,85 +7942,19 @@ BEGIN
     IF cardinality(identified) > 0 THEN
         ended_unique_ids := carillon.unique_ids_of(ended, identified, identified_token, identified_unique_id);
     END IF;
-    IF has_requeueable THEN
-        requeueable := ARRAY(
-            SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
-            FROM (
-                SELECT f.id, array_agg(f.token) AS tokens FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-                WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
-            ) AS pushes JOIN unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id);
-    END IF;
-    IF has_going_back THEN
-        WITH tokens AS (
-            SELECT t.place, array_agg(t.token) AS list FROM unnest(going_back_place, going_back_token) AS t(place, token)
-            GROUP BY t.place
-        ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, carillon.changed_job(j,
-                id => CASE WHEN NOT a.whole THEN nextval('carillon.messages_id_seq') END, tokens => t.list,
-                payloads => CASE WHEN t.list IS NOT NULL AND j.payloads IS NOT NULL THEN carillon.payloads_of(j, t.list) END,
-                attempt => a.attempt, lost_claims => 0::smallint,
-                origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
-                last_status => a.status, last_reason => a.reason,
-                unanswered => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (settle.unanswered)
-                    THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS made
-            FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
-                    going_back_reason) WITH ORDINALITY
-                AS a(id, whole, attempt, after, status, reason, place)
-            JOIN unnest(claimed_jobs) AS j ON j.id = a.id
-            LEFT JOIN tokens t ON t.place = a.place
-        )
-        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
-            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
-            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
-        INTO at_once, later, waits, cancelled FROM job j;
-    END IF;
-
     -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
-        -- What end_messages() does for whole messages, without a composite value for each.
-        INSERT INTO carillon.results
-            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, created_at, worker_id,
-            last_status, last_reason, apns_unique_ids)
-        SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
-            e.last_status, e.last_reason, e.apns_unique_ids
-        FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-            ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-        WHERE e.remaining IS NULL;
-    END IF;
-    IF has_counted THEN
-        PERFORM carillon.end_messages(app, ARRAY(
-            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
-                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
-            WHERE e.remaining IS NOT NULL), worker);
+        PERFORM carillon.record_ended(app, worker, ended, ended_remaining, ended_reference, ended_broadcast, ended_created,
+            ended_sent, ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids);
     END IF;
     IF has_failed THEN
-        INSERT INTO carillon.failures
-            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt, apns_unique_id)
-        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt, f.unique_id
-        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
-                failed_apns_id, failed_attempt, failed_unique_id)
-            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt, unique_id);
-    END IF;
-    IF has_requeueable THEN
-        PERFORM carillon.keep_failed_content(app, requeueable);
-    END IF;
-    IF has_dead OR has_bad_tokens THEN
-        -- BadDeviceToken has no time of its own: the token was dead when it was claimed.
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, coalesce(f.unregistered_at, claimed), f.reason, 'http2'
-        FROM unnest(failed_token, failed_reason, failed_unregistered_at) AS f(token, reason, unregistered_at)
-        WHERE f.unregistered_at IS NOT NULL OR f.reason = 'BadDeviceToken'
-            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
-    END IF;
-    IF has_bad_channels THEN
-        PERFORM carillon.channels_refused(app, failed_token, failed_reason);
+        PERFORM carillon.record_failed(app, claimed, claimed_jobs, has_requeueable, failed, failed_reference, failed_token,
+            failed_status, failed_reason, failed_unregistered_at, failed_apns_id, failed_unique_id, failed_attempt);
     END IF;
     IF has_going_back THEN
-        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
-        PERFORM carillon.return_uncancelled(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
-        PERFORM carillon.return_jobs(app, later, waits) WHERE later IS NOT NULL;
+        PERFORM carillon.return_going_back(app, claimed_jobs, cancelled, unsure, unanswered, going_back, going_back_whole,
+            going_back_attempt, going_back_after, going_back_status, going_back_reason, going_back_place, going_back_token);
     END IF;
     RETURN 'written';
 END
@@ -9440,6 +9544,8 @@ COMMENT ON FUNCTION carillon.default_partition_rows IS
 COMMENT ON FUNCTION carillon.task_due_at IS 'Internal: returns when a task of the fleet is due; null while a worker does it.';
 COMMENT ON FUNCTION carillon.partitions IS 'Internal: returns the partitions of a history table, with their bounds.';
 COMMENT ON FUNCTION carillon.make_partition_table IS 'Internal: creates a table that can become a partition.';
+COMMENT ON FUNCTION carillon.replace_default_partition IS
+    'Internal: makes the default partition the partition of the days within the bounds, and puts an empty one in its place.';
 COMMENT ON FUNCTION carillon.make_partitions IS 'Internal: creates the partitions of today and the next three days.';
 COMMENT ON FUNCTION carillon.drop_partition IS 'Internal: drops one partition that ended before the horizon.';
 COMMENT ON FUNCTION carillon.present_rights IS 'Internal: returns the rights that the roles of Carillon have in its schema.';
@@ -9458,6 +9564,8 @@ COMMENT ON FUNCTION carillon.has_payload_fields IS 'Internal: whether any argume
 COMMENT ON FUNCTION carillon.payload_field_names IS 'Internal: returns the names of the arguments from which a payload is built.';
 COMMENT ON FUNCTION carillon.names_topic IS
     'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
+COMMENT ON FUNCTION carillon.check_topic IS
+    'Internal: returns the refusal of a topic that a message names; null if it is valid.';
 COMMENT ON FUNCTION carillon.check_heading IS
     'Internal: returns the refusal of an argument that becomes a header or that decides when and in which lane a job waits; '
     'null if all are valid.';
@@ -9692,6 +9800,18 @@ COMMENT ON FUNCTION carillon.outcomes_before_expiry IS 'Internal: returns the la
 COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
+COMMENT ON FUNCTION carillon.take_from_claim IS
+    'Internal: removes from a claim all jobs but those that stay; returns the jobs that it had, or none of them unless needs_jobs '
+    'is true; null if the claim was settled before or taken over.';
+COMMENT ON FUNCTION carillon.find_cancelled_going_back IS
+    'Internal: returns which messages of jobs that go back to the queue were cancelled, and which are being cancelled.';
+COMMENT ON FUNCTION carillon.record_ended IS 'Internal: records messages of which pushes have ended, in results or unfinished.';
+COMMENT ON FUNCTION carillon.keep_requeueable IS
+    'Internal: keeps the content of failed pushes for requeue_failures(), except that of pushes to dead tokens.';
+COMMENT ON FUNCTION carillon.record_failed IS
+    'Internal: records failed pushes, their content, dead tokens, and channels that Apple does not know.';
+COMMENT ON FUNCTION carillon.return_going_back IS
+    'Internal: returns jobs to the queue with their next attempts, and records those whose messages were cancelled.';
 COMMENT ON FUNCTION carillon.settle IS
     'Internal: records the outcomes of a claim, or of a part of it, once. Arguments whose names begin alike are the columns of one '
     'table: ended messages, failed pushes, jobs that go back to the queue, jobs that stay in flight, and apns-unique-ids.';
@@ -9933,12 +10053,13 @@ COMMENT ON COLUMN carillon.app_status.failure_reason IS 'the most frequent reaso
 COMMENT ON COLUMN carillon.app_status.ready_precision IS 'how exact ready is: exact, at least or about';
 
 -- views/worker_status.sql
--- The only place that says whether a worker is alive, asleep, silent or stuck, and whether it may still write. Whatever times its
--- row has, the view can be read. Whoever asks only for is_silent or has_lease reads no claims: PostgreSQL leaves out the join.
+-- The only place that says whether a worker is alive, asleep, silent or stuck. Whatever times its row has, the view can be read.
 CREATE OR REPLACE VIEW carillon.worker_status AS
 SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.lease_until, w.connections, w.beat,
     CASE
-        WHEN judged.is_silent THEN 'silent'
+        -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the
+        -- clock was set back, and a live worker would have sent another by now.
+        WHEN known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease THEN 'silent'
         -- A worker with claims states by when it will settle. One that states none releases any that are left within two leases.
         WHEN w.settles_by < now() OR w.settles_by IS NULL AND claimed.oldest < now() - interval '2 minutes' - known.lease * 2
             THEN 'stuck'
@@ -9948,10 +10069,7 @@ SELECT w.id, w.name, w.host, w.pid, w.version, w.started_at, w.heartbeat_at, w.l
     now() - known.heartbeat_at AS silence,
     now() - known.started_at AS age,
     coalesce(claimed.claims, 0) AS claims,
-    w.asleep_since,
-    judged.is_silent,
-    -- By the clock of the database, which may be changed. So this alone is no reason to take over.
-    w.lease_until >= now() AS has_lease
+    w.asleep_since
 FROM carillon.workers w
 CROSS JOIN LATERAL (
     SELECT least(greatest(w.started_at, '2000-01-01 00:00+00'), '2200-01-01 00:00+00') AS started_at,
@@ -9963,11 +10081,6 @@ CROSS JOIN LATERAL (
     SELECT bounded.started_at, bounded.heartbeat_at,
         least(greatest(bounded.lease_until - bounded.heartbeat_at, interval '0'), interval '10 minutes') AS lease
 ) known
-CROSS JOIN LATERAL (
-    -- Heartbeats are a fifth of the lease apart, so after half of it two are missing. One in the future does not count: the clock
-    -- was set back, and a live worker would have sent another by now.
-    SELECT known.heartbeat_at NOT BETWEEN now() - known.lease / 2 AND now() + known.lease AS is_silent
-) judged
 LEFT JOIN (
     SELECT i.worker_id, count(*) AS claims, min(i.claimed_at) AS oldest FROM carillon.inflight i GROUP BY i.worker_id
 ) claimed ON claimed.worker_id = w.id;
@@ -9990,9 +10103,6 @@ COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heart
 COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
 COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
 COMMENT ON COLUMN carillon.worker_status.asleep_since IS 'since when it has slept; null if it is awake';
-COMMENT ON COLUMN carillon.worker_status.is_silent IS 'whether two heartbeats are missing: its state is then silent';
-COMMENT ON COLUMN carillon.worker_status.has_lease IS
-    'whether its lease has not expired, so that it may still write; a silent worker has one until then';
 
 -- rights.sql
 -- Rights of the roles. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
@@ -10125,7 +10235,8 @@ BEGIN
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
-                settle why_unsettled outcomes_before_expiry unique_ids_of settle_unrecorded end_unrecorded is_transient is_refusal
+                settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
+                record_failed keep_requeueable return_going_back settle_unrecorded end_unrecorded is_transient is_refusal
                 fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
@@ -10287,15 +10398,15 @@ UPDATE carillon.schema_routines SET checksum = '5e62594540d38e66be1ca148f62460e5
 UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = 'a3ada73440c53df96c69e6d394593b8c39b35fc36b31288bc9e5257d21047fdc' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
-UPDATE carillon.schema_routines SET checksum = '461c795f0801d644fbdf27dbfdd76bb03c660b204a701025b62e8e91843bfb2d' WHERE file = 'functions/database/installation.sql';
+UPDATE carillon.schema_routines SET checksum = '2bb49312284dbfa1b96d06652b14fc266a3f4598a7e56908f6f53ba6bfd8ac35' WHERE file = 'functions/database/installation.sql';
 UPDATE carillon.schema_routines SET checksum = 'ab9b939f3ad0bae995ae21f138fd2998ae624c22de1d5e818408fcbaf3bb1e24' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
 UPDATE carillon.schema_routines SET checksum = '4ddbf0d8a8bfddc24dd230e23dfde9deee9dffdacfdf73c1be1310c95a68b9c5' WHERE file = 'functions/database/maintain.sql';
-UPDATE carillon.schema_routines SET checksum = '98edb4ccb2828b8a95b8ad6d96a4fff2622dd24c20914786621fe19a0503e50a' WHERE file = 'functions/database/partitions.sql';
+UPDATE carillon.schema_routines SET checksum = '6ef1454afcc40e705e631df8ef20212941f4e49762f62d22d39c18e5343c46c2' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c497cf42023213c610a713f2b5629fc69597981717c026e15a1a02f4fc43adc4' WHERE file = 'functions/database/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = 'c81c581525350ac50920f2a9fdb133ce7077a477404eede83cf8627fffe53e9b' WHERE file = 'functions/enqueue/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = 'd8d2f62f1f9111d59851a4dc5fbe0038e0520b3848751a0414b1163dec2670a3' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
 UPDATE carillon.schema_routines SET checksum = 'ca3b6e899de2fe7e3775cb1325e2d223a63f8840bc019ab32ca9be38dce6cba0' WHERE file = 'functions/enqueue/draft.sql';
 UPDATE carillon.schema_routines SET checksum = '0ec53518e6b679745d7647fa834b18d7ad4f9d473d75abccce039d63dffa2d61' WHERE file = 'functions/enqueue/enqueue.sql';
@@ -10310,11 +10421,11 @@ UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc17097
 UPDATE carillon.schema_routines SET checksum = 'fa28f77cf616296c3495cac057aaa3d92a6ae17daf1d37617b924789c1be5564' WHERE file = 'functions/messages/cancel.sql';
 UPDATE carillon.schema_routines SET checksum = 'e69755ac379966b7b6a29fb23e61a8d061f6ee93e74ef6648ec0116ae08b468f' WHERE file = 'functions/messages/dashboard.sql';
 UPDATE carillon.schema_routines SET checksum = '85b15053d645a0ed2cb864f303cc8e0e9238890cc220cdf72557488b1617a2c0' WHERE file = 'functions/messages/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '2cb01a48c3d7228d70a709cacd6505bf98f6311133c2185b5668f3682254deef' WHERE file = 'functions/messages/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = '344ed4e7d6b7aa68de84cc60c1f10aa8dfcf1451e5e4f758c535443b5b6ec95e' WHERE file = 'functions/messages/message_status.sql';
 UPDATE carillon.schema_routines SET checksum = 'fba68b883d2d1f49a720939041d09f6f18225dde2f57237228ed7288addd5e9d' WHERE file = 'functions/messages/requeue.sql';
 UPDATE carillon.schema_routines SET checksum = '3a4b468a8a8a5b72a063372818406fffed3558e328d5ea11ac550b1570c5b819' WHERE file = 'functions/messages/requeue_batch.sql';
 UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81be2d74a4d839158647b43f8aa6082085' WHERE file = 'functions/messages/search.sql';
-UPDATE carillon.schema_routines SET checksum = 'ac1d36e9a8444a0da7ba120bbb3c361db9861f2d1b855c7910643cff02e25d08' WHERE file = 'functions/queue/end_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'fb188816f517def41aa3f3e78bd06062f93ae8f57ecc80dd2bc36d3b3a7efecf' WHERE file = 'functions/queue/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '5ed698ce651abd67f3daf6797aef47860495b79a2478cc8bef8a9506dea3a44e' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
 UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
@@ -10323,7 +10434,7 @@ UPDATE carillon.schema_routines SET checksum = '71557e1ada584402f830f9f6add7435d
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '63e21e6341645bafc63d8f92e83c694a1e1dac36b090cd395dfada15514ec889' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '7440aaafab355df35ca31f382067a65b48b03bd5d438e66033d2f8c7129f4715' WHERE file = 'functions/queue/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '33b831f21ed1be96f86322869f9b0d5da46e4b13d852633093344dfac9a2c6d4' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
@@ -10333,11 +10444,11 @@ UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903
 UPDATE carillon.schema_routines SET checksum = '2b492899a3182d163e11556fa7643920a00a404be99f5c3b42ec14366e831cbd' WHERE file = 'functions/tokens/reap_watched.sql';
 UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
 UPDATE carillon.schema_routines SET checksum = 'c71b3df7e6da85b2158420ba489d0f08fe0dd6b62eaa35d78bb4ad4ae4acf461' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = 'a583cded18db413389eec1455f3c7a300ce13149c4704dc6e709b7f1ccc6f18a' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = '9c8a1134355377c3b0d1218f707b7a7b4d1b81058297a02069f63923a5893347' WHERE file = 'rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '9c635abe0b0f43c4ba220b7d918f9dec1098e6273ad2a2df7e5edfda00ba1dce' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = '7d3dd0d49527a66c32b377cc19aadc92e54e18c850467f40e3bc4623b4c25b84' WHERE file = 'views/pending.sql';
-UPDATE carillon.schema_routines SET checksum = '7d9d32af01321c110c859b288b9b442660a3d50930c01727115fd676523dedbf' WHERE file = 'views/worker_status.sql';
+UPDATE carillon.schema_routines SET checksum = '687df452548790997d81147e9911b0b62099dd616464e1545507c6e23ef92d15' WHERE file = 'views/worker_status.sql';
 
 INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
 INSERT INTO carillon.apps (name, topic, certificate_id)
