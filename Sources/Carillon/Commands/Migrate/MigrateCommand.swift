@@ -46,7 +46,7 @@ extension Command {
         summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
         discussion:
             "Also removes all functions, views and rights: afterwards, run 'carillon migrate up' with the version that you want to use. "
-            + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while workers are alive.",
+            + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while a worker has a lease.",
         options: [.to, .yes, .database],
         run: { invocation in
             var isDone = false
