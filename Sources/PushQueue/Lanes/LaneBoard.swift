@@ -27,6 +27,8 @@ struct LaneBoard: Sendable {
     /// A lane that is ready and not parked is in the ring of its depth and urgency.
     private var rings = Lane.Depth.allCases.map { _ in LaneRings() }
     private var parked = ParkedLanes()
+    /// The last look found rows in more lanes than may be in use.
+    private(set) var hasLeftLanes = false
 
     init(quantum: Int) {
         precondition(quantum > 0)
@@ -59,9 +61,15 @@ struct LaneBoard: Sendable {
         exists: (Int32) -> Bool = { _ in true }
     ) {
         var used = lanesInUse(beside: lanes.count, exists)
-        for lane in lanes where mayUse(lane, &used, exists) {
-            change(lane, orBeginAt: now) { $0.found(at: now) }
+        var left = 0
+        for lane in lanes {
+            if mayUse(lane, &used, exists) {
+                change(lane, orBeginAt: now) { $0.found(at: now) }
+            } else {
+                left += 1
+            }
         }
+        hasLeftLanes = left > 0
     }
 
     /// Jobs that were due have come to these lanes.

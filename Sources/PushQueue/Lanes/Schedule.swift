@@ -36,6 +36,9 @@ struct Schedule: Sendable {
 
     var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
 
+    /// The last look found rows in more lanes than may be in use.
+    var hasLeftLanes: Bool { board.hasLeftLanes }
+
     /// A look found rows in these lanes.
     /// - Parameter exists: Whether there is such an app.
     mutating func found(_ lanes: [Lane], at now: MonotonicInstant, exists: (Int32) -> Bool = { _ in true }) {
@@ -102,6 +105,7 @@ struct Schedule: Sendable {
         doubts.ended(plan.lane)
         board.abandoned(plan, wasTooLarge: fault == .size)
         admission.release(Int(plan.pushes), of: plan.lane.app)
+        admission.ended(of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
         refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || rests.hasFailed(plan.lane), at: now)
@@ -152,9 +156,10 @@ struct Schedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = answer.jobs {
             flights[jobs.key] = jobs.byteCount
-            admission.began(jobs.byteCount, of: jobs.app)
+            admission.holds(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
+            admission.ended(of: plan.lane.app)
             stoppedWaiting(plan.lane.app)
         }
         return large

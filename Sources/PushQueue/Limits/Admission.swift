@@ -11,27 +11,30 @@ struct Admission: Sendable {
     /// At least this many claims may be in flight; with a higher limit, one for each eight pushes. Each takes some 25 KB besides its
     /// bytes, which matters where claims are small, of many apps or lanes.
     private static let usualMostClaims = 1024
-    /// When an app that has its share of the claims asks again.
+    /// After this, at the earliest, an app that has its share of the claims asks again.
     private static let claimWait = Duration.milliseconds(20)
     /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
 
-    /// Claims that were answered and are not settled yet.
-    private struct Held {
+    /// What is in flight, or planned to be.
+    private struct Load {
+        var pushes = 0
         var claims = 0
+        /// Of claims that were answered.
         var bytes = 0
 
+        var isNone: Bool { pushes == 0 && claims == 0 && bytes == 0 }
+
         mutating func add(_ other: Self) {
+            pushes += other.pushes
             claims += other.claims
             bytes += other.bytes
         }
     }
 
     let limit: Int
-    private(set) var inFlight = 0
-    private var byApp: [Int32: Int] = [:]
-    private var held = Held()
-    private var heldByApp: [Int32: Held] = [:]
+    private var total = Load()
+    private var byApp: [Int32: Load] = [:]
     var capacities: Capacities
     var rates = RateLimits()
 
@@ -51,17 +54,20 @@ struct Admission: Sendable {
     ) -> LaneBoard.Allowance {
         // What may be in flight.
         let room = min(ceiling, room(for: id))
-        let held = heldByApp[id] ?? Held()
-        guard room > 0, held.bytes < maxOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
-        // As many as are left for others. So some are left, even if the gateways of many apps do not answer.
-        guard held.claims < max(1, claimsLeft) else { return .blocked(until: now + Self.claimWait) }
-        // The app. Jobs of one that does not exist are claimed too, and end as failures.
-        guard let app = apps[id] else { return apps.isUnread(id) ? .blocked(until: nil) : .pushes(room: room) }
-        guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
-        // Its hold.
-        if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
+        let load = load(of: id)
+        guard room > 0, load.bytes < maxOfOneApp * Self.bytesPerPush else { return .blocked(until: nil) }
+        guard !apps.isUnread(id) else { return .blocked(until: nil) }
+        let app = apps[id]
+        if let app {
+            guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
+            if let end = holds.endTime(of: id, at: now) { return .blocked(until: end) }
+        }
+        // As many claims as are left for others. So some are left, even if the gateways of ten apps do not answer.
+        guard load.claims < claimsLeft else { return .blocked(until: now + Self.claimWait) }
+        // Jobs of an app that does not exist are claimed too, and end as failures.
+        guard let app else { return .pushes(room: room) }
         // What its gateway takes at a time.
-        var most = capacities.room(for: id, inFlight: inFlight(of: id))
+        var most = capacities.room(for: id, inFlight: load.pushes)
         guard most > 0 else { return .blocked(until: nil) }
         // Its rate.
         if let rate = app.row.settings.maxRate {
@@ -71,7 +77,7 @@ struct Admission: Sendable {
         }
         // After a hold, one small claim.
         if holds.isOnProbation(id) {
-            guard inFlight(of: id) == 0 else { return .blocked(until: nil) }
+            guard load.pushes == 0 else { return .blocked(until: nil) }
             most = min(most, Self.probe)
         }
         return .pushes(room: room, most: most)
@@ -86,43 +92,43 @@ struct Admission: Sendable {
 
     // MARK: In flight
 
-    var room: Int { held.bytes < limit * Self.bytesPerPush && claimsLeft > 0 ? limit - inFlight : 0 }
+    var inFlight: Int { total.pushes }
 
-    private var claimsLeft: Int { max(Self.usualMostClaims, limit / 8) - held.claims }
+    var room: Int { total.bytes < limit * Self.bytesPerPush && claimsLeft > 0 ? limit - inFlight : 0 }
+
+    private var claimsLeft: Int { max(Self.usualMostClaims, limit / 8) - total.claims }
 
     /// Three quarters of the limit.
     var maxOfOneApp: Int { max(1, limit - limit / 4) }
 
-    func room(for app: Int32) -> Int { min(room, maxOfOneApp - inFlight(of: app)) }
+    func room(for app: Int32) -> Int { min(room, maxOfOneApp - load(of: app).pushes) }
 
-    /// A claim of the app was answered.
-    mutating func began(_ bytes: Int, of app: Int32) { change(Held(claims: 1, bytes: bytes), of: app) }
+    private func load(of app: Int32) -> Load { byApp[app] ?? Load() }
 
-    /// It has ended.
-    mutating func ended(_ bytes: Int, of app: Int32) { change(Held(claims: -1, bytes: -bytes), of: app) }
-
-    private mutating func change(_ difference: Held, of app: Int32) {
-        held.add(difference)
-        var ofApp = heldByApp[app] ?? Held()
-        ofApp.add(difference)
-        heldByApp[app] = ofApp.claims == 0 ? nil : ofApp
+    private mutating func add(_ difference: Load, of app: Int32) {
+        total.add(difference)
+        var load = load(of: app)
+        load.add(difference)
+        byApp[app] = load.isNone ? nil : load
     }
 
-    private func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
-
+    /// A claim was planned.
     mutating func admit(_ pushes: Int, of app: Int32) {
         precondition(pushes <= room(for: app), "more pushes than there is room for")
-        inFlight += pushes
-        byApp[app, default: 0] += pushes
+        add(Load(pushes: pushes, claims: 1), of: app)
         rates.planned(of: app)
     }
+
+    /// It was answered with so many bytes.
+    mutating func holds(_ bytes: Int, of app: Int32) { add(Load(bytes: bytes), of: app) }
+
+    /// It has ended, perhaps without an answer or jobs.
+    mutating func ended(_ bytes: Int = 0, of app: Int32) { add(Load(claims: -1, bytes: -bytes), of: app) }
 
     /// Outcomes were committed, or the claim turned out smaller than planned.
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
-        let kept = inFlight(of: app) - pushes
-        precondition(kept >= 0, "more pushes released than admitted")
-        byApp[app] = kept == 0 ? nil : kept
-        inFlight -= pushes
+        precondition(pushes <= load(of: app).pushes, "more pushes released than admitted")
+        add(Load(pushes: -pushes), of: app)
     }
 }

@@ -11,6 +11,8 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let costFactor = 25
+    /// The same while more lanes have rows than may be in use, because those that are in use are soon empty.
+    private static let costFactorOfManyLanes = 3
     /// The wait as a part of the time that a worker has been idle which cannot sleep: 100 ms after a minute, and at most almost a second.
     private static let idlePart = 600
     private static let longestIdle = Duration.milliseconds(900)
@@ -21,10 +23,11 @@ struct PollingPace: Sendable {
     private var backOffBeforeSleep = BackOff(from: Self.shortest, to: Self.busy)
     private var costs: [Duration] = []
 
-    mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
+    mutating func foundWork(after cost: Duration, isBusy: Bool, hasLeftLanes: Bool = false) -> Duration {
         backOff.reset()
         backOffBeforeSleep.reset()
-        return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost))
+        let factor = hasLeftLanes ? Self.costFactorOfManyLanes : Self.costFactor
+        return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost, factor))
     }
 
     /// - Parameter idle: How long it has found nothing; nil if it is about to sleep.
@@ -38,9 +41,9 @@ struct PollingPace: Sendable {
         return max(backOff.next(using: &generator), least, min(idle / Self.idlePart, Self.longestIdle))
     }
 
-    private mutating func leastWait(after cost: Duration) -> Duration {
+    private mutating func leastWait(after cost: Duration, _ factor: Int = Self.costFactor) -> Duration {
         if costs.count == Self.memory { costs.removeFirst() }
         costs.append(cost)
-        return min((costs.min() ?? cost) * Self.costFactor, .seconds(3))
+        return min((costs.min() ?? cost) * factor, .seconds(3))
     }
 }

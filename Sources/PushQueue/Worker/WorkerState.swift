@@ -216,7 +216,13 @@ struct WorkerState: Sendable {
             if let wait = sleep.lookedWhenCalled(foundWork: wakes, until: holdEnd(at: now), at: now) { return wait }
         }
         sleep.looked(foundWork: foundWork, at: now)
-        if foundWork { return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0) }
+        if foundWork {
+            return polling.foundWork(
+                after: cost,
+                isBusy: schedule.inFlight > 0,
+                hasLeftLanes: schedule.hasLeftLanes
+            )
+        }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
             phase == .working
         {

@@ -77,6 +77,6 @@ struct LargeShape: Sendable, CustomTestStringConvertible {
             reason: "MalformedCollapseId"
         ),
         LargeShape(name: "many apps", apps: 27),
-        LargeShape(name: "many lanes", rows: Board.sized(6000, full: 30_000), lane: "n - 15000"),
+        LargeShape(name: "many lanes", rows: Board.sized(6000, full: 20_000), lane: "n - 10000"),
     ]
 }

@@ -115,6 +115,7 @@ import Testing
         }
         found()
         found()
+        #expect(board.hasLeftLanes)
         let first = served()
         #expect(first.filter { $0.app == 1 && $0.number >= 3 }.count == most)
         // The other app waits for nobody, nor do the lanes that people use.
@@ -125,6 +126,7 @@ import Testing
         #expect(served().count == most)
         // What was served is empty now.
         board.found(many.filter { !first.contains($0) }, at: start)
+        #expect(!board.hasLeftLanes)
         #expect(served().count == 100)
     }
 

@@ -42,6 +42,10 @@ import Testing
             let wait = pace.foundWork(after: .milliseconds(30), isBusy: true)
             #expect(wait == .milliseconds(750))
         }
+        do {
+            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true, hasLeftLanes: true)
+            #expect(wait == .milliseconds(90))
+        }
     }
 
     @Test func `a look that waited for a lock or a core does not count as expensive`() {

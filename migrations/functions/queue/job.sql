@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
 
--- In changed_job(), a new reason replaces the status as well.
+-- In changed_job(), a new reason replaces the status as well. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job

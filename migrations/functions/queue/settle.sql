@@ -103,8 +103,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.take_from_claim IS
-    'Internal: removes from a claim all jobs but those that stay; returns the jobs that it had, or none of them unless needs_jobs '
-    'is true; null if the claim was settled before or taken over.';
+    'Internal: removes from a claim all jobs but those that stay. Returns the jobs that it had, perhaps none of them if needs_jobs '
+    'is false, and null if the claim was settled before or taken over.';
 
 -- If any message was cancelled, find_cancelled() also locks the rows of unfinished of messages in `ended`: all in one pass, because
 -- record_ended() would lock them later.
