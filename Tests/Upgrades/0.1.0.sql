@@ -6942,7 +6942,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         unanswered => waiting.unanswered)
 $$;
 
--- In changed_job(), a new reason replaces the status as well.
+-- In changed_job(), a new reason replaces the status as well. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
     last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job
@@ -9801,8 +9801,8 @@ COMMENT ON FUNCTION carillon.unique_ids_of IS
     'Internal: returns for each message the apns-unique-ids of its tokens as an object; null if it has none.';
 COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have ended, from the columns of settle().';
 COMMENT ON FUNCTION carillon.take_from_claim IS
-    'Internal: removes from a claim all jobs but those that stay; returns the jobs that it had, or none of them unless needs_jobs '
-    'is true; null if the claim was settled before or taken over.';
+    'Internal: removes from a claim all jobs but those that stay. Returns the jobs that it had, perhaps none of them if needs_jobs '
+    'is false, and null if the claim was settled before or taken over.';
 COMMENT ON FUNCTION carillon.find_cancelled_going_back IS
     'Internal: returns which messages of jobs that go back to the queue were cancelled, and which are being cancelled.';
 COMMENT ON FUNCTION carillon.record_ended IS 'Internal: records messages of which pushes have ended, in results or unfinished.';
@@ -10428,13 +10428,13 @@ UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81
 UPDATE carillon.schema_routines SET checksum = 'fb188816f517def41aa3f3e78bd06062f93ae8f57ecc80dd2bc36d3b3a7efecf' WHERE file = 'functions/queue/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '5ed698ce651abd67f3daf6797aef47860495b79a2478cc8bef8a9506dea3a44e' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = '653cf06d963876b38309dc7c3478a4cfcd4d7f0b89cf446cd12d4f8a829be768' WHERE file = 'functions/queue/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = 'b8581a4187a063a6c4ef362e1f745846ba3edc4472497ae1aab9f7fc8fb70933' WHERE file = 'functions/queue/job.sql';
+UPDATE carillon.schema_routines SET checksum = '080e18804c0ce8e0a2abd43dbf57115c2db369a17fc972168761551a6bf7ef1b' WHERE file = 'functions/queue/job.sql';
 UPDATE carillon.schema_routines SET checksum = '7a5cae57f9ce9fa44236e35af0a79e5f7f09b4d855973058354857023bb480dc' WHERE file = 'functions/queue/order_updates.sql';
 UPDATE carillon.schema_routines SET checksum = '71557e1ada584402f830f9f6add7435df1ddc7e77e3007b813c0086b8fee8736' WHERE file = 'functions/queue/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
 UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '7440aaafab355df35ca31f382067a65b48b03bd5d438e66033d2f8c7129f4715' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '487c82d472f7046959d171d8d53f8df722cc08ea0187b85a852ce179d9eae80e' WHERE file = 'functions/queue/settle.sql';
 UPDATE carillon.schema_routines SET checksum = '33b831f21ed1be96f86322869f9b0d5da46e4b13d852633093344dfac9a2c6d4' WHERE file = 'functions/queue/sleep.sql';
 UPDATE carillon.schema_routines SET checksum = 'da90afcf153a82193bf573eb434d8726c874139272981204dd0d578b3d8b3331' WHERE file = 'functions/queue/split.sql';
 UPDATE carillon.schema_routines SET checksum = '7d5944433fe0c78c4f6ddc668d1f0d233ac035cae99c97b01910cdc49c03b139' WHERE file = 'functions/queue/take_over.sql';
