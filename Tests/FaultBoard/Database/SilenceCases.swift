@@ -5,9 +5,9 @@ import Testing
 
 /// Databases that answer nothing, although the kernel acknowledges what is sent to them: the proxy is frozen.
 @Suite(.scene) struct SilenceCases {
-    private static let silence = "has answered nothing"
+    static let silence = "has answered nothing"
     /// Until a worker has left a database that freezes.
-    private static let limit = Board.sized(Duration.seconds(60), full: Fleet.lease + .seconds(5))
+    static let limit = Board.sized(Duration.seconds(60), full: Fleet.lease + .seconds(5))
 
     /// A proxy before the database, and a URL that names it first and the database itself second.
     private static func withTwoHosts(

@@ -4,6 +4,7 @@ import Glibc
 
 /// A PgBouncer before a cluster. It ends with the body, or with this process, also when that crashes.
 package struct TestPooler: Sendable {
+    package let processID: Int32
     private let port: UInt16
 
     private static let program: String? = {
@@ -39,10 +40,8 @@ package struct TestPooler: Sendable {
                 close(voice)
             }
             // Like PostgreSQL it refuses to be root. The shell ends it when our end of its input is closed.
-            var command = ChildProcess.Command(
-                "/bin/sh",
-                ["-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, program ?? "pgbouncer", settings]
-            )
+            let script = #""$0" "$1" </dev/null & echo "pid $!" >&2; read -r _; kill -s TERM "$!"; wait"#
+            var command = ChildProcess.Command("/bin/sh", ["-c", script, program ?? "pgbouncer", settings])
             if User.isRoot { command.user = User(named: "postgres") ?? User(named: "nobody") }
             command.input = .descriptor(theirs)
             command.output = .nothing
@@ -52,8 +51,8 @@ package struct TestPooler: Sendable {
             close(theirs)
             close(speaker)
             return try await attempt {
-                try await hear("process up", from: voice, on: loop)
-                return try await body(TestPooler(port: port))
+                let processID = try await processIDOnceUp(voice, on: loop)
+                return try await body(TestPooler(processID: processID, port: port))
             } finally: {
                 shutdown(ours, CInt(SHUT_RDWR))
                 _ = try await child.wait(on: loop, until: .now + .seconds(30))
@@ -79,10 +78,17 @@ package struct TestPooler: Sendable {
         """
     }
 
-    private static func hear(_ text: String, from voice: CInt, on loop: EventLoop) async throws {
+    /// Waits until PgBouncer is up.
+    private static func processIDOnceUp(_ voice: CInt, on loop: EventLoop) async throws -> Int32 {
         var heard = ""
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while !heard.contains(text) {
+        while true {
+            if heard.contains("process up"),
+                let line = heard.split(separator: "\n").first(where: { $0.hasPrefix("pid ") }),
+                let processID = Int32(line.dropFirst(4))
+            {
+                return processID
+            }
             _ = try await loop.readiness(of: voice, for: .read, until: .now + .seconds(30), doing: "starting PgBouncer")
             let count = read(voice, &buffer, buffer.count)
             guard count > 0 else { throw IOError(.system, "PgBouncer did not start: \(heard)") }
