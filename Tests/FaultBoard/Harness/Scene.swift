@@ -13,6 +13,8 @@ struct Scene: Sendable {
     enum Ground: Sendable {
         /// A new database in the cluster of all tests: for cases that do not affect the server.
         case shared
+        /// The same, with a clock that the case can set.
+        case settableClock
         /// A new cluster.
         case own(PrivateCluster.Settings)
     }
@@ -103,6 +105,12 @@ struct Scene: Sendable {
         switch ground {
         case .shared:
             try await TestDatabase.unconnected(.schema) { url in
+                try await body(url, TestCluster.shared)
+            }
+        case .settableClock:
+            try await TestDatabase.unconnected(.nothing) { url in
+                try await TestDatabase.open(url) { database in try await database.run(DatabaseClock.installation) }
+                try await TestDatabase.migrate(url)
                 try await body(url, TestCluster.shared)
             }
         case .own(let settings):

@@ -97,7 +97,8 @@ import Testing
         async throws
     {
         let rule = try AnswerRule(parsing: "ee=429:TooManyRequests+600*1")
-        try await Scene.with({ $0.answers = [rule] }) { scene in
+        try await Scene.with(on: .settableClock, { $0.answers = [rule] }) { scene in
+            try await scene.setClock(ahead: "90 minutes")
             try await scene.fleet.started(lease: Fleet.calm)
             try await scene.enqueue(20, prefix: "ee")
             try await scene.eventually("the retries wait, and are counted") {
@@ -107,26 +108,37 @@ import Testing
                     """
                 ) == "(20,20)"
             }
+            try await Self.sendScheduled(in: scene)
             let check = { try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url]).output }
             #expect(try await check().contains("ok       retries"))
-            // The clock is set back: what it has timed is an hour later.
-            try await scene.client.run(
-                """
-                UPDATE carillon.scheduled SET run_at = run_at + interval '1 hour';
-                UPDATE carillon.push_counts SET minute = minute + interval '1 hour'
-                """
-            )
+
+            try await scene.setClock(ahead: "0")
             let output = try await check()
             let line = output.split(separator: "\n").first { $0.hasPrefix("warning  retries") } ?? ""
-            #expect(line.contains("went back by at least 5") && line.contains("20 retries wait"), "\(output)")
+            #expect(line.contains("went back by at least 1h") && line.contains("20 retries wait"), "\(output)")
+            // The worker starts over with what is due by the present clock.
+            try await Self.sendScheduled(in: scene)
+            #expect(scene.record.requests == 22)
+            // The gateway has asked for ten minutes.
+            let waiting = try await scene.client.number(
+                "SELECT count(*) FROM carillon.scheduled s WHERE s.run_at > clock_timestamp() + interval '1 hour'"
+            )
+            #expect(waiting == 20)
+
             let remedy = try #require(output.firstRange(of: "UPDATE carillon.scheduled"), "\(output)")
             let statement = output[remedy.lowerBound...].prefix { $0 != "\n" }
-            #expect(scene.record.requests == 20)
             try await scene.client.run(String(statement))
             try await scene.finish()
-            #expect(scene.record.requests == 40)
+            #expect(scene.record.requests == 42)
             #expect(try await check().contains("ok       retries"))
         }
+    }
+
+    /// Enqueues a message for a moment later, and waits until it is sent.
+    private static func sendScheduled(in scene: Scene) async throws {
+        let count = scene.record.requests
+        try await scene.enqueue(scene.message(), [("run_at", "clock_timestamp() + interval '100 ms'")])
+        try await scene.requests(count + 1)
     }
 
     @Test(.enabled(if: FakeTime.isUsable, "no libfaketime (the package faketime), or a sanitizer"))
