@@ -223,6 +223,65 @@ import Testing
         }
     }
 
+    /// Commands and metrics count scheduled jobs to their end, pages so far. Jobs in flight are few, so all count them all.
+    @Test func `scheduled jobs and jobs in flight are the same number wherever one looks, or are said to be more`()
+        async throws
+    {
+        // Only of a paused app does check say what waits.
+        try await shop.database.run(
+            """
+            UPDATE carillon.apps SET paused = true;
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT n, 1, array_fill(carillon.job(
+                id => 1, lane => 1::smallint, tokens => '{aa}', payload => '{}'), ARRAY[600]) FROM generate_series(1, 2) n
+            """
+        )
+        try await schedule(1...1000, in: shop)
+        try await expectScheduled(1000, "1,000", onPages: "1,000", of: shop)
+        try await schedule(1001...2000, in: shop)
+        try await expectScheduled(2000, "2,000", onPages: "at least 1,001", of: shop)
+    }
+
+    private func schedule(_ jobs: ClosedRange<Int>, in shop: Shop) async throws {
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.scheduled (app_id, id, tokens, payload, run_at) SELECT 1, n, '{aa}', '{}',
+                now() + interval '1 day' FROM generate_series(\(jobs.lowerBound), \(jobs.upperBound)) n
+            """
+        )
+    }
+
+    /// With 1,200 jobs in flight.
+    private func expectScheduled(_ number: Int, _ text: String, onPages pages: String, of shop: Shop) async throws {
+        let status = try await shop.run("status").output
+        #expect(status.contains(" \(text) ") && status.contains(" 1200 "), "\(status)")
+        let show = try await shop.run("app", "show", "shop").output
+        #expect(show.contains("0 ready, \(text) later, 1,200 in flight"), "\(show)")
+        let check = try await shop.run("check").output
+        #expect(check.contains("0 jobs wait (\(text) more scheduled for later)"), "\(check)")
+        let json = try await shop.run("status", "--json").output
+        #expect(json.contains("\"scheduled\":\(number),\"scheduled_precision\":\"exact\""), "\(json)")
+        #expect(json.contains("\"in_flight\":1200,"), "\(json)")
+        #expect(try await shop.database.number("SELECT in_flight FROM carillon.app_status") == 1200)
+        var metrics = MetricsText()
+        let apps = try await AppStatus.all(from: shop.database.connection)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: apps).measurements)
+        #expect(metrics.text.contains("carillon_scheduled_jobs{app=\"shop\"} \(number)\n"))
+
+        let shown = pages.split(separator: " ").last?.filter(\.isNumber) ?? ""
+        let precision = pages.hasPrefix("at least") ? "at least" : "exact"
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            for path in ["/", "/apps", "/apps/shop"] {
+                let page = await client.get(path, json: true).body
+                #expect(page.contains("\"scheduled\":\(shown),\"scheduled_precision\":\"\(precision)\""), "\(page)")
+                #expect(page.contains("\"in_flight\":1200,"), "\(page)")
+                let html = await client.get(path).body
+                #expect(html.contains(">\(pages)<") && html.contains(">1,200<"), "\(path)")
+            }
+            let overview = await client.get("/", json: true).body
+            #expect(overview.contains("\"in_flight\":1200,\"in_flight_precision\":\"exact\""), "\(overview)")
+        }
+    }
+
     private func line(of worker: String, _ shop: Shop) async throws -> [String] {
         let text = try await shop.run("status").output
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(worker) }, "\(text)")
