@@ -118,7 +118,7 @@ enum PlantedObjects {
         END $$;
         """
 
-    /// What a session's temporary schema needs for `residue`.
+    /// What a session's temporary schema needs for a `Residue`.
     static let alarm = """
         CREATE SEQUENCE public.stolen; GRANT ALL ON SEQUENCE public.stolen TO PUBLIC;
         CREATE FUNCTION public.trip(what pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
@@ -127,8 +127,23 @@ enum PlantedObjects {
         END $$
         """
 
-    /// In the temporary schema of a session that others use next. Functions and operators are never looked up there.
-    static let residue = """
+    /// In the temporary schema of a session that others use next. Functions and operators are never looked up there. A name
+    /// has one type, so domains and casts are left in sessions of their own.
+    enum Residue: String, CaseIterable, Sendable {
+        /// Domains over PostgreSQL's types, and views with the names of our relations.
+        case domains
+        /// Types to which an implicit cast leads from each usual type. A cast to a domain is never used.
+        case casts
+
+        var sql: String {
+            switch self {
+            case .domains: PlantedObjects.domains
+            case .casts: PlantedObjects.casts
+            }
+        }
+    }
+
+    private static let domains = """
         DO $$ DECLARE
             types CONSTANT pg_catalog.text[] := ARRAY(SELECT t.typname FROM pg_catalog.pg_type t
                 WHERE t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND t.typtype = 'b'
@@ -144,6 +159,27 @@ enum PlantedObjects {
                 EXECUTE pg_catalog.format('CREATE DOMAIN pg_temp.%I AS pg_catalog.%1$I CHECK (public.trip(%1$L))', name);
             END LOOP;
             CREATE DOMAIN pg_temp.record AS pg_catalog.text CHECK (public.trip('record'));
+        END $$
+        """
+
+    private static let casts = """
+        DO $$ DECLARE
+            types CONSTANT pg_catalog.text[] := ARRAY(SELECT t.typname FROM pg_catalog.pg_type t
+                WHERE t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND t.typtype = 'b' AND t.typcategory <> 'A');
+            kinds CONSTANT pg_catalog.text[] := '{text,int8,int4,int2,bool,timestamptz,uuid,json,jsonb,tid,bytea}';
+            name pg_catalog.text;
+            kind pg_catalog.text;
+        BEGIN
+            FOREACH name IN ARRAY types LOOP
+                EXECUTE pg_catalog.format('CREATE TYPE pg_temp.%I AS (a pg_catalog.int4)', name);
+                FOREACH kind IN ARRAY kinds LOOP
+                    EXECUTE pg_catalog.format(
+                        'CREATE FUNCTION pg_temp.%I(pg_catalog.%I) RETURNS pg_temp.%1$I LANGUAGE plpgsql AS %3$L',
+                        name, kind, pg_catalog.format('BEGIN PERFORM public.trip(%L); END', name));
+                    EXECUTE pg_catalog.format('CREATE CAST (pg_catalog.%2$I AS pg_temp.%1$I) '
+                        'WITH FUNCTION pg_temp.%1$I(pg_catalog.%2$I) AS IMPLICIT', name, kind);
+                END LOOP;
+            END LOOP;
         END $$
         """
 }

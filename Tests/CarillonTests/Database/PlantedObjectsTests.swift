@@ -114,24 +114,31 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)), .enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
-    func `no statement uses what others have left in the temporary schema of a pooler's session`() async throws {
+    @Test(
+        .timeLimit(.minutes(15)),
+        .enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"),
+        arguments: PlantedObjects.Residue.allCases
+    )
+    func `no statement uses what others have left in the temporary schema of a pooler's session`(
+        residue: PlantedObjects.Residue
+    ) async throws {
         try await Self.withShop { shop, name in
             try await shop.database.run(PlantedObjects.alarm)
             try await TestPooler.with(size: 1, before: try await TestCluster.shared, on: TestLoop.shared) { pooler in
                 let url = pooler.url(database: name)
                 let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
-                try await other.script(PlantedObjects.residue)
+                try await other.script(residue.sql)
                 try await Self.expectUnused(in: "public.stolen", shop, over: url, url) { what in
                     let isThere = try await other.query(
                         Statement("planted", "SELECT pg_catalog.to_regtype('pg_temp.text') IS NOT NULL")
                     ) { try $0.bool(0, 0) }
                     // PgBouncer closes the session of a client that leaves while a statement is under way.
                     #expect(isThere || Self.services.contains { what.contains($0) }, "\(what)")
-                    if !isThere { try await other.script(PlantedObjects.residue) }
+                    if !isThere { try await other.script(residue.sql) }
                 }
                 try await ProgramStatements.runRare(over: url)
-                _ = await #expect(throws: PostgresError.self) { try await other.script("SELECT 'x'::text") }
+                let error = await #expect(throws: PostgresError.self) { try await other.script("SELECT 1::text") }
+                #expect(error?.description.contains("planted: text") == true)
                 await other.close()
             }
         }
