@@ -9,6 +9,9 @@ import Testing
     private static let blocked =
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = "
         + "(SELECT oid FROM pg_database WHERE datname = current_database())"
+    private static let sessions =
+        "SELECT count(*) FROM pg_stat_activity "
+        + "WHERE datname = current_database() AND application_name = 'test ending'"
 
     /// A call on the only connection waits for a lock until its time limit, and another one comes meanwhile.
     private func call(
@@ -80,6 +83,53 @@ import Testing
                     try await service.query(Self.one, Parameters(), group) { _ in }
                 }
                 #expect(error?.code == .closed && error?.effect == .nothingDone)
+            }
+        }
+    }
+
+    @Test func `the end waits for a connection that is being opened, and leaves none open`() async throws {
+        let group = ServiceDatabase.Group(
+            name: "two",
+            connections: 2,
+            statementTimeout: .seconds(60),
+            settings: [:],
+            connectionTimeout: .seconds(60)
+        )
+        try await TestDatabase.with(.nothing) { database in
+            try await TestLoop.with { loop in
+                try await database.withProxy(on: loop) { proxy, url in
+                    let service = ServiceDatabase(
+                        DatabaseSource(url),
+                        application: "test ending",
+                        groups: [group],
+                        loop: loop
+                    ) { Issue.record("\($0)") }
+                    try await attempt {
+                        try await database.run("SELECT pg_advisory_lock(4711)")
+                        let open = Task { try await service.query(Self.wait, Parameters(), group) { _ in } }
+                        try await loop.eventually("the first call waits") {
+                            try await database.number(Self.blocked) == 1
+                        }
+                        await proxy.freeze()
+                        let opening = Task { try await service.query(Self.one, Parameters(), group) { _ in } }
+                        try await loop.eventually("the second call connects") { await proxy.connections == 2 }
+                        let end = Task { await service.close() }
+                        // It has begun once the first connection is closed.
+                        let first = await #expect(throws: PostgresError.self) { try await open.value }
+                        #expect(first?.code == .closed)
+                        await proxy.thaw()
+                        let second = await #expect(throws: PostgresError.self) { try await opening.value }
+                        #expect(second?.code == .closed && second?.effect == .nothingDone)
+                        await end.value
+                        try await database.run("SELECT pg_advisory_unlock(4711)")
+                        try await loop.eventually("no session is left") {
+                            try await database.number(Self.sessions) == 0
+                        }
+                    } finally: {
+                        await proxy.thaw()
+                        await service.close()
+                    }
+                }
             }
         }
     }
