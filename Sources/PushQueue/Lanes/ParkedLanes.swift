@@ -3,13 +3,13 @@ import CarillonIO
 /// Lanes with rows that may not be claimed now: their app is paused, held or at its rate, or there is no room or memory for
 /// a row. They are in no ring, so ten thousand of them cost nothing.
 struct ParkedLanes: Sendable {
-    private struct ParkedApp {
+    struct ParkedApp {
         var lanes: [Lane] = []
         var known: Set<Lane> = []
         var alarm: (instant: MonotonicInstant, token: TimerToken)?
     }
 
-    private var apps: [Int32: ParkedApp] = [:]
+    private(set) var apps: [Int32: ParkedApp] = [:]
     private var alarms = TimerHeap<Int32>()
 
     /// - Parameter instant: If nil, the lane is parked until the app is freed. All lanes of an app are freed at the earliest instant.
