@@ -187,8 +187,11 @@ import Testing
         }
         let all = board.lookRange(after: nil, maxSteps: nil)
         #expect(all.others.isEmpty && !all.endsAtKnown && all.start == nil)
-        let part = board.lookRange(after: lane(2), maxSteps: 3)
-        #expect(part.others.map(\.lane.app).sorted() == [2, 9])
+        #expect(all.known.map(\.lane) == [lane(2), lane(9)])
+        let first = board.lookRange(after: nil, maxSteps: 1)
+        #expect(first.known.map(\.lane) == [lane(2)] && first.endsAtKnown && first.others.map(\.lane) == [lane(9)])
+        let second = board.lookRange(after: lane(2), maxSteps: 1)
+        #expect(second.known.map(\.lane) == [lane(9)] && !second.endsAtKnown && second.others.map(\.lane) == [lane(2)])
     }
 
     @Test func `apps get equal shares`() {
