@@ -40,10 +40,27 @@ struct LaneBoard: Sendable {
         _modify { yield &rings[depth.rawValue][urgency] }
     }
 
-    /// Where looks begin, in the order of the index.
-    var floors: [(lane: Lane, id: Int64)] {
-        let floors = states.compactMap { lane, state in state.lookFloor.map { (lane: lane, id: $0) } }
-        return floors.count < 2 ? floors : floors.sorted { $0.lane < $1.lane }
+    /// What a look walks over.
+    /// - Parameters:
+    ///   - start: Where the last look ended.
+    ///   - maxSteps: Nil if it walks over all lanes.
+    func lookRange(after start: Lane?, maxSteps: Int?) -> LookRange {
+        var range = LookRange(start: start, maxSteps: maxSteps)
+        for (lane, state) in states {
+            let isInRange = start.map { $0 < lane } ?? true
+            if isInRange, let floor = state.lookFloor {
+                range.known.append((lane, floor))
+            } else if maxSteps != nil, state.isRegular, !state.isInUse {
+                range.others.append((lane, state.lookFloor ?? .min))
+            }
+        }
+        if range.known.count > 1 { range.known.sort { $0.lane < $1.lane } }
+        guard let maxSteps, range.known.count > maxSteps else { return range }
+        let beyond = range.known[maxSteps...].filter { states[$0.lane].map { $0.isRegular && !$0.isInUse } ?? false }
+        range.others += beyond
+        range.known.removeSubrange(maxSteps...)
+        range.endsAtKnown = true
+        return range
     }
 
     /// No claim sees rows below these ids: they may have been committed long after their ids were drawn.
@@ -159,13 +176,17 @@ struct LaneBoard: Sendable {
         guard var state = states[lane] ?? now.map({ LaneState(at: $0) }) else { return }
         let joins = event(&state)
         states[lane] = state
-        if joins { self[state.depth, lane.urgency].append(lane) }
+        if joins { append(lane, state) }
     }
 
     private mutating func rejoin(_ lanes: [Lane]) {
         for lane in lanes {
-            if let state = states[lane], state.isReady { self[state.depth, lane.urgency].append(lane) }
+            if let state = states[lane], state.isReady { append(lane, state) }
         }
+    }
+
+    private mutating func append(_ lane: Lane, _ state: LaneState) {
+        self[state.depth, lane.urgency].append(lane, isRegular: state.isRegular)
     }
 
     // MARK: Decisions
@@ -211,7 +232,11 @@ struct LaneBoard: Sendable {
             case .pushes(let room, let most):
                 let plan = state.plan(lane, quantum: quantum, room: room, most: most, at: now)
                 states[lane] = state
-                if plan == nil || state.hasSpent(quantum) { self[depth, urgency].rotate() }
+                if !state.isReady {
+                    self[depth, urgency].removeFirst()
+                } else if plan == nil || state.hasSpent(quantum) {
+                    self[depth, urgency].rotate()
+                }
                 if let plan { return plan }
             }
         }

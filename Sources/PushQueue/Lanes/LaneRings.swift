@@ -1,39 +1,61 @@
 /// The lanes of one depth: a ring for each urgency, and the urgency that is served.
 struct LaneRings: Sendable {
-    /// Lanes in the order in which they are served, each at most once.
+    /// Lanes in the order in which they are served, each at most once. Those to which rows come again and again are served in
+    /// turn with all others: one of them waits only for its like while ten thousand new ones are served.
     struct Ring: Sendable {
-        private var lanes: [Lane] = []
-        private var start = 0
+        private struct Queue {
+            private var lanes: [Lane] = []
+            private var start = 0
+
+            var isEmpty: Bool { start == lanes.count }
+            var count: Int { lanes.count - start }
+            var first: Lane? { isEmpty ? nil : lanes[start] }
+
+            mutating func append(_ lane: Lane) { lanes.append(lane) }
+
+            mutating func removeFirst() {
+                start += 1
+                guard start > 64, start * 2 > lanes.count else { return }
+                lanes.removeFirst(start)
+                start = 0
+            }
+        }
+
+        private var regular = Queue()
+        private var others = Queue()
         private var members: Set<Lane> = []
+        /// The regular lanes are served next, if there are any.
+        private var prefersRegular = true
 
-        var isEmpty: Bool { start == lanes.count }
-        var count: Int { lanes.count - start }
-        var first: Lane? { isEmpty ? nil : lanes[start] }
+        private var servesRegular: Bool { others.isEmpty || prefersRegular && !regular.isEmpty }
 
-        /// Puts the lane at the end, unless it is in the ring already.
-        mutating func append(_ lane: Lane) {
-            if members.insert(lane).inserted { lanes.append(lane) }
+        var isEmpty: Bool { regular.isEmpty && others.isEmpty }
+        var count: Int { regular.count + others.count }
+        var first: Lane? { servesRegular ? regular.first : others.first }
+
+        /// Puts the lane at an end, unless it is in the ring already.
+        mutating func append(_ lane: Lane, isRegular: Bool) {
+            guard members.insert(lane).inserted else { return }
+            if isRegular { regular.append(lane) } else { others.append(lane) }
         }
 
         mutating func removeFirst() {
-            guard let lane = first else { return }
+            guard let lane = takeFirst() else { return }
             members.remove(lane)
-            start += 1
-            compact()
         }
 
-        /// Puts the first lane at the end.
+        /// Puts the first lane at the end of those that are not regular: it has had its quantum.
         mutating func rotate() {
-            guard let lane = first else { return }
-            lanes.append(lane)
-            start += 1
-            compact()
+            guard let lane = takeFirst() else { return }
+            others.append(lane)
         }
 
-        private mutating func compact() {
-            guard start > 64, start * 2 > lanes.count else { return }
-            lanes.removeFirst(start)
-            start = 0
+        private mutating func takeFirst() -> Lane? {
+            guard let lane = first else { return nil }
+            let wasRegular = servesRegular
+            if wasRegular { regular.removeFirst() } else { others.removeFirst() }
+            prefersRegular = !wasRegular
+            return lane
         }
     }
 

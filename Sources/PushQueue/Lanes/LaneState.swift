@@ -12,6 +12,10 @@ struct LaneState: Sendable {
 
     private(set) var depth = Lane.Depth.shallow
     private(set) var isReady = false
+    /// Rows were claimed.
+    private var wasServed = false
+    /// Rows came again after those that were claimed.
+    private(set) var isRegular = false
     private var floor = LaneState.beginning
     /// Pushes that may be claimed before the next lane is served. A row larger than that leaves a debt: then it is negative.
     private var credit = 0
@@ -76,6 +80,7 @@ struct LaneState: Sendable {
         maxRows = min(ClaimPlan.largest, maxRows * 2)
         nextRowPushes = max(1, next ?? 1)
         if rows > 0 {
+            wasServed = true
             let ratio = Double(pushes) / Double(rows)
             pushesPerRow = pushesPerRow == 0 ? ratio : (pushesPerRow + ratio) / 2
         }
@@ -113,6 +118,7 @@ struct LaneState: Sendable {
     mutating func forgetFloor() { floor = Self.beginning }
 
     private mutating func becameReady() -> Bool {
+        if wasServed, !isInUse { isRegular = true }
         defer { isReady = true }
         return !isReady
     }

@@ -32,7 +32,8 @@ struct Schedule: Sendable {
 
     // MARK: Lanes
 
-    var floors: [(lane: Lane, id: Int64)] { board.floors }
+    /// What a look walks over.
+    func lookRange(after start: Lane?, maxSteps: Int?) -> LookRange { board.lookRange(after: start, maxSteps: maxSteps) }
 
     var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
 

@@ -2,82 +2,147 @@ import CarillonPostgres
 
 /// The statements that find lanes with rows. Each is a transaction of its own.
 enum LookStatements {
-    /// The lanes that have rows, except those of paused apps. Known lanes are looked up from their floors. Between them the
-    /// index is walked from lane to lane, never over their rows. A range of paused apps, given as a known lane with the first
-    /// app of the range, is skipped in one step. The last row has no lane. It says whether jobs in `scheduled` are due after a
-    /// position, and how many microseconds the server took, since the time until the answer includes other statements.
+    /// The lanes that have rows, except those of paused apps. The index is walked from lane to lane, never over the rows of known
+    /// lanes, which are looked up from their floors instead. A range of paused apps is skipped in one step. The last row says where
+    /// the walk ended, whether jobs in `scheduled` are due after a position, and how many microseconds the server took, since the
+    /// time until the answer includes other statements.
     ///
-    /// Apps are 64-bit numbers here, and lanes 32-bit ones, so that the walk can begin before the lowest possible lane and end
-    /// after the highest one.
+    /// The first four arrays are the stops of the walk, in the order of the index: each with the lane that the walk goes on
+    /// after, and the lane before which it stops. The first stop is where it begins. Apps are 64-bit numbers here, and lanes 32-bit
+    /// ones, so that the walk can begin before the lowest possible lane and end after the highest one. The arrays have no nulls,
+    /// since with any, PostgreSQL would count through an array to find an element.
     ///
-    /// A step is bounded by app and by lane separately. A row comparison with the next known lane would not stop the index
-    /// scan there: it would go on over all dead entries of that lane, which may be a million.
+    /// A step is bounded by app and by lane separately. A row comparison with the next stop would not stop the index scan there:
+    /// it would go on over all dead entries of that lane, which may be a million.
     static let above = Statement(
         "look",
         """
-        WITH RECURSIVE known AS MATERIALIZED (
-            SELECT k.app, k.lane, k.floor, lead(coalesce(k.first_app, k.app), 1, 2147483648) OVER w AS next_app,
-                lead(CASE WHEN k.first_app IS NULL THEN k.lane ELSE -32768 END, 1, 32767) OVER w AS next_lane
-            FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) AS k(app, lane, floor, first_app)
-            WINDOW w AS (ORDER BY k.app, k.lane)
-        ), found AS (
-            SELECT k.app AS app_id, k.lane, k.next_app, k.next_lane, true AS is_known FROM known k
+        WITH RECURSIVE walk(app, lane, stop, is_found) AS (
+            SELECT ($1::bigint[])[1], ($2::integer[])[1], 2, false
             UNION ALL
-            SELECT n.app_id::bigint, n.lane::integer, f.next_app, f.next_lane, false FROM found f, LATERAL (
+            SELECT coalesce(n.app_id::bigint, s.app), coalesce(n.lane::integer, s.lane),
+                CASE WHEN n.app_id IS NULL THEN w.stop + 1 ELSE w.stop END, n.app_id IS NOT NULL
+            FROM walk w CROSS JOIN LATERAL (
+                SELECT $1[w.stop] AS app, $2[w.stop] AS lane, ($3::bigint[])[w.stop] AS before_app,
+                    ($4::integer[])[w.stop] AS before_lane) AS s
+            LEFT JOIN LATERAL (
                 (SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND m.app_id < f.next_app
+                WHERE (m.app_id, m.lane) > (w.app, w.lane) AND m.app_id < s.before_app
                 ORDER BY m.app_id, m.lane LIMIT 1)
                 UNION ALL
                 (SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE m.app_id = f.next_app AND m.lane < f.next_lane
-                    AND m.lane >= CASE WHEN f.app_id = f.next_app THEN f.lane + 1 ELSE -32768 END
+                WHERE m.app_id = s.before_app AND m.lane < s.before_lane
+                    AND m.lane >= CASE WHEN w.app = s.before_app THEN w.lane + 1 ELSE -32768 END
                 ORDER BY m.app_id, m.lane LIMIT 1)
-                LIMIT 1) AS n
+                LIMIT 1) AS n ON true
+            WHERE w.stop <= cardinality($1)
+        ), walked AS MATERIALIZED (
+            SELECT w.app, w.lane, w.is_found FROM walk w LIMIT $7::bigint
         )
-        SELECT f.app_id::integer, f.lane::smallint, NULL::boolean AS is_due, NULL::bigint AS cost FROM found f
-        WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
+        SELECT w.app::integer AS app_id, w.lane::smallint, NULL::boolean AS is_due, NULL::bigint AS cost, NULL::bigint AS walk_end
+        FROM walked w WHERE w.is_found AND (SELECT a.paused FROM carillon.apps a WHERE a.id = w.app) IS NOT TRUE
         UNION ALL
-        SELECT k.app::integer, k.lane::smallint, NULL, NULL FROM known k WHERE (
+        SELECT k.app, k.lane, NULL, NULL, NULL FROM unnest($8::integer[], $9::smallint[], $10::bigint[]) AS k(app, lane, floor)
+        WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
             ORDER BY m.id LIMIT 1) IS NOT NULL
         UNION ALL
         SELECT NULL, NULL, coalesce($5::timestamptz > now(), false) OR EXISTS (
                 SELECT FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > ($5, $6::bigint)),
-            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint,
+            (SELECT max(w.app * 65536 + w.lane) FROM walked w)
         """
     )
 
-    /// A range of paused apps is passed as a lane above all of its lanes.
+    /// What the walk has found, in any order. Lanes may be there twice.
+    struct Answer: Sendable {
+        var lanes: [Lane] = []
+        /// Where the walk ended; nil if it went over the last lane.
+        let end: Lane?
+        let isDue: Bool
+        let cost: Duration
+    }
+
+    /// A stop of the walk.
+    private struct Stop {
+        static let end = Self(app: Int64(Int32.max) + 1, lane: 0)
+
+        let app: Int64
+        let lane: Int32
+        let firstApp: Int64
+        let firstLane: Int32
+
+        init(app: Int64, lane: Int32) {
+            (self.app, self.lane) = (app, lane)
+            (firstApp, firstLane) = (app, lane)
+        }
+
+        init(_ lane: Lane) { self.init(app: Int64(lane.app), lane: Int32(lane.number)) }
+
+        /// Before all lanes of the range, and after them.
+        init(_ range: PausedRange) {
+            (app, lane) = (Int64(range.last), Int32(Int16.max))
+            (firstApp, firstLane) = (Int64(range.first), Int32(Int16.min))
+        }
+    }
+
     /// - Parameter position: Where to look for due jobs. A position after the present time, from before the database's clock was set
     ///   back, counts as due. Nil: nothing counts as due.
     static func parameters(
-        above floors: [(lane: Lane, id: Int64)],
-        over ranges: [PausedRange] = [],
-        dueAfter position: DueFloor.Position? = nil
+        _ range: LookRange,
+        over paused: [PausedRange] = [],
+        dueAfter position: DueFloor.Position?
     ) -> Parameters {
-        let walked =
-            ranges.isEmpty ? floors : floors.filter { floor in !ranges.contains { $0.contains(floor.lane.app) } }
-        let ends = ranges.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
-        let known = walked + ends
+        let stops = stops(range, over: paused)
+        let asked = range.known + range.others
         return Parameters(
-            PostgresArray([Int64(Int32.min) - 1] + known.map { Int64($0.lane.app) }),
-            PostgresArray([0] + known.map { Int32($0.lane.number) }),
-            PostgresArray([Int64.max] + known.map(\.id)),
-            PostgresArray(Array(repeating: nil, count: 1 + walked.count) + ranges.map { Int64($0.first) as Int64? }),
+            PostgresArray(stops.lazy.map(\.app)),
+            PostgresArray(stops.lazy.map(\.lane)),
+            PostgresArray(stops.lazy.map(\.firstApp)),
+            PostgresArray(stops.lazy.map(\.firstLane)),
             Timestamp(position?.time),
-            position?.id
+            position?.id,
+            // The first stop is a row too.
+            range.maxSteps.map { Int64($0 + 1) },
+            PostgresArray(asked.lazy.map(\.lane.app)),
+            PostgresArray(asked.lazy.map(\.lane.number)),
+            PostgresArray(asked.lazy.map(\.id))
         )
     }
 
-    /// What `above` has found: the lanes that have rows, whether jobs are due, and how long the server took. By position, since there
-    /// may be many lanes.
-    static func lanes(_ rows: borrowing Rows) throws(PostgresError) -> (lanes: [Lane], isDue: Bool, cost: Duration) {
-        let last = rows.count - 1
-        var lanes: [Lane] = []
-        for row in 0..<last {
-            lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
+    private static func stops(_ range: LookRange, over paused: [PausedRange]) -> [Stop] {
+        let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
+        let last = range.endsAtKnown ? range.known.last?.lane : nil
+        var stops: [Stop] = []
+        if paused.isEmpty {
+            stops = range.known.map { Stop($0.lane) }
+        } else {
+            let walked = range.known.filter { known in
+                known.lane == last || !paused.contains { $0.contains(known.lane.app) }
+            }
+            let ahead = paused.filter { paused in
+                Int64(paused.last) >= start.app && last.map { paused.last < $0.app } ?? true
+            }
+            stops = walked.map { Stop($0.lane) } + ahead.map { Stop($0) }
+            stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
         }
-        return (lanes, try rows.bool(last, "is_due"), .microseconds(try rows.int64(last, "cost")))
+        return [start] + stops + (range.endsAtKnown ? [] : [.end])
+    }
+
+    /// What `above` has found. By position, since there may be many lanes.
+    static func answer(_ rows: borrowing Rows) throws(PostgresError) -> Answer {
+        let last = rows.count - 1
+        let end = try rows.int64(last, "walk_end")
+        let number = Int16(truncatingIfNeeded: end)
+        var answer = Answer(
+            end: Int32(exactly: (end - Int64(number)) >> 16).map { Lane(app: $0, number: number) },
+            isDue: try rows.bool(last, "is_due"),
+            cost: .microseconds(try rows.int64(last, "cost"))
+        )
+        for row in 0..<last {
+            answer.lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
+        }
+        return answer
     }
 
     /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a

@@ -57,16 +57,15 @@ final class Lookout {
     /// Returns the wait before the next look.
     private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
         var look = context.event { $0.lookBegan(at: .now) }
-        let parameters = LookStatements.parameters(
-            above: context.state.schedule.floors,
-            over: context.state.apps.pausedRanges,
-            dueAfter: look.start
-        )
-        let (lanes, isDue, cost) = try await database.ask(connection, LookStatements.above, parameters) {
-            try LookStatements.lanes($0)
+        let paused = context.state.apps.pausedRanges
+        let parameters = LookStatements.parameters(look.range, over: paused, dueAfter: look.start)
+        let answer = try await database.ask(connection, LookStatements.above, parameters) {
+            try LookStatements.answer($0)
         }
-        look.cost = cost
-        let start = look.startOfPromotion(isDue: isDue)
+        look.cost = answer.cost
+        look.end = answer.end
+        let lanes = answer.lanes
+        let start = look.startOfPromotion(isDue: answer.isDue)
         // Pipelined, since on a busy connection each answer takes long.
         async let promotion = Self.promotion(from: start, on: connection)
         let understood = await understand(lanes, in: &look, on: connection)

@@ -11,7 +11,7 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let costFactor = 25
-    /// The same while more lanes have rows than may be in use, because those that are in use are soon empty.
+    /// The same while many more lanes have rows, because those that were found are soon empty.
     private static let costFactorOfManyLanes = 3
     /// The wait as a part of the time that a worker has been idle which cannot sleep: 100 ms after a minute, and at most almost a second.
     private static let idlePart = 600
@@ -23,10 +23,10 @@ struct PollingPace: Sendable {
     private var backOffBeforeSleep = BackOff(from: Self.shortest, to: Self.busy)
     private var costs: [Duration] = []
 
-    mutating func foundWork(after cost: Duration, isBusy: Bool, hasLeftLanes: Bool = false) -> Duration {
+    mutating func foundWork(after cost: Duration, isBusy: Bool, hasMoreLanes: Bool = false) -> Duration {
         backOff.reset()
         backOffBeforeSleep.reset()
-        let factor = hasLeftLanes ? Self.costFactorOfManyLanes : Self.costFactor
+        let factor = hasMoreLanes ? Self.costFactorOfManyLanes : Self.costFactor
         return max(isBusy ? Self.busy : Self.shortest, leastWait(after: cost, factor))
     }
 

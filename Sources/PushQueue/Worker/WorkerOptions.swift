@@ -27,6 +27,9 @@ package struct WorkerOptions: Sendable {
     /// The time between feedback passes of the fleet. Zero: this worker runs none.
     package var feedbackInterval: Duration = .seconds(600)
 
+    /// How many lanes a look walks over while there is work, so that claims wait for no more than a few milliseconds.
+    package var maxLookSteps = 256
+
     package init() {}
 
     /// Pushes of one claim. Several claims overlap, so that one is sent while another is settled.

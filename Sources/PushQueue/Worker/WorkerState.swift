@@ -41,6 +41,7 @@ struct WorkerState: Sendable {
     var wal = WALState()
     private var due = DueFloor()
     private var hasPromoted = false
+    private var walk = LookWalk()
     /// The apps of the lanes that the last look in vain has found. They wake no sleeper.
     private(set) var unsendable: Set<Int32> = []
     private var polling = PollingPace()
@@ -151,6 +152,9 @@ struct WorkerState: Sendable {
         let began: MonotonicInstant
         /// No claim was under way or in flight.
         let wasIdle: Bool
+        let range: LookRange
+        /// Where its walk ended. Nil: at the last lane.
+        var end: Lane?
         /// Where it begins to look for due jobs. Nil if none are moved.
         let start: DueFloor.Position?
         /// The promotion before has moved jobs. One that finds none left shows what the search costs over their dead entries.
@@ -170,6 +174,7 @@ struct WorkerState: Sendable {
         return Look(
             began: now,
             wasIdle: wasIdle,
+            range: schedule.lookRange(after: walk.end, maxSteps: walk.foundWork ? options.maxLookSteps : nil),
             start: promotes ? due.start(at: now) : nil,
             followsPromotion: hasPromoted
         )
@@ -179,6 +184,7 @@ struct WorkerState: Sendable {
     mutating func forgetFloors() {
         schedule.forgetFloors()
         due = DueFloor()
+        walk = LookWalk()
     }
 
     /// Whether to move due jobs to the queue.
@@ -208,7 +214,8 @@ struct WorkerState: Sendable {
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
-        let foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
+        var foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
+        if !walk.looked(from: look.range.start, to: look.end, foundWork: foundWork) { foundWork = true }
         if !foundWork { unsendable = Set(lanes.map(\.app)) }
         if !sleep.isAwake {
             // A claim shows whether an app can send again whose hold has ended.
@@ -217,11 +224,9 @@ struct WorkerState: Sendable {
         }
         sleep.looked(foundWork: foundWork, at: now)
         if foundWork {
-            return polling.foundWork(
-                after: cost,
-                isBusy: schedule.inFlight > 0,
-                hasLeftLanes: schedule.hasLeftLanes
-            )
+            // The next look finds more.
+            let hasMore = schedule.hasLeftLanes || look.end != nil && lanes.count * 2 >= options.maxLookSteps
+            return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0, hasMoreLanes: hasMore)
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
             phase == .working

@@ -142,6 +142,58 @@ import Testing
         #expect(lanes.count == most + 1 && lanes.contains(lane(-1)))
     }
 
+    @Test func `a lane with rows again and again does not wait for ten thousand new ones`() throws {
+        var board = LaneBoard(quantum: 100)
+        func serve() throws -> Lane {
+            let plan = try claim(&board)
+            board.claimed(plan, rows: 1, pushes: 1, first: 1, next: nil, at: start)
+            return plan.lane
+        }
+        board.found([lane(1)], at: start)
+        #expect(try serve() == lane(1))
+        board.found((2...10001).map { lane($0) }, at: start)
+        var served: Set<Lane> = []
+        for _ in 0..<10000 {
+            board.found([lane(1)], at: start)
+            let lanes = [try serve(), try serve()]
+            #expect(lanes.filter { $0 == lane(1) }.count == 1)
+            served.formUnion(lanes)
+        }
+        #expect(served.count == 10001)
+    }
+
+    @Test func `a lane that keeps having rows for whole claims takes turns with all others`() throws {
+        var board = LaneBoard(quantum: 100)
+        board.found([lane(1)], at: start)
+        let plan = try claim(&board)
+        board.claimed(plan, rows: 1, pushes: 1, first: 1, next: nil, at: start)
+        board.found((1...100).map { lane($0) }, at: start)
+        let shares = claims(&board, 3000)
+        let others = shares.filter { $0.key != lane(1) }.values
+        #expect(shares.count == 100)
+        #expect(shares[lane(1)] ?? .max <= (others.min() ?? 0) + 300)
+    }
+
+    @Test func `a look walks over a part of the known lanes, and asks lanes with rows again and again elsewhere`() throws {
+        var board = LaneBoard(quantum: 100)
+        board.found((1...10).map { lane($0) }, at: start)
+        while let plan = next(&board) {
+            // So that the floors rise.
+            board.claimed(plan, rows: 5000, pushes: 5000, first: 1, next: nil, at: start)
+        }
+        board.found([lane(2), lane(9)], at: start)
+        while let plan = next(&board) {
+            board.claimed(plan, rows: 5000, pushes: 5000, first: 5001, next: nil, at: start + .seconds(5))
+        }
+        let all = board.lookRange(after: nil, maxSteps: nil)
+        #expect(all.others.isEmpty && !all.endsAtKnown && all.start == nil)
+        #expect(all.known.map(\.lane) == [lane(2), lane(9)])
+        let first = board.lookRange(after: nil, maxSteps: 1)
+        #expect(first.known.map(\.lane) == [lane(2)] && first.endsAtKnown && first.others.map(\.lane) == [lane(9)])
+        let second = board.lookRange(after: lane(2), maxSteps: 1)
+        #expect(second.known.map(\.lane) == [lane(9)] && !second.endsAtKnown && second.others.map(\.lane) == [lane(2)])
+    }
+
     @Test func `apps get equal shares`() {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(2), lane(3)], at: start)
@@ -252,7 +304,7 @@ import Testing
             id += Int64(plan.rows)
             now = now + .milliseconds(20)
         }
-        let floor = try #require(board.floors.first)
+        let floor = try #require(board.lookRange(after: nil, maxSteps: nil).known.first)
         #expect(floor.id > 1)
         #expect(floor.id < id - 4096)
         let usual = try claim(&board, at: now)
@@ -282,6 +334,6 @@ import Testing
         }
         board.forgetIdle(at: start + .seconds(11))
         expectNone(&board)
-        #expect(board.floors.isEmpty)
+        #expect(board.lookRange(after: nil, maxSteps: nil).known.isEmpty)
     }
 }

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -6,12 +7,18 @@ import Testing
 
 /// What looking for work costs the server.
 @Suite(.demo) struct LookTests {
-    private func look(_ database: TestDatabase, over ranges: [PausedRange]) async throws -> [Lane] {
-        let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
-        let parameters = LookStatements.parameters(above: floors, over: ranges)
-        return try await database.connection.query(LookStatements.above, parameters) {
-            try LookStatements.lanes($0).lanes
-        }.sorted()
+    private func look(
+        _ database: TestDatabase,
+        _ range: LookRange,
+        over paused: [PausedRange] = []
+    ) async throws -> LookStatements.Answer {
+        let parameters = LookStatements.parameters(range, over: paused, dueAfter: nil)
+        return try await database.connection.query(LookStatements.above, parameters) { try LookStatements.answer($0) }
+    }
+
+    private func look(_ database: TestDatabase, over paused: [PausedRange]) async throws -> [Lane] {
+        let known = [20, 998].map { (Lane(app: $0, number: 1), Int64(0)) }
+        return try await look(database, LookRange(known: known), over: paused).lanes.sorted()
     }
 
     @Test func `a look skips runs of paused apps in one step, and skips no other app`() async throws {
@@ -62,20 +69,63 @@ import Testing
         #expect(try await look(database, over: paused) == ends)
         // Those that are known.
         for known in ends {
-            let floors = [(known, Int64.min)]
-            let found = try await database.connection.query(
-                LookStatements.above,
-                LookStatements.parameters(above: floors)
-            ) { try LookStatements.lanes($0).lanes }
-            #expect(found.sorted() == ends)
+            let found = try await look(database, LookRange(known: [(known, Int64.min)]))
+            #expect(found.lanes.sorted() == ends && found.end == nil)
+            // Whatever the number of steps.
+            for maxSteps in 1...5 {
+                var range = LookRange(maxSteps: maxSteps)
+                var found: [Lane] = []
+                repeat {
+                    let answer = try await look(database, range, over: paused)
+                    found += answer.lanes
+                    range.start = answer.end
+                } while range.start != nil
+                #expect(found == ends)
+            }
+        }
+    }
+
+    @Test func `looks of a few steps find all lanes together, each once, and never walk over known ones`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.apps (id, name, paused) SELECT i, 'app ' || i, i BETWEEN 40 AND 59 FROM generate_series(2, 100) i;
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload)
+            SELECT i, lane, '{aa}', '{}' FROM generate_series(2, 100) i, unnest('{-5,0,1,2,32767}'::smallint[]) AS lane
+            """
+        )
+        let lanes = (Int32(2)...100).flatMap { app in [-5, 0, 1, 2, 32767].map { Lane(app: app, number: $0) } }
+        let unpaused = lanes.filter { !(40...59).contains($0.app) }
+        var random = SeededGenerator(seed: .random(in: .min ... .max))
+        let seed = random
+        for paused in [[], [PausedRange(first: 40, last: 59)]] {
+            // Their floors are above their rows.
+            let known = unpaused.filter { _ in Bool.random(using: &random) }.map { (lane: $0, id: Int64.max) }
+            let maxSteps = Int.random(in: 1...50, using: &random)
+            var found: [Lane] = []
+            var start: Lane?
+            repeat {
+                let ahead = known.filter { known in start.map { $0 < known.lane } ?? true }
+                let range = LookRange(
+                    start: start,
+                    known: Array(ahead.prefix(maxSteps)),
+                    endsAtKnown: ahead.count > maxSteps,
+                    maxSteps: maxSteps
+                )
+                let answer = try await look(database, range, over: paused)
+                #expect(answer.lanes.count <= maxSteps)
+                found += answer.lanes
+                start = answer.end
+            } while start != nil
+            let unknown = unpaused.filter { lane in !known.contains { $0.lane == lane } }
+            #expect(found == unknown, "\(seed), \(maxSteps) steps")
         }
     }
 
     @Test func `a look says whether jobs are due after a position, and takes one in the future for due`() async throws {
         func isDue(after position: DueFloor.Position?) async throws -> Bool {
-            let parameters = LookStatements.parameters(above: [], dueAfter: position)
+            let parameters = LookStatements.parameters(LookRange(), dueAfter: position)
             return try await database.connection.query(LookStatements.above, parameters) {
-                try LookStatements.lanes($0).isDue
+                try LookStatements.answer($0).isDue
             }
         }
         #expect(try await !isDue(after: .beginning))

@@ -43,7 +43,7 @@ import Testing
             #expect(wait == .milliseconds(750))
         }
         do {
-            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true, hasLeftLanes: true)
+            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true, hasMoreLanes: true)
             #expect(wait == .milliseconds(90))
         }
     }

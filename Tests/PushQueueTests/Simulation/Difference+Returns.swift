@@ -128,8 +128,8 @@ extension Difference {
         let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
         var places = (real: DueFloor.Position.beginning, model: DueFloor.Position.beginning)
         while true {
-            let look = LookStatements.parameters(above: [], dueAfter: places.real)
-            let isDue = try await ask(LookStatements.above, look) { try LookStatements.lanes($0).isDue }
+            let look = LookStatements.parameters(LookRange(), dueAfter: places.real)
+            let isDue = try await ask(LookStatements.above, look) { try LookStatements.answer($0).isDue }
             _ = same("due after \(places)", isDue, self.model.isDue(after: places.model))
             let parameters = PromotionRows.parameters(most: Int32(most), after: places.real)
             let real = try await ask(PromotionRows.statement, parameters) { try PromotionRows($0) }

@@ -273,9 +273,19 @@ struct Difference {
 
     private mutating func look() async throws -> String {
         let floors = self.floors()
-        let parameters = LookStatements.parameters(above: floors)
-        let real = try await ask(LookStatements.above, parameters) { try LookStatements.lanes($0).lanes }
-        return same("look \(floors)", real.sorted(), model.look(floors))
+        var range = LookRange()
+        if flip(1, outOf: 2) { range.start = Lane(app: Int32.random(in: 0...2, using: &random), number: 1) }
+        if flip(1, outOf: 2) { range.maxSteps = Int.random(in: 1...3, using: &random) }
+        let start = range.start
+        range.known = floors.filter { lane, _ in start.map { $0 < lane } ?? true }
+        range.others = floors.filter { lane, _ in start.map { $0 >= lane } ?? false }
+        range.endsAtKnown = !range.known.isEmpty && flip(1, outOf: 2)
+        let parameters = LookStatements.parameters(range, dueAfter: nil)
+        let answer = try await ask(LookStatements.above, parameters) { try LookStatements.answer($0) }
+        let expected = model.look(range)
+        let ends = [answer.end, expected.end].map { end in end.map { "to \($0.app) \($0.number)" } ?? "to the end" }
+        let step = same("look \(range)", Set(answer.lanes).sorted(), expected.lanes)
+        return same(step, ends[0], ends[1])
     }
 
     private mutating func lookBelow() async throws -> String {

@@ -232,13 +232,21 @@ struct ModelDatabase {
     }
 
     /// The lanes that have rows; those of lanes that have a floor count from there on.
-    func look(_ floors: [(lane: Lane, id: Int64)]) -> [Lane] {
-        let floors = Dictionary(floors.map { ($0.lane, $0.id) }, uniquingKeysWith: min)
-        let lanes = tables.messages.values.compactMap { job in
-            let lane = Lane(app: job.app, number: job.lane)
-            return job.id >= floors[lane] ?? .min ? lane : nil
-        }
-        return Set(lanes).sorted()
+    func look(_ range: LookRange) -> (lanes: [Lane], end: Lane?) {
+        let ids = Dictionary(
+            tables.messages.values.map { (Lane(app: $0.app, number: $0.lane), $0.id) },
+            uniquingKeysWith: max
+        )
+        let asked = (range.known + range.others).filter { lane, floor in ids[lane].map { $0 >= floor } ?? false }
+        let known = Set(range.known.map(\.lane))
+        let last = range.endsAtKnown ? range.known.last?.lane : nil
+        let ahead = known.union(ids.keys).filter { lane in
+            range.start.map { $0 < lane } ?? true && last.map { lane <= $0 } ?? true
+        }.sorted()
+        let walked = ahead.prefix(range.maxSteps ?? .max)
+        let isOver = last == nil && walked.count < range.maxSteps ?? .max
+        let lanes = Set(asked.map(\.lane)).union(walked.filter { !known.contains($0) })
+        return (lanes.sorted(), isOver ? nil : walked.last)
     }
 
     /// The lowest row of each of these lanes that has one below its floor.

@@ -51,15 +51,16 @@ extension SimulatedWorker {
 
     private func look(on link: SimulatedLink, then: @escaping (Result<Duration, SimulatedLink.Loss>) -> Void) {
         var look = state.lookBegan(at: now)
-        let floors = state.schedule.floors
+        let range = look.range
         link.ask(self) { database in
-            (database.look(floors), look.start.map { database.isDue(after: $0) } ?? false)
+            (database.look(range), look.start.map { database.isDue(after: $0) } ?? false)
         } then: { answer in
             switch answer {
             case .failure(let loss): then(.failure(loss))
-            case .success(let (lanes, isDue)):
+            case .success(let (found, isDue)):
+                look.end = found.end
                 look.cost = .microseconds(self.simulation.random.number(in: 500...4000))
-                self.finish(look, lanes, isDue: isDue, on: link, then: then)
+                self.finish(look, found.lanes, isDue: isDue, on: link, then: then)
             }
         }
     }

@@ -201,6 +201,7 @@ final class Simulation {
         var options = WorkerOptions()
         options.lease = lease
         options.maxInFlight = random.number(in: 6...60)
+        options.maxLookSteps = random.number(in: 1...8)
         options.settleAfter = random.milliseconds(in: 20...300)
         options.feedbackInterval = lease
         options.drainTimeout = random.milliseconds(in: 0...1500)

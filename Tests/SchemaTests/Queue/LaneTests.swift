@@ -27,13 +27,9 @@ import Testing
             "SELECT * FROM carillon.find_messages(NULL, 'r')": "(1,\(id))",
         ]
         for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
-        let found = try await database.connection.query(LookStatements.above, LookStatements.parameters(above: [])) {
-            rows in
-            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
-                Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
-            }
-        }
-        #expect(found == [Lane(app: 1, number: lane)])
+        let look = LookStatements.parameters(LookRange(), dueAfter: nil)
+        let found = try await database.connection.query(LookStatements.above, look) { try LookStatements.answer($0) }
+        #expect(found.lanes == [Lane(app: 1, number: lane)])
         #expect(try await database.value("carillon.cancel(\(id))") == "1")
     }
 
