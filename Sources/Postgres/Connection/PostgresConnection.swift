@@ -78,7 +78,7 @@ package actor PostgresConnection {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        let result = try await ask(.statement, .statement(statement, parameters))
+        let result = try await ask(.statement(statement, parameters))
         do {
             return try decode(Rows(result))
         } catch let error as PostgresError {
@@ -94,13 +94,13 @@ package actor PostgresConnection {
         _ statement: Statement,
         _ parameters: Parameters = Parameters()
     ) async throws(PostgresError) -> Int {
-        try await ask(.statement, .statement(statement, parameters)).affectedRows
+        try await ask(.statement(statement, parameters)).affectedRows
     }
 
     /// Runs several statements, separated by semicolons, after all earlier ones and before any later one. They form one
     /// transaction, unless they control transactions themselves.
     package func script(_ sql: String) async throws(PostgresError) {
-        _ = try await ask(.script, .script(sql))
+        _ = try await ask(.script(sql))
     }
 
     /// Ends the session. Statements still in flight end with an unknown outcome.
@@ -109,14 +109,12 @@ package actor PostgresConnection {
     /// The same, for a reason that its statements report.
     package func close(because reason: PostgresError) { end(reason) }
 
-    func ask(_ kind: Pipeline<PostgresRequest>.Kind, _ work: PostgresRequest.Work) async throws(PostgresError)
-        -> ServerResult
-    {
+    func ask(_ work: PostgresRequest.Work) async throws(PostgresError) -> ServerResult {
         let answer: PostgresRequest.Reply = await withCheckedContinuation { continuation in
             // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
             // meantime.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
-            pipeline.enqueue(kind, PostgresRequest(work, continuation))
+            pipeline.enqueue(work.kind, PostgresRequest(work, continuation))
             send()
             watchSilence()
         }
@@ -148,7 +146,7 @@ package actor PostgresConnection {
         parameters.append(backendProcessID)
         let greeting = SessionSettings.greeting(settings)
         let work = PostgresRequest.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
-        let result = try await ask(.statement, work)
+        let result = try await ask(work)
         do {
             isPooled = try Rows(result).int32(0, 0) != backendProcessID
         } catch {

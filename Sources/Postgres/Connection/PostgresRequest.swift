@@ -10,6 +10,13 @@ struct PostgresRequest {
         /// A `COPY … FROM STDIN` and its input.
         case copy(String, [UInt8])
 
+        var kind: Pipeline<PostgresRequest>.Kind {
+            switch self {
+            case .greeting, .statement: .statement
+            case .script, .copy: .script
+            }
+        }
+
         var name: String? {
             if case .statement(let statement, _) = self { statement.name } else { nil }
         }
