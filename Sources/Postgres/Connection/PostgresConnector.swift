@@ -136,9 +136,9 @@ final class PostgresConnector: Sendable {
         var reports = ""
         while true {
             switch tryHosts(hosts, isAgain: late == nil) {
-            case .connected(let wire):
-                guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
-                return .success(wire)
+            case .connected(let session):
+                guard session.enterPipeline() else { return .failure(PostgresError(.unreachable, session.message)) }
+                return .success(session)
             case .failed(let report):
                 reports += report
                 guard let places = late, !places.isEmpty else {
