@@ -10,7 +10,7 @@ struct TestPushQuery {
         "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)"
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run(_ request: Request) async throws -> TestPushView {
         TestPushView(push: TestPush(request), apps: try await apps())

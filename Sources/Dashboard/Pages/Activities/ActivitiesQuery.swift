@@ -15,7 +15,7 @@ struct ActivitiesQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let tokens: TokenDisplay
 
     func run() async throws -> ActivitiesView {

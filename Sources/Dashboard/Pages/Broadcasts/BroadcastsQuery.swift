@@ -23,7 +23,7 @@ struct BroadcastsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> BroadcastsView {
         BroadcastsView(broadcasts: try await database.values(of: Self.statement))

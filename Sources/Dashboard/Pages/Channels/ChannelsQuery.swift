@@ -25,7 +25,7 @@ struct ChannelsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> ChannelsView {
         let apps = try await LookDepth.appCount(from: database)

@@ -19,7 +19,7 @@ struct CredentialsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> CredentialsView {
         CredentialsView(credentials: try await database.values(of: Self.statement))

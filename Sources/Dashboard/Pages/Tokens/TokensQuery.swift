@@ -38,7 +38,7 @@ struct TokensQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> TokensView {
         async let counts: [TokensView.Count] = database.values(of: Self.counts)

@@ -4,7 +4,7 @@ import CarillonText
 import CarillonWeb
 
 struct WorkersQuery {
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> WorkersView {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
