@@ -33,7 +33,7 @@ struct Installation {
                 )
                 try await scope {
                     let connection = try await PostgresConnection.connect(
-                        cluster.url(),
+                        DatabaseSource(cluster.url()),
                         on: loop,
                         application: "carillon-bench"
                     )
