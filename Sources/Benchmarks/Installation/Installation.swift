@@ -128,10 +128,9 @@ struct Installation {
 
     /// The column that a statement returns.
     func numbers(_ sql: String) async throws -> [Int] {
-        try await connection.query(Statement(String(sql.suffix(63)), "WITH a (n) AS (\(sql)) SELECT n::bigint FROM a"))
-        { rows in
-            try rows.indices.map { Int(try rows.int64($0, 0)) }
-        }
+        try await connection.values(
+            of: Statement(String(sql.suffix(63)), "WITH a (n) AS (\(sql)) SELECT n::bigint FROM a")
+        )
     }
 
     /// The app's average rows a second, measured before and after the body.
