@@ -4,7 +4,6 @@ import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
-import FoundationEssentials
 
 /// A private PostgreSQL, durable as in production, with the schema, a simulator, and one app that sends to the simulator.
 struct Installation {

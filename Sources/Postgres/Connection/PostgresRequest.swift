@@ -1,5 +1,3 @@
-import CarillonCPostgres
-
 /// One request to the server, and what has come back so far.
 struct PostgresRequest {
     enum Work: Sendable {
