@@ -20,12 +20,24 @@ struct Dashboard: Sendable {
     private typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
 
     let mount: DatabaseMount
-    let database: WebDatabase
+    /// For statements that only read.
+    let database: ServiceRunner
+    /// For statements that change something, or preview a change.
+    private let changing: ServiceRunner
     let configuration: DashboardConfiguration
 
     init(_ mount: DatabaseMount, _ source: DatabaseSource, _ configuration: DashboardConfiguration) {
         self.mount = mount
-        database = WebDatabase(source, configuration)
+        let observer = configuration.observer
+        let service = ServiceDatabase(
+            source,
+            application: "carillon web",
+            groups: [.reading, .changing],
+            loop: configuration.loop,
+            observer: { observer(.database($0)) }
+        )
+        database = ServiceRunner(service, .reading)
+        changing = ServiceRunner(service, .changing)
         self.configuration = configuration
     }
 
@@ -34,7 +46,7 @@ struct Dashboard: Sendable {
     var routes: [Route] {
         pages.map(route) + actions + [
             route(.post, "/messages") {
-                await MessagePost(database: database, observer: configuration.observer).answer($0)
+                await MessagePost(database: changing, observer: configuration.observer).answer($0)
             }
         ]
     }
@@ -53,10 +65,10 @@ struct Dashboard: Sendable {
             },
             Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/failures/requeue") {
-                try await FailureActionQuery(operation: .requeue, database: database, request: $0, viewer: $1).run()
+                try await FailureActionQuery(operation: .requeue, database: changing, request: $0, viewer: $1).run()
             },
             Page("/failures/dismiss") {
-                try await FailureActionQuery(operation: .dismiss, database: database, request: $0, viewer: $1).run()
+                try await FailureActionQuery(operation: .dismiss, database: changing, request: $0, viewer: $1).run()
             },
             Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
             Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
@@ -72,19 +84,23 @@ struct Dashboard: Sendable {
 
     private var actions: [Route] {
         [
-            action("/apps/{name}/pause") { try await AppAction(database: database).pause($0, $1, $2) },
+            action("/apps/{name}/pause") { try await AppAction(database: changing).pause($0, $1, $2) },
             action("/apps/{name}/resume") { request, _, viewer in
-                try await AppAction(database: database).resume(request, viewer)
+                try await AppAction(database: changing).resume(request, viewer)
             },
-            action("/apps/{name}/limits") { try await AppAction(database: database).limit($0, $1, $2) },
-            action("/messages/{id}/cancel") { try await CancelAction(database: database).run($0, $1, $2) },
+            action("/apps/{name}/limits") { try await AppAction(database: changing).limit($0, $1, $2) },
+            action("/messages/{id}/cancel") {
+                try await CancelAction(database: database, changing: changing).run($0, $1, $2)
+            },
             action("/failures/requeue") { _, form, viewer in
-                try await FailureAction(operation: .requeue, database: database).run(form, viewer)
+                try await FailureAction(operation: .requeue, database: changing).run(form, viewer)
             },
             action("/failures/dismiss") { _, form, viewer in
-                try await FailureAction(operation: .dismiss, database: database).run(form, viewer)
+                try await FailureAction(operation: .dismiss, database: changing).run(form, viewer)
             },
-            action("/test") { _, form, viewer in try await TestPushAction(database).run(form, viewer) },
+            action("/test") { _, form, viewer in
+                try await TestPushAction(database: database, changing: changing).run(form, viewer)
+            },
         ]
     }
 
@@ -175,4 +191,24 @@ struct Dashboard: Sendable {
         return PageFrame(view: view, viewer: viewer, notice: notice, mount: mount, version: configuration.version)
             .response(status: status)
     }
+}
+
+extension ServiceDatabase.Group {
+    /// A statement may wait for earlier ones as long as it may run. A browser gives up on a page after ten seconds.
+    fileprivate static let reading = Self(
+        name: "reading",
+        connections: 3,
+        server: .any,
+        statementTimeout: .seconds(5),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "1s", "default_transaction_read_only": "on"]),
+        isReading: true,
+        longestWait: .seconds(5)
+    )
+    fileprivate static let changing = Self(
+        name: "changing",
+        connections: 2,
+        statementTimeout: .seconds(20),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "dashboard"]),
+        longestWait: .seconds(10)
+    )
 }

@@ -11,8 +11,8 @@ package enum DatabaseLabel {
     /// Labels in the order of the texts. Equal labels get their position appended.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }
-        return labels.enumerated().map { place, label in
-            labels.count { $0 == label } > 1 ? "\(label)#\(place + 1)" : label
+        return labels.enumerated().map { index, label in
+            labels.count { $0 == label } > 1 ? "\(label)#\(index + 1)" : label
         }
     }
 }

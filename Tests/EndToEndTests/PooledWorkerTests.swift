@@ -60,7 +60,7 @@ struct PooledWorkerTests {
             let url = pooler.url(database: String(name))
             let other = try await PostgresConnection.connect(url, on: loop, application: "other")
             try await other.script("CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (public.trip())")
-            let ours = try await PostgresConnection.connect(url, on: loop, application: "test", settings: .unhurried)
+            let ours = try await PostgresConnection.connect(url, on: loop, settings: .unhurried)
             try await ours.execute(Statement("plain", "SELECT a.name::text FROM carillon.apps a"))
             try await ours.transaction {
                 try await ours.script("CREATE TEMPORARY TABLE pg_temp.mine (a text) ON COMMIT DROP")

@@ -21,8 +21,6 @@ import Testing
             )
             let session = try await PostgresConnection.connect(
                 url,
-                on: TestLoop.shared,
-                application: "test",
                 settings: ["transaction_timeout": "0", "idle_session_timeout": "0"]
             )
             let own = Statement(

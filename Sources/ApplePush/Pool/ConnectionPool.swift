@@ -39,7 +39,7 @@ actor ConnectionPool {
     var watches: [Int: WatchToken] = [:]
     var dials: [Int: Task<Void, Never>] = [:]
     var context: TLSContext?
-    var addresses = AddressBook<SocketAddress>()
+    var addresses = AddressBook()
     private var tokenFetch: Task<Void, Never>?
     private var input: [UInt8] = []
     private var isPumpDue = false

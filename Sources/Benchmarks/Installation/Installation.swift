@@ -4,7 +4,6 @@ import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
-import FoundationEssentials
 
 /// A private PostgreSQL, durable as in production, with the schema, a simulator, and one app that sends to the simulator.
 struct Installation {
@@ -33,7 +32,7 @@ struct Installation {
                 )
                 try await scope {
                     let connection = try await PostgresConnection.connect(
-                        cluster.url(),
+                        DatabaseSource(cluster.url()),
                         on: loop,
                         application: "carillon-bench"
                     )
@@ -128,10 +127,9 @@ struct Installation {
 
     /// The column that a statement returns.
     func numbers(_ sql: String) async throws -> [Int] {
-        try await connection.query(Statement(String(sql.suffix(63)), "WITH a (n) AS (\(sql)) SELECT n::bigint FROM a"))
-        { rows in
-            try rows.indices.map { Int(try rows.int64($0, 0)) }
-        }
+        try await connection.values(
+            of: Statement(String(sql.suffix(63)), "WITH a (n) AS (\(sql)) SELECT n::bigint FROM a")
+        )
     }
 
     /// The app's average rows a second, measured before and after the body.

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 
 /// The kernel's figures for a running process.

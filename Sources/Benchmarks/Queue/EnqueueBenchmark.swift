@@ -23,7 +23,7 @@ struct EnqueueBenchmark {
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
             let session = try await PostgresConnection.connect(
-                installation.url,
+                DatabaseSource(installation.url),
                 on: installation.loop,
                 application: "an application",
                 settings: ["role": "carillon_app", "synchronous_commit": "off"]

@@ -9,7 +9,7 @@ struct HorizonBenchmark {
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
             let other = try await PostgresConnection.connect(
-                installation.url,
+                DatabaseSource(installation.url),
                 on: installation.loop,
                 application: "a long report"
             )

@@ -21,7 +21,7 @@ struct Trickle: Sendable {
         for _ in 0..<count {
             opened.append(
                 try await PostgresConnection.connect(
-                    installation.url,
+                    DatabaseSource(installation.url),
                     on: installation.loop,
                     application: "an application"
                 )

@@ -47,7 +47,7 @@ enum DatabaseScope {
 
     /// Opens a connection for the body, without a lock watch.
     static func with<R>(
-        _ database: some ConnectionSource,
+        _ database: DatabaseSource,
         on loop: EventLoop,
         application: String,
         to kind: ServerKind = .any,

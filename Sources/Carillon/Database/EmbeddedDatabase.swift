@@ -25,7 +25,8 @@ enum EmbeddedDatabase {
         let cluster = try await PrivateCluster.start(.durable, data: folder + "/postgresql", on: loop)
         return try await Cleanup.after({ await cluster.stop() }) {
             try link(cluster.folder, at: folder + "/socket")
-            try await DatabaseScope.with(cluster.url(), on: loop, application: "carillon migrate") { connection in
+            let source = DatabaseSource(cluster.url())
+            try await DatabaseScope.with(source, on: loop, application: "carillon migrate") { connection in
                 _ = try await Migrator(connection).up()
             }
             invocation.console.log.info("The embedded PostgreSQL is running.", ["url": cluster.url()])

@@ -13,13 +13,31 @@ actor AppGauges {
 
     private static let lifetime = Duration.seconds(1)
 
-    private let database: GaugeDatabase
+    /// Its connection is not the worker's, so that neither waits for the statements of the other.
+    private static let group = ServiceDatabase.Group(
+        name: "reading",
+        connections: 1,
+        // Prometheus gives up after ten seconds. For the same reason a statement whose answer was lost is not sent again.
+        statementTimeout: .seconds(5),
+        // If a table is locked, metrics are served without these gauges.
+        settings: SessionSettings.unhurried.with(["lock_timeout": "500ms"]),
+        connectionTimeout: .seconds(2)
+    )
+
+    private let database: ServiceRunner
     private var latest: (reading: Reading, readAt: MonotonicInstant)?
     /// The query under way; concurrent requests share it.
     private var look: (reading: Task<Reading, any Error>, beganAt: MonotonicInstant)?
 
     init(database: DatabaseSource, loop: EventLoop) {
-        self.database = GaugeDatabase(database, loop: loop)
+        let service = ServiceDatabase(
+            database,
+            application: "carillon metrics",
+            groups: [Self.group],
+            loop: loop,
+            observer: { _ in }  // the worker says when its database is away
+        )
+        self.database = ServiceRunner(service, Self.group)
     }
 
     /// Empty if the database does not answer: no gauge is better than an outdated one.

@@ -14,7 +14,7 @@ struct AppAction {
     /// The function takes at most this many characters.
     static let reasonLength = 1_000
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func pause(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let name = Self.name(request)
@@ -52,7 +52,7 @@ struct AppAction {
         _ name: String,
         _ kind: Notice.Kind
     ) async throws -> ActionResult {
-        let isChanged = try await database.asOperator(statement, parameters) { rows in try rows.bool(0, 0) }
+        let isChanged = try await database.query(statement, parameters) { rows in try rows.bool(0, 0) }
         return .done(Link.app(name), Notice(isChanged ? kind : .unchanged))
     }
 }

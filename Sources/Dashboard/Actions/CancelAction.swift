@@ -10,7 +10,8 @@ struct CancelAction {
         "SELECT carillon.cancel_message($1, app => $2, on_behalf_of => $3)"
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
+    let changing: ServiceRunner
 
     func run(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let id = try MessageQuery.id(request)
@@ -21,7 +22,7 @@ struct CancelAction {
         // retry behind a long queue, may still be waiting.
         let known = try await query.messagesIfAny()
         if !known.isEmpty, known.allSatisfy({ $0.waiting == 0 }) { return .done(link, Notice(.cancelled, count: 0)) }
-        let jobs = try await database.asOperator(Self.cancel, Parameters(id, app, viewer.name)) { rows in
+        let jobs = try await changing.query(Self.cancel, Parameters(id, app, viewer.name)) { rows in
             try rows.int64(0, 0)
         }
         if jobs == 0, known.isEmpty { _ = try await query.messages() }  // throws the error for an unknown message

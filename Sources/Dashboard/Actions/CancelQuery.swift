@@ -7,7 +7,7 @@ import CarillonWeb
 struct CancelQuery {
     private let query: MessageQuery
 
-    init(database: WebDatabase, _ request: Request) throws {
+    init(database: ServiceRunner, _ request: Request) throws {
         query = try MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), request)
     }
 

@@ -27,7 +27,7 @@ struct FailureAction {
     static func instant(_ place: Int) -> String { "'epoch'::timestamptz + $\(place) * interval '1 microsecond'" }
 
     let operation: FailureSelection.Operation
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         guard let app = form["app"] else { throw PageError.badRequest("Name the app of the failures.") }
@@ -57,7 +57,7 @@ struct FailureAction {
     private func step(_ selection: FailureSelection, _ viewer: Viewer) async throws -> (pushes: Int64, next: Int64?) {
         var parameters = Parameters(selection.app, selection.after, selection.until, selection.reason, viewer.name)
         if operation == .requeue { parameters.append(selection.includesUnknown) }
-        return try await database.asOperator(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
+        return try await database.query(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
             (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
         }
     }

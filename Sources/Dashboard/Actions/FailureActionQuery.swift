@@ -17,7 +17,7 @@ struct FailureActionQuery {
     private static let now = Statement("web_now", "SELECT now() AS now")
 
     let operation: FailureSelection.Operation
-    let database: WebDatabase
+    let database: ServiceRunner
     let request: Request
     let viewer: Viewer
 
@@ -42,7 +42,7 @@ struct FailureActionQuery {
             selection.reason,
             selection.includesUnknown
         )
-        let found = try await database.asOperator(Self.count, parameters) { rows in
+        let found = try await database.query(Self.count, parameters) { rows in
             FailureActionView.Found(
                 pushes: try rows.int64(0, "pushes"),
                 isAll: try rows.string(0, "pushes_precision") == "exact"

@@ -16,7 +16,7 @@ struct MessagePost: Sendable {
         "SELECT e.app, e.id, e.is_new FROM carillon.enqueue_with_token(decode($1, 'hex'), $2, $3) AS e"
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let observer: DashboardConfiguration.Observer
 
     func answer(_ request: Request) async -> Response {
@@ -66,7 +66,7 @@ struct MessagePost: Sendable {
         // PostgreSQL may log the parameters of a statement, so it gets the digest of the token. A logged digest is useless: a
         // request that sends it as its token is refused.
         let digest = Digest.sha256(Array(token.utf8).span.bytes).hexadecimal
-        return try await database.asOperator(Self.statement, Parameters(digest, body, key)) { rows in
+        return try await database.query(Self.statement, Parameters(digest, body, key)) { rows in
             let (app, id) = (try rows.string(0, "app"), try rows.int64(0, "id"))
             let isNew = try rows.bool(0, "is_new")
             let link = Link.message(id, of: app)

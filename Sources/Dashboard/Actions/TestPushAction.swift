@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 import CarillonText
 import CarillonWeb
@@ -17,9 +16,8 @@ struct TestPushAction {
         "SELECT s.id, s.is_new FROM carillon.send_test($1, $2::jsonb, on_behalf_of => $3, key => $4) AS s"
     )
 
-    let database: WebDatabase
-
-    init(_ database: WebDatabase) { self.database = database }
+    let database: ServiceRunner
+    let changing: ServiceRunner
 
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let push = TestPush(form)
@@ -27,13 +25,13 @@ struct TestPushAction {
         do {
             if form.isOn("send") {
                 let parameters = Parameters(app, push.body.text, viewer.name, push.key)
-                return try await database.asOperator(Self.send, parameters) { rows in
+                return try await changing.query(Self.send, parameters) { rows in
                     let link = Link("messages", String(try rows.int64(0, "id")), query: ["app": app])
                     return .done(link, Notice(try rows.bool(0, "is_new") ? .sent : .sentBefore))
                 }
             }
             let parameters = Parameters(app, push.body.text)
-            let preview = try await database.asOperator(Self.preview, parameters) { rows in
+            let preview = try await changing.query(Self.preview, parameters) { rows in
                 (message: try rows.record(0) as TestPushView.Preview, notices: rows.noticesOfIgnoredPushes)
             }
             var page = try await view(push)

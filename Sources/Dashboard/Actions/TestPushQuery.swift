@@ -1,7 +1,4 @@
-import ApplePush
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct TestPushQuery {
@@ -10,15 +7,11 @@ struct TestPushQuery {
         "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)"
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run(_ request: Request) async throws -> TestPushView {
         TestPushView(push: TestPush(request), apps: try await apps())
     }
 
-    func apps() async throws -> [String] {
-        try await database.query(Self.names) { rows in
-            try rows.indices.map { try rows.string($0, "name") }
-        }
-    }
+    func apps() async throws -> [String] { try await database.values(of: Self.names) }
 }

@@ -47,7 +47,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
         within window: FailureWindow,
         dismissed: Bool = false,
         depth: Int64,
-        from database: WebDatabase
+        from database: ServiceRunner
     ) async throws -> [FailureGroup] {
         try await database.values(of: statement, Parameters(app, reason, window.seconds, dismissed, depth))
     }

@@ -60,7 +60,7 @@ struct Latency: Sendable, JSONConvertible {
     /// From sending a request to Apple's answer.
     let answers: Counts
 
-    init(from database: WebDatabase) async throws {
+    init(from database: ServiceRunner) async throws {
         let ranges: [RangeCounts] = try await database.values(of: Self.statement)
         waits = Counts(counts: ranges.map(\.waits))
         answers = Counts(counts: ranges.map(\.answers))

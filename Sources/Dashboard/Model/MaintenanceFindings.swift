@@ -17,7 +17,7 @@ struct MaintenanceFindings: Sendable {
     /// In seconds.
     let oldestTransaction: Int64?
 
-    init(from database: WebDatabase) async throws {
+    init(from database: ServiceRunner) async throws {
         let maintenance = try await MaintenanceReport(from: database)
         failing = maintenance.failing
         spills = maintenance.filledPartitions

@@ -50,7 +50,7 @@ struct PushCounts: Record {
     }
 
     /// - Parameter app: the name of an app; nil for all apps.
-    static func read(app: String?, _ span: PushCountSpan, from database: WebDatabase) async throws -> [PushCounts] {
+    static func read(app: String?, _ span: PushCountSpan, from database: ServiceRunner) async throws -> [PushCounts] {
         let statement = span == .hour ? minutes : sums
         return try await database.values(of: statement, Parameters(app, span.seconds, span.bucketSeconds))
     }

@@ -1,5 +1,3 @@
-import Glibc
-
 /// Decides when to try which address (RFC 8305, "happy eyeballs"). The families alternate, an attempt starts when the previous one
 /// has failed or has had 250 ms, and the first to connect wins.
 struct ConnectRace {

@@ -14,7 +14,7 @@ package struct TimerHeap<Payload> {
     }
 
     fileprivate struct Timer {
-        var place: Int
+        var index: Int
         let payload: Payload
     }
 
@@ -28,18 +28,18 @@ package struct TimerHeap<Payload> {
     package var earliest: MonotonicInstant? { entries.first?.deadline }
 
     package mutating func insert(at deadline: MonotonicInstant, _ payload: Payload) -> TimerToken {
-        let place = entries.count
-        let slot = timers.insert(Timer(place: place, payload: payload))
+        let index = entries.count
+        let slot = timers.insert(Timer(index: index, payload: payload))
         entries.append(Entry(deadline: deadline, sequence: sequence, slot: slot))
         sequence += 1
-        siftUp(from: place)
+        siftUp(from: index)
         return TimerToken(slot: slot)
     }
 
     @discardableResult
     package mutating func remove(_ token: TimerToken) -> Payload? {
         guard let timer = timers.remove(token.slot) else { return nil }
-        vacate(timer.place)
+        vacate(timer.index)
         return timer.payload
     }
 
@@ -55,43 +55,43 @@ package struct TimerHeap<Payload> {
         return timers.removeAll().map(\.payload)
     }
 
-    private mutating func vacate(_ place: Int) {
+    private mutating func vacate(_ index: Int) {
         let last = entries.removeLast()
-        guard place < entries.count else { return }
-        put(last, at: place)
-        siftUp(from: place)
-        siftDown(from: place)
+        guard index < entries.count else { return }
+        put(last, at: index)
+        siftUp(from: index)
+        siftDown(from: index)
     }
 
-    private mutating func put(_ entry: Entry, at place: Int) {
-        entries[place] = entry
-        timers[entry.slot]?.place = place
+    private mutating func put(_ entry: Entry, at index: Int) {
+        entries[index] = entry
+        timers[entry.slot]?.index = index
     }
 
     private mutating func siftUp(from start: Int) {
-        var place = start
-        let entry = entries[place]
-        while place > 0 {
-            let parent = (place - 1) / 2
+        var index = start
+        let entry = entries[index]
+        while index > 0 {
+            let parent = (index - 1) / 2
             guard entry.isBefore(entries[parent]) else { break }
-            put(entries[parent], at: place)
-            place = parent
+            put(entries[parent], at: index)
+            index = parent
         }
-        if place != start { put(entry, at: place) }
+        if index != start { put(entry, at: index) }
     }
 
     private mutating func siftDown(from start: Int) {
-        var place = start
-        let entry = entries[place]
+        var index = start
+        let entry = entries[index]
         while true {
-            var child = 2 * place + 1
+            var child = 2 * index + 1
             guard child < entries.count else { break }
             if child + 1 < entries.count, entries[child + 1].isBefore(entries[child]) { child += 1 }
             guard entries[child].isBefore(entry) else { break }
-            put(entries[child], at: place)
-            place = child
+            put(entries[child], at: index)
+            index = child
         }
-        if place != start { put(entry, at: place) }
+        if index != start { put(entry, at: index) }
     }
 }
 

@@ -1,13 +1,9 @@
-extension String: ConnectionSource {
-    package var silentHost: SilentHost? { nil }
-    package func current() -> String { self }
-}
-
-/// A fixed connection string, or one read from elsewhere, such as a file whose password changes while the program runs.
-package struct DatabaseSource: ConnectionSource {
+/// A fixed connection string, or one read from elsewhere for each connection, such as a file whose password changes while the
+/// program runs.
+package struct DatabaseSource: Sendable {
     private let read: @Sendable () throws(PostgresError) -> String
     /// Shared by the copies of this value.
-    package let silentHost: SilentHost? = SilentHost()
+    package let silentHost = SilentHost()
 
     package init(_ string: String) { read = { () throws(PostgresError) in string } }
 

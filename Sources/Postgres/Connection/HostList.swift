@@ -50,9 +50,9 @@ struct HostList {
         index(of: server).map { last in picking((0..<count).filter { $0 != last } + [last]) }
     }
 
-    func picking(_ places: [Int]) -> HostList {
+    func picking(_ indices: [Int]) -> HostList {
         // libpq refuses lists of different lengths.
-        func pick(_ list: [String]) -> [String] { places.filter(list.indices.contains).map { list[$0] } }
+        func pick(_ list: [String]) -> [String] { indices.filter(list.indices.contains).map { list[$0] } }
         // A single port applies to all hosts.
         return HostList(hosts: pick(hosts), addresses: pick(addresses), ports: ports.count > 1 ? pick(ports) : ports)
     }

@@ -70,10 +70,10 @@ struct LibpqReport {
     /// Splits the line around the first SQLSTATE, as in `28P01: `.
     private static func split(_ line: String) -> (before: String, state: String, after: String)? {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
-        guard let place = words.dropLast().firstIndex(where: isState) else { return nil }
+        guard let index = words.dropLast().firstIndex(where: isState) else { return nil }
         return (
-            words[..<place].joined(separator: " "), String(words[place].dropLast()),
-            words[(place + 1)...].joined(separator: " ")
+            words[..<index].joined(separator: " "), String(words[index].dropLast()),
+            words[(index + 1)...].joined(separator: " ")
         )
     }
 

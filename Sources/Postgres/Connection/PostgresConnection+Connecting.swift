@@ -5,7 +5,7 @@ extension PostgresConnection {
     /// each host. A host that does not answer soon is tried again after the others. Close the connection before stopping the loop.
     /// - Parameter silence: when the session ends if the server no longer answers.
     package static func connect(
-        _ source: some ConnectionSource,
+        _ source: DatabaseSource,
         on loop: EventLoop,
         application: String,
         to kind: ServerKind = .any,
@@ -15,7 +15,7 @@ extension PostgresConnection {
     ) async throws(PostgresError) -> PostgresConnection {
         let string = try ConnectionString(source.current())
         let timeout = string.timeout ?? timeout
-        let silentHost = source.silentHost ?? SilentHost()
+        let silentHost = source.silentHost
         var others = string.hostCount - 1
         while true {
             let connector = PostgresConnector(string, application: application, to: kind, timeout, silentHost)

@@ -3,7 +3,7 @@ extension PostgresConnection {
     /// of rows. An error in the bytes is reported once all of them have been sent.
     @discardableResult
     package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
-        try await ask(.script, .copy(sql, bytes)).affectedRows
+        try await ask(.copy(sql, bytes)).affectedRows
     }
 
     /// The same for `COPY … FROM STDIN (FORMAT binary)`.
@@ -20,7 +20,7 @@ extension PostgresConnection {
         try await script((["BEGIN"] + openings).joined(separator: "; "))
         do {
             let value = try await body()
-            let end = try await ask(.script, .script("COMMIT"))
+            let end = try await ask(.script("COMMIT"))
             // PostgreSQL answers this way if a statement failed and its error was ignored.
             if end.commandTag == "ROLLBACK" {
                 throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")

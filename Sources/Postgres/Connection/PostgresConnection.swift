@@ -8,7 +8,7 @@ import CarillonText
 /// no other statement. The actor runs on an event loop, and nothing here blocks.
 package actor PostgresConnection {
     let loop: EventLoop
-    private var wire: LibpqSession?
+    private var session: LibpqSession?
     private var watch: WatchToken?
     private var wantsToWrite = false
     private var pipeline = Pipeline<PostgresRequest>(limit: 64)
@@ -43,29 +43,29 @@ package actor PostgresConnection {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ wire: LibpqSession, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
+    init(_ session: LibpqSession, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
         self.loop = loop
         self.kind = kind
-        self.settings = settings.known(to: wire.serverVersion)
-        self.wire = wire
-        serverVersion = wire.serverVersion
-        backendProcessID = wire.backendProcessID
-        server = wire.server
-        host = wire.host
+        self.settings = settings.known(to: session.serverVersion)
+        self.session = session
+        serverVersion = session.serverVersion
+        backendProcessID = session.backendProcessID
+        server = session.server
+        host = session.host
     }
 
     /// Not isolated, because the loop may have ended already. No task is waiting for an answer, because it would hold a reference.
     deinit {
-        guard let wire, let watch else { return }
+        guard let session, let watch else { return }
         // Close the descriptor only after cancelling its watch; if the loop has ended, there is no watch.
         let loop = self.loop
         loop.submit {
             loop.cancel(watch)
-            withExtendedLifetime(wire) {}
+            withExtendedLifetime(session) {}
         }
     }
 
-    package var isClosed: Bool { wire == nil }
+    package var isClosed: Bool { session == nil }
 
     /// Whether statements wait for answers.
     package var isWaiting: Bool { !pipeline.isEmpty }
@@ -78,7 +78,7 @@ package actor PostgresConnection {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        let result = try await ask(.statement, .statement(statement, parameters))
+        let result = try await ask(.statement(statement, parameters))
         do {
             return try decode(Rows(result))
         } catch let error as PostgresError {
@@ -94,13 +94,13 @@ package actor PostgresConnection {
         _ statement: Statement,
         _ parameters: Parameters = Parameters()
     ) async throws(PostgresError) -> Int {
-        try await ask(.statement, .statement(statement, parameters)).affectedRows
+        try await ask(.statement(statement, parameters)).affectedRows
     }
 
     /// Runs several statements, separated by semicolons, after all earlier ones and before any later one. They form one
     /// transaction, unless they control transactions themselves.
     package func script(_ sql: String) async throws(PostgresError) {
-        _ = try await ask(.script, .script(sql))
+        _ = try await ask(.script(sql))
     }
 
     /// Ends the session. Statements still in flight end with an unknown outcome.
@@ -109,14 +109,12 @@ package actor PostgresConnection {
     /// The same, for a reason that its statements report.
     package func close(because reason: PostgresError) { end(reason) }
 
-    func ask(_ kind: Pipeline<PostgresRequest>.Kind, _ work: PostgresRequest.Work) async throws(PostgresError)
-        -> ServerResult
-    {
+    func ask(_ work: PostgresRequest.Work) async throws(PostgresError) -> ServerResult {
         let answer: PostgresRequest.Reply = await withCheckedContinuation { continuation in
             // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
             // meantime.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
-            pipeline.enqueue(kind, PostgresRequest(work, continuation))
+            pipeline.enqueue(work.kind, PostgresRequest(work, continuation))
             send()
             watchSilence()
         }
@@ -126,13 +124,13 @@ package actor PostgresConnection {
     // MARK: Sending
 
     func begin() throws(PostgresError) {
-        guard let wire else { return }
+        guard let session else { return }
         do {
-            watch = try loop.watch(wire.socket, for: .read) { [weak self] ready in
+            watch = try loop.watch(session.socket, for: .read) { [weak self] ready in
                 self?.assumeIsolated { $0.ready(ready) }
             }
         } catch {
-            self.wire = nil
+            self.session = nil
             throw PostgresError(.unreachable, error.message)
         }
     }
@@ -148,7 +146,7 @@ package actor PostgresConnection {
         parameters.append(backendProcessID)
         let greeting = SessionSettings.greeting(settings)
         let work = PostgresRequest.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
-        let result = try await ask(.statement, work)
+        let result = try await ask(work)
         do {
             isPooled = try Rows(result).int32(0, 0) != backendProcessID
         } catch {
@@ -162,9 +160,9 @@ package actor PostgresConnection {
         var hasDeparted: Bool
         repeat {
             hasDeparted = false
-            while let wire, let request = pipeline.nextToSend() {
+            while let session, let request = pipeline.nextToSend() {
                 hasDeparted = true
-                guard send(request.work, on: wire) else { return endAsLost() }
+                guard send(request.work, on: session) else { return endAsLost() }
             }
             flush()
             // libpq may read while it sends, to make room. The descriptor does not become readable again for bytes already read.
@@ -173,63 +171,64 @@ package actor PostgresConnection {
     }
 
     /// Returns false if the connection is lost.
-    private func send(_ work: PostgresRequest.Work, on wire: LibpqSession) -> Bool {
+    private func send(_ work: PostgresRequest.Work, on session: LibpqSession) -> Bool {
         switch work {
         case .script(let sql), .copy(let sql, _):
-            guard wire.exitPipeline(), wire.send(sql) else { return false }
+            guard session.exitPipeline(), session.send(sql) else { return false }
             return true
         case .greeting(let sql, let parameters):
-            return sync(wire, hasTaken: wire.execute(sql: sql, parameters))
+            return sync(session, hasTaken: session.execute(sql: sql, parameters))
         case .statement(let statement, let parameters):
-            if isPooled { return sync(wire, hasTaken: sendUnnamed(statement, parameters, on: wire)) }
+            if isPooled { return sync(session, hasTaken: sendUnnamed(statement, parameters, on: session)) }
             do {
-                return sync(wire, hasTaken: try sendPrepared(statement, parameters, on: wire))
+                return sync(session, hasTaken: try sendPrepared(statement, parameters, on: session))
             } catch {
                 pipeline.last?.failed(error)
-                return wire.sync()
+                return session.sync()
             }
         }
     }
 
     /// A statement that is too large for the protocol fails without affecting others.
-    private func sync(_ wire: LibpqSession, hasTaken: Bool) -> Bool {
+    private func sync(_ session: LibpqSession, hasTaken: Bool) -> Bool {
         if !hasTaken {
-            guard wire.isAlive else { return false }
-            pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
+            guard session.isAlive else { return false }
+            pipeline.last?.failed(PostgresError(.unexpectedValue, session.message))
         }
-        return wire.sync()
+        return session.sync()
     }
 
     private func sendPrepared(
         _ statement: Statement,
         _ parameters: Parameters,
-        on wire: LibpqSession
+        on session: LibpqSession
     ) throws(PostgresError) -> Bool {
         let (name, isNew) = try prepared.use(statement, types: parameters.types)
         pipeline.last?.nameOnServer = name
         if isNew { pipeline.last?.preludes = 1 }
-        let isSent = (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
+        let isSent =
+            (!isNew || session.prepare(name, statement.sql, parameters.types)) && session.execute(name, parameters)
         if !isSent, isNew { prepared.forget(statement, as: name) }
         return isSent
     }
 
     /// Without a synchronization point between them, the settings and the statement are one transaction.
-    private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: LibpqSession) -> Bool {
+    private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on session: LibpqSession) -> Bool {
         if !settings.isEmpty {
             let openings = settings.openings
             pipeline.last?.preludes = openings.count
             for opening in openings {
-                guard wire.execute(sql: opening, Parameters()) else { return false }
+                guard session.execute(sql: opening, Parameters()) else { return false }
             }
         }
-        return wire.execute(sql: statement.sql, parameters)
+        return session.execute(sql: statement.sql, parameters)
     }
 
     /// Whether the kernel took everything.
     @discardableResult
     private func flush() -> Bool {
-        guard let wire, let watch else { return false }
-        guard let isDone = wire.flush() else {
+        guard let session, let watch else { return false }
+        guard let isDone = session.flush() else {
             endAsLost()
             return false
         }
@@ -247,14 +246,14 @@ package actor PostgresConnection {
     private func feed() -> Bool {
         guard self.fed != nil else { return true }
         while let fed, case .copy(_, let bytes)? = pipeline.current?.work {
-            guard flush(), let wire else { return false }
+            guard flush(), let session else { return false }
             let isTaken: Bool
             if fed < bytes.count {
                 let end = min(fed + Self.inputChunk, bytes.count)
-                isTaken = wire.put(bytes[fed..<end])
+                isTaken = session.put(bytes[fed..<end])
                 self.fed = end
             } else {
-                isTaken = wire.endInput()
+                isTaken = session.endInput()
                 self.fed = nil
             }
             guard isTaken else {
@@ -269,10 +268,10 @@ package actor PostgresConnection {
     // MARK: Receiving
 
     private func ready(_ interest: Interest) {
-        guard let wire else { return }
+        guard let session else { return }
         if interest.contains(.read) { arrivals += 1 }
         if interest.contains(.write) { silence?.signs += 1 }
-        let isAlive = wire.read()
+        let isAlive = session.read()
         receive()
         if !isAlive { return endAsLost() }
         send()
@@ -282,15 +281,15 @@ package actor PostgresConnection {
         defer { hear() }
         var endsInARow = 0
         // libpq has no result while the server waits for input.
-        while feed(), let wire {
-            switch wire.next() {
+        while feed(), let session {
+            switch session.next() {
             case .incomplete:
                 return
             case .end:
                 guard pipeline.current != nil else { return }
                 endsInARow += 1
                 if pipeline.isRunningScript {
-                    guard wire.enterPipeline() else { return endAsLost() }
+                    guard session.enterPipeline() else { return endAsLost() }
                     complete()
                 } else if endsInARow > 2 {
                     return  // libpq expects no more results, which happens only after a lost connection
@@ -304,9 +303,9 @@ package actor PostgresConnection {
 
     /// libpq keeps the notifications that it finds between results.
     private func hear() {
-        guard let wire, let heard else { return }
+        guard let session, let heard else { return }
         var hasHeard = false
-        while wire.takeNotification() { hasHeard = true }
+        while session.takeNotification() { hasHeard = true }
         if hasHeard { heard() }
     }
 
@@ -353,18 +352,18 @@ package actor PostgresConnection {
     // MARK: The end
 
     private func endAsLost() {
-        let text = wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
+        let text = session?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
         var reason = PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)"))
-        reason.isOwnFault = wire?.isAlive ?? false
+        reason.isOwnFault = session?.isAlive ?? false
         end(reason)
     }
 
     private func end(_ reason: PostgresError) {
-        guard let wire = self.wire.take() else { return }
+        guard let session = self.session.take() else { return }
         reasonOfEnd = reason
         if let watch = self.watch.take() { loop.cancel(watch) }
         // Close the descriptor here, after its watch has been cancelled.
-        withExtendedLifetime(wire) {}
+        withExtendedLifetime(session) {}
         let (sent, unsent) = pipeline.takeAll()
         for request in sent { request.completeAsLost(reason) }
         for request in unsent { request.reply.resume(returning: .failure(Self.neverSent(request.work, reason))) }

@@ -136,15 +136,15 @@ final class PostgresConnector: Sendable {
         var reports = ""
         while true {
             switch tryHosts(hosts, isAgain: late == nil) {
-            case .connected(let wire):
-                guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
-                return .success(wire)
+            case .connected(let session):
+                guard session.enterPipeline() else { return .failure(PostgresError(.unreachable, session.message)) }
+                return .success(session)
             case .failed(let report):
                 reports += report
-                guard let places = late, !places.isEmpty else {
+                guard let indices = late, !indices.isEmpty else {
                     return .failure(LibpqReport(reports).error(isNamed: string.isNamed))
                 }
-                (hosts, late) = (all.picking(places), nil)
+                (hosts, late) = (all.picking(indices), nil)
             case .silent(let report, let server, let rest):
                 reports += report + "\n"
                 silentHost.note(server)
@@ -152,8 +152,8 @@ final class PostgresConnector: Sendable {
                     if let index = all.index(of: server) { late?.append(index) }
                     hosts = rest
                 } else {
-                    guard let places = late, !places.isEmpty else { return .failure(tookTooLong) }
-                    (hosts, late) = (all.picking(places), nil)
+                    guard let indices = late, !indices.isEmpty else { return .failure(tookTooLong) }
+                    (hosts, late) = (all.picking(indices), nil)
                 }
                 if deadline <= .now { return .failure(tookTooLong) }
             }

@@ -1,5 +1,3 @@
-import CarillonCPostgres
-
 /// One request to the server, and what has come back so far.
 struct PostgresRequest {
     enum Work: Sendable {
@@ -9,6 +7,13 @@ struct PostgresRequest {
         case script(String)
         /// A `COPY … FROM STDIN` and its input.
         case copy(String, [UInt8])
+
+        var kind: Pipeline<PostgresRequest>.Kind {
+            switch self {
+            case .greeting, .statement: .statement
+            case .script, .copy: .script
+            }
+        }
 
         var name: String? {
             if case .statement(let statement, _) = self { statement.name } else { nil }

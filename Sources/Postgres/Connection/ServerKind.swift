@@ -1,5 +1,3 @@
-import CarillonCPostgres
-
 /// Which of the hosts of a connection string may be used.
 package enum ServerKind: Sendable {
     /// The first host that answers.

@@ -88,18 +88,18 @@ package actor ServiceDatabase {
         _ group: Group,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        let place = leastUsed(of: group)
-        lines[place].calls += 1
-        defer { lines[place].calls -= 1 }
+        let index = leastUsed(of: group)
+        lines[index].calls += 1
+        defer { lines[index].calls -= 1 }
         var isRepeated = false
         while true {
-            let connection = try await connected(place)
+            let connection = try await connected(index)
             do {
-                try await waitForConnection(place)
-                defer { freeConnection(place) }
+                try await waitForConnection(index)
+                defer { freeConnection(index) }
                 return try await connection.query(statement, parameters, decode)
             } catch let error as PostgresError where Self.isLoss(error) {
-                if lines[place].connection === connection { await lost(place, error) }
+                if lines[index].connection === connection { await lost(index, error) }
                 guard group.isReading || error.effect == .nothingDone, !isRepeated, !isClosed else { throw error }
                 isRepeated = true
             }
@@ -112,8 +112,8 @@ package actor ServiceDatabase {
     }
 
     /// If a server is silent, its other connections are closed too: each would have to find out for itself.
-    private func lost(_ place: Int, _ error: PostgresError) async {
-        let server = lines[place].connection.take()?.server
+    private func lost(_ index: Int, _ error: PostgresError) async {
+        let server = lines[index].connection.take()?.server
         guard error.isSilence else { return }
         report(error)
         let others = lines.indices.filter { lines[$0].connection?.server == server }
@@ -140,20 +140,20 @@ package actor ServiceDatabase {
 
     package func close() async {
         isClosed = true
-        for place in lines.indices {
-            for call in lines[place].waiting.closed() { call.resume(returning: false) }
-            if let connection = try? await lines[place].connecting?.value { await connection.close() }
-            await lines[place].connection?.close()
-            lines[place].connection = nil
+        for index in lines.indices {
+            for call in lines[index].waiting.closed() { call.resume(returning: false) }
+            if let connection = try? await lines[index].connecting?.value { await connection.close() }
+            await lines[index].connection?.close()
+            lines[index].connection = nil
         }
     }
 
     // MARK: Waiting
 
-    private func waitForConnection(_ place: Int) async throws {
-        guard lines[place].group.longestWait != nil else { return }
+    private func waitForConnection(_ index: Int) async throws {
+        guard lines[index].group.longestWait != nil else { return }
         let mayRun = await withCheckedContinuation { call in
-            if lines[place].waiting.came(call, at: .now) { call.resume(returning: true) }
+            if lines[index].waiting.came(call, at: .now) { call.resume(returning: true) }
         }
         guard !mayRun else { return }
         throw PostgresError(
@@ -163,9 +163,9 @@ package actor ServiceDatabase {
         )
     }
 
-    private func freeConnection(_ place: Int) {
-        guard let longestWait = lines[place].group.longestWait else { return }
-        let (next, late) = lines[place].waiting.ended(at: .now, longestWait: longestWait)
+    private func freeConnection(_ index: Int) {
+        guard let longestWait = lines[index].group.longestWait else { return }
+        let (next, late) = lines[index].waiting.ended(at: .now, longestWait: longestWait)
         for call in late { call.resume(returning: false) }
         next?.resume(returning: true)
     }
@@ -173,23 +173,23 @@ package actor ServiceDatabase {
     // MARK: Connecting
 
     private func leastUsed(of group: Group) -> Int {
-        let places = lines.indices.filter { lines[$0].group.name == group.name }
-        guard let place = places.min(by: { lines[$0].calls < lines[$1].calls }) else {
+        let indices = lines.indices.filter { lines[$0].group.name == group.name }
+        guard let index = indices.min(by: { lines[$0].calls < lines[$1].calls }) else {
             preconditionFailure("there are lines of each group")
         }
-        return place
+        return index
     }
 
-    private func connected(_ place: Int) async throws -> PostgresConnection {
-        if let connection = lines[place].connection { return connection }
-        let group = lines[place].group
-        let task = lines[place].connecting ?? Task { try await connect(group) }
-        lines[place].connecting = task
+    private func connected(_ index: Int) async throws -> PostgresConnection {
+        if let connection = lines[index].connection { return connection }
+        let group = lines[index].group
+        let task = lines[index].connecting ?? Task { try await connect(group) }
+        lines[index].connecting = task
         let result = await task.result
         // Other calls that awaited the same task get here too, perhaps after another task was started.
-        if lines[place].connecting == task {
-            lines[place].connecting = nil
-            lines[place].connection = isClosed ? nil : try? result.get()
+        if lines[index].connecting == task {
+            lines[index].connecting = nil
+            lines[index].connection = isClosed ? nil : try? result.get()
         }
         return try result.get()
     }

@@ -34,9 +34,9 @@ package struct PostgresArray: Sendable {
         self.count = count
         elements = Array(unsafeUninitializedCapacity: 12 * count) { buffer, byteCount in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
-            for place in 0..<count {
-                bytes.storeBytes(of: Int32(8).bigEndian, toByteOffset: 12 * place, as: Int32.self)
-                bytes.storeBytes(of: value(place).bigEndian, toByteOffset: 12 * place + 4, as: Int64.self)
+            for index in 0..<count {
+                bytes.storeBytes(of: Int32(8).bigEndian, toByteOffset: 12 * index, as: Int32.self)
+                bytes.storeBytes(of: value(index).bigEndian, toByteOffset: 12 * index + 4, as: Int64.self)
             }
             byteCount = 12 * count
         }

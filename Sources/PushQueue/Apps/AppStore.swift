@@ -2,8 +2,8 @@ package import CarillonPostgres
 import CarillonText
 
 package struct AppStore: Sendable {
-    package struct Removal: Sendable {
-        package let app: App
+    /// What would be deleted with an app.
+    package struct Removal: Sendable, Decodable {
         package let tokens: Int64
         package let feedback: Int64
         package let dedupeKeys: Int64
@@ -36,9 +36,8 @@ package struct AppStore: Sendable {
     /// The ids of the apps that cannot send at the moment.
     package func held() async throws(SettingsError) -> Set<Int32> {
         try await settings {
-            try await connection.query(Self.held) { rows in
-                Set(try rows.indices.map { try rows.int32($0, "app_id") })
-            }
+            let ids: [Int32] = try await connection.values(of: Self.held)
+            return Set(ids)
         }
     }
 
@@ -53,9 +52,7 @@ package struct AppStore: Sendable {
     /// Throws if there is no app of that name. Reads only names, which every role may.
     package func require(_ name: String) async throws(SettingsError) {
         try await settings {
-            let names = try await connection.query(Self.names) { rows in
-                try rows.indices.map { try rows.string($0, "name") }
-            }
+            let names: [String] = try await connection.values(of: Self.names)
             if !names.contains(name) { throw SettingsError.unknown("app", name, known: names) }
         }
     }
@@ -223,8 +220,15 @@ package struct AppStore: Sendable {
     ]
     private static let end = Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1")
 
-    /// What would be deleted with an app. Throws if it may not be removed: it has jobs left, or workers send for it.
+    /// Throws if the app may not be removed: it has jobs left, or workers send for it.
     package func removal(of name: String) async throws(SettingsError) -> Removal {
+        try await settings {
+            let parameters = Parameters(try await removable(name).id)
+            return try await connection.query(Self.losses, parameters) { try $0.record(0) }
+        }
+    }
+
+    private func removable(_ name: String) async throws(SettingsError) -> App {
         try await settings {
             let app = try await find(name)
             let pending = try await pending(of: [app])
@@ -245,24 +249,14 @@ package struct AppStore: Sendable {
                         + "the \(workers.count == 1 ? "worker" : "workers")."
                 )
             }
-            return try await connection.query(Self.losses, Parameters(app.id)) { rows in
-                Removal(
-                    app: app,
-                    tokens: try rows.int64(0, "tokens"),
-                    feedback: try rows.int64(0, "feedback"),
-                    dedupeKeys: try rows.int64(0, "dedupe_keys"),
-                    watchedTables: try rows.int64(0, "watched_tables"),
-                    roles: try rows.int64(0, "roles"),
-                    history: try rows.int64(0, "history")
-                )
-            }
+            return app
         }
     }
 
     /// Removes an app, with its tokens and their feedback. Its history stays until it expires.
     package func remove(_ name: String) async throws(SettingsError) {
         try await settings {
-            let id = try await removal(of: name).app.id
+            let id = try await removable(name).id
             let parameters = Parameters(id)
             let isIsolated = try await connection.query(Self.isIsolated, parameters) { try $0.bool(0, 0) }
             try await connection.transaction {

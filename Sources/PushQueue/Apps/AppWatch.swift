@@ -51,9 +51,7 @@ final class AppWatch {
             try rows.int64s(0, 0).compactMap(\.self)
         }
         guard context.state.apps.fingerprint != fingerprint else { return }
-        let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
-            try rows.indices.map { try rows.int32($0, "id") }
-        }
+        let unjudged: [Int32] = try await database.ask(connection, AppWithSecret.unjudged) { try $0.records() }
         let ranges: [PausedRange] = try await database.ask(connection, PausedRange.statement) { try $0.records() }
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
@@ -83,10 +81,8 @@ final class AppWatch {
     /// Warns of certificates that expire soon, and sets the status in their rows.
     private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
         try await connection.execute(CredentialStatements.age)
-        let expiring = try await database.ask(connection, CredentialStatements.expiring) { rows in
-            try rows.indices.map { row in
-                (id: try rows.int32(row, "id"), name: try rows.string(row, "name"), days: try rows.int64(row, "days"))
-            }
+        let expiring: [ExpiringCertificate] = try await database.ask(connection, CredentialStatements.expiring) {
+            try $0.records()
         }
         for certificate in expiring
         where context.event({ $0.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
@@ -216,4 +212,10 @@ final class AppWatch {
             try await connection.execute(HoldStatements.endOutdated, Parameters(app, context.state.lease.id))
         }
     }
+}
+
+private struct ExpiringCertificate: Decodable, Sendable {
+    let id: Int32
+    let name: String
+    let days: Int64
 }

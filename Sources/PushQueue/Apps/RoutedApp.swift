@@ -31,7 +31,7 @@ package final class RoutedApp: Sendable {
 
     /// Every app, by name, as a worker would find it.
     package static func all(on connection: PostgresConnection) async throws -> [RoutedApp] {
-        let ids = try await connection.query(Self.ids) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        let ids: [Int32] = try await connection.values(of: Self.ids)
         var directory = AppDirectory()
         _ = directory.read(
             try await connection.values(of: AppWithSecret.statement, directory.parameters(for: ids)),

@@ -1,5 +1,3 @@
-import CarillonPostgres
-
 extension WorkerDatabase {
     /// What a connection of its own is opened for.
     enum Purpose: Hashable {
@@ -8,11 +6,5 @@ extension WorkerDatabase {
         case notes
         case split
         case detour
-    }
-
-    struct LockTimeout {
-        let error: PostgresError
-        /// How many more were not logged.
-        let suppressed: Int
     }
 }

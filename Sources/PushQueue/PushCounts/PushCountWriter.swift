@@ -34,16 +34,17 @@ final class PushCountWriter {
 
     private func openBreakers(of suspects: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
         let parameters = Parameters(PostgresArray(suspects))
-        let opened = try await database.ask(connection, PushCountStatements.openBreakers, parameters) { rows in
-            try rows.indices.map { row in
-                (
-                    app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),
-                    reason: try rows.string(row, "reason")
-                )
-            }
+        let opened: [OpenedBreaker] = try await database.ask(connection, PushCountStatements.openBreakers, parameters) {
+            try $0.records()
         }
-        for breaker in opened { context.log(.breakerOpened(app: breaker.name, reason: breaker.reason)) }
+        for breaker in opened { context.log(.breakerOpened(app: breaker.app, reason: breaker.reason)) }
         // The pause must be known at once: pushes of every further claim would fail.
-        try await apps.read(opened.map(\.app), on: connection)
+        try await apps.read(opened.map(\.appID), on: connection)
     }
+}
+
+private struct OpenedBreaker: Decodable, Sendable {
+    let appID: Int32
+    let app: String
+    let reason: String
 }

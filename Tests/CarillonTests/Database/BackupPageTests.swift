@@ -112,7 +112,7 @@ import Testing
                 for line in ["installation", "roles", "grants", "reaper", "isolation"] {
                     #expect(check.contains("ok       \(line)"), "\(check)")
                 }
-                let connection = try await PostgresConnection.connect(named, on: TestLoop.shared, application: "test")
+                let connection = try await PostgresConnection.connect(named)
                 // What workers had claimed is among what expires.
                 let state = """
                     SELECT (SELECT relation::text FROM carillon.watched_tables) || ' ' || a.gateway || ' ' || a.paused || ' '
@@ -157,7 +157,7 @@ import Testing
 
     private static func fill(_ url: String) async throws {
         try await APNsSimulator.with { simulator in
-            let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+            let connection = try await PostgresConnection.connect(url)
             try await attempt {
                 for name in ["acme", "local"] {
                     try await connection.addApp(name, topic: "com.example.\(name)", to: simulator)
@@ -183,7 +183,7 @@ import Testing
     }
 
     private static func run(_ statement: String, on url: String) async throws {
-        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        let connection = try await PostgresConnection.connect(url)
         try await attempt {
             try await connection.script(statement)
         } finally: {

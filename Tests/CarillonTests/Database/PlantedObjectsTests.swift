@@ -126,7 +126,7 @@ import Testing
             try await shop.database.run(PlantedObjects.alarm)
             try await TestPooler.with(size: 1, before: try await TestCluster.shared, on: TestLoop.shared) { pooler in
                 let url = pooler.url(database: name)
-                let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
+                let other = try await PostgresConnection.connect(url, application: "other")
                 try await other.script(residue.sql)
                 try await Self.expectUnused(in: "public.stolen", shop, over: url, url) { what in
                     let isThere = try await other.query(

@@ -33,7 +33,6 @@ enum ProgramStatements {
         let lane = Lane(app: 1, number: 0)
         let connection = try await PostgresConnection.connect(
             url,
-            on: TestLoop.shared,
             application: "rare",
             settings: WorkerSettings.shared,
             timeout: TestCluster.connectTimeout

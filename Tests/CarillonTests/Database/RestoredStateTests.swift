@@ -123,7 +123,7 @@ import Testing
     }
 
     private static func waitForHeartbeats(in cluster: PrivateCluster, on loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(cluster.url(), on: TestLoop.shared, application: "test")
+        let connection = try await PostgresConnection.connect(cluster.url())
         try await attempt {
             let beats = "SELECT coalesce(max(w.id), 0) * 1000000 + coalesce(max(w.beat), 0) FROM carillon.workers w"
             let first = try await connection.query(beats, Parameters()) { try $0.int64(0, 0) }

@@ -18,11 +18,7 @@ import Testing
             """
         )
         try await attempt {
-            let other = try await PostgresConnection.connect(
-                shop.database.url,
-                on: TestLoop.shared,
-                application: "test"
-            )
+            let other = try await PostgresConnection.connect(shop.database.url)
             try await other.script("BEGIN; UPDATE carillon.apps SET max_rate = 7")
             async let paused = ProgramRun.run(
                 ["app", "pause", "shop"],
@@ -44,8 +40,6 @@ import Testing
             #expect(run.status == 0, "\(run.errors)")
             let session = try await PostgresConnection.connect(
                 shop.database.url + "&user=\(role)",
-                on: TestLoop.shared,
-                application: "test",
                 settings: SessionSettings.unhurried
             )
             let limits = Statement(

@@ -65,7 +65,7 @@ import Testing
             )
             #expect(first.address.host == "127.0.0.11")
             #expect(first.slower.count == 9)
-            var book = AddressBook<SocketAddress>()
+            var book = AddressBook()
             book.failed(first.slower, at: .now)
             let known = book
             let second = try await TCP.race(

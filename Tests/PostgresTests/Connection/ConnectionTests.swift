@@ -279,7 +279,7 @@ import Testing
             AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
             """
         try await TestDatabase.connected(.nothing) { connection, url in
-            let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
+            let other = try await PostgresConnection.connect(url, application: "other")
             try await other.script("SELECT pg_advisory_lock(1), pg_advisory_lock(2)")
             let parameters = Parameters(String(repeating: "x", count: 8 << 20))
             let text = parameters
@@ -315,7 +315,7 @@ import Testing
     @Test func `ends its session with the last reference`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             func forget() async throws -> Int32 {
-                try await PostgresConnection.connect(url, on: TestLoop.shared, application: "forgotten")
+                try await PostgresConnection.connect(url, application: "forgotten")
                     .backendProcessID
             }
             let parameters = Parameters(try await forget())

@@ -25,7 +25,7 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, url in
             let calls = Calls()
             try await connection.listen(to: "carillon_test") { calls.add() }
-            let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
+            let other = try await PostgresConnection.connect(url, application: "other")
             try await other.script("NOTIFY carillon_test")
             try await Self.eventually("the idle session hears") { calls.number == 1 }
             for round in 2...20 {
@@ -50,7 +50,7 @@ import Testing
     @Test func `the end of the session calls the listener once`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             let calls = Calls()
-            let session = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "session")
+            let session = try await PostgresConnection.connect(url, application: "session")
             try await session.listen(to: "carillon_test") { calls.add() }
             let kill = Statement("kill", "SELECT pg_terminate_backend($1::int4)")
             try await connection.execute(kill, Parameters(session.backendProcessID))

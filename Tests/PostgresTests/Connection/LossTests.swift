@@ -52,7 +52,7 @@ private actor Bystander {
 
     @Test func `when it is terminated, what was sent is unknown and what was not is known`() async throws {
         try await TestDatabase.connected(.nothing) { other, url in
-            let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
+            let victim = try await PostgresConnection.connect(url, application: "victim")
             let errors = try await Self.errorsAfterLosing(victim, beside: other) {
                 try await other.execute(Self.kill, Self.process(victim))
             }
@@ -70,25 +70,25 @@ private actor Bystander {
 
     @Test func `when the server stops at once, and a new one works after its restart`() async throws {
         let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
-        let first = try await PostgresConnection.connect(cluster.url(), on: TestLoop.shared, application: "first")
-        let second = try await PostgresConnection.connect(cluster.url(), on: TestLoop.shared, application: "second")
+        let first = try await PostgresConnection.connect(cluster.url(), application: "first")
+        let second = try await PostgresConnection.connect(cluster.url(), application: "second")
         try await first.script("SET synchronous_commit = on; CREATE TABLE kept (id int)")
         let errors = try await Self.errorsAfterLosing(first, beside: second) { try await cluster.restart(.immediate) }
         let codes = Set(errors.map(\.code))
         #expect(errors.count == 101 && codes == [.closed])
-        let third = try await PostgresConnection.connect(cluster.url(), on: TestLoop.shared, application: "third")
+        let third = try await PostgresConnection.connect(cluster.url(), application: "third")
         #expect(try await third.number("SELECT count(*) FROM kept") == 0)
         await third.close()
         await cluster.stop()
         let error = await #expect(throws: PostgresError.self) {
-            try await PostgresConnection.connect(cluster.url(), on: TestLoop.shared, application: "fourth")
+            try await PostgresConnection.connect(cluster.url(), application: "fourth")
         }
         #expect(error?.code == .unreachable)
     }
 
     @Test func `when we close it, what was sent is unknown`() async throws {
         try await TestDatabase.connected(.nothing) { other, url in
-            let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
+            let victim = try await PostgresConnection.connect(url, application: "victim")
             let errors = try await Self.errorsAfterLosing(victim, beside: other) { await victim.close() }
             let unknown = errors.filter { $0.effect == .unknown }
             #expect((errors.count, unknown.count) == (101, 64))
@@ -99,7 +99,7 @@ private actor Bystander {
         let bystander = Bystander()
         try await TestDatabase.unconnected(.nothing) { url in
             for steps in 0..<12 {
-                let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
+                let victim = try await PostgresConnection.connect(url, application: "victim")
                 await bystander.ask(victim, closingAfter: steps)
                 try await TestLoop.shared.eventually("the statement ended, closed after \(steps) steps") {
                     await bystander.results.count > steps
@@ -113,7 +113,7 @@ private actor Bystander {
 
     @Test func `a statement that had failed before the loss has failed`() async throws {
         try await TestDatabase.connected(.nothing) { other, url in
-            let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
+            let victim = try await PostgresConnection.connect(url, application: "victim")
             let error = await #expect(throws: PostgresError.self) {
                 try await victim.execute(Statement("bad", "SELECT 1 / 0"))
             }

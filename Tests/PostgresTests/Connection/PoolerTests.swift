@@ -22,13 +22,7 @@ struct PoolerTests {
     }
 
     private static func connect(_ url: String, _ settings: SessionSettings = [:]) async throws -> PostgresConnection {
-        try await PostgresConnection.connect(
-            url,
-            on: TestLoop.shared,
-            application: "test",
-            to: .writable,
-            settings: settings
-        )
+        try await PostgresConnection.connect(url, to: .writable, settings: settings)
     }
 
     @Test func `a connection recognizes a pooler`() async throws {
@@ -146,11 +140,7 @@ struct PoolerTests {
         try await Self.with { url, direct in
             let database = try #require(direct.split(separator: "?").first?.split(separator: "/").last)
             let first = try await Self.connect(url)
-            let above = try await PostgresConnection.connect(
-                try await TestCluster.shared.url(),
-                on: TestLoop.shared,
-                application: "test"
-            )
+            let above = try await PostgresConnection.connect(try await TestCluster.shared.url())
             try await above.script(
                 """
                 ALTER DATABASE \(database) ALLOW_CONNECTIONS false;

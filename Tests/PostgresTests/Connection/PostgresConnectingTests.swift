@@ -6,12 +6,7 @@ import Testing
 @Suite struct PostgresConnectingTests {
     private static func error(_ url: String, timeout: Duration = .seconds(10)) async throws -> PostgresError {
         do {
-            let connection = try await PostgresConnection.connect(
-                url,
-                on: TestLoop.shared,
-                application: "test",
-                timeout: timeout
-            )
+            let connection = try await PostgresConnection.connect(url, timeout: timeout)
             await connection.close()
         } catch {
             #expect(!"\(error)".contains("s3cret"))
@@ -64,7 +59,7 @@ import Testing
 
     @Test func `with the right password, over the network`() async throws {
         let url = try await TestCluster.shared.loopbackURL()
-        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        let connection = try await PostgresConnection.connect(url)
         await connection.close()
     }
 

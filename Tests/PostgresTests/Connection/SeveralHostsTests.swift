@@ -6,13 +6,7 @@ import Testing
 @Suite struct SeveralHostsTests {
     /// - Parameter wait: for each host; long enough for one that answers on a busy machine.
     private static func processes(_ hosts: String, wait: Duration = .seconds(20)) async throws -> Int {
-        let connection = try await PostgresConnection.connect(
-            hosts,
-            on: TestLoop.shared,
-            application: "test",
-            to: .writable,
-            timeout: wait
-        )
+        let connection = try await PostgresConnection.connect(hosts, to: .writable, timeout: wait)
         let number = try await connection.number("SELECT 1")
         await connection.close()
         return Int(number)
@@ -44,7 +38,7 @@ import Testing
                 application: "test",
                 timeout: limit
             )
-            #expect(source.silentHost?.server?.port == "\(silent.port)")
+            #expect(source.silentHost.server?.port == "\(silent.port)")
             #expect(connection.server.port != "\(silent.port)")
             await connection.close()
         }
@@ -88,7 +82,7 @@ import Testing
         #expect(error?.code == .unreachable)
         #expect(error?.description.contains("it is a standby, or was set read-only") == true)
 
-        let reader = try await PostgresConnection.connect(standby.url(), on: TestLoop.shared, application: "test")
+        let reader = try await PostgresConnection.connect(standby.url())
         #expect(try await reader.number("SELECT 1") == 1)
         await reader.close()
         await standby.stop()
@@ -96,12 +90,7 @@ import Testing
 
     @Test func `a session whose server stops accepting writes ends by itself`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
-            let connection = try await PostgresConnection.connect(
-                url,
-                on: TestLoop.shared,
-                application: "test",
-                to: .writable
-            )
+            let connection = try await PostgresConnection.connect(url, to: .writable)
             try await connection.script("CREATE TABLE t (id int)")
             try await connection.script("SET default_transaction_read_only = on")
             let insert = Statement("insert", "INSERT INTO t VALUES (1)")
@@ -119,11 +108,7 @@ import Testing
         try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
             let port = await proxy.port
             let url = cluster.loopbackURL().replacing(":\(cluster.port)/", with: ":\(port)/")
-            let connection = try await PostgresConnection.connect(
-                url + "?tcp_user_timeout=500",
-                on: TestLoop.shared,
-                application: "test"
-            )
+            let connection = try await PostgresConnection.connect(url + "?tcp_user_timeout=500")
             try await proxy.openBlackHole()
             let start = MonotonicInstant.now
             let error = await #expect(throws: PostgresError.self) { _ = try await connection.number("SELECT 1") }

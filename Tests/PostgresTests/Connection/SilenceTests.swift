@@ -49,7 +49,7 @@ import Testing
             #expect(error?.description.contains("127.0.0.1:\(await proxy.port) answered nothing for 8.0 s") == true)
             #expect(error?.description.contains("hangs") == true, "\(String(describing: error))")
             #expect(await connection.isClosed)
-            #expect(source.silentHost?.server == connection.server)
+            #expect(source.silentHost.server == connection.server)
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
             await proxy.freeze()
             let error = await #expect(throws: PostgresError.self) { try await statement.value }
             #expect(error?.isSilence == true && error?.effect == .unknown)
-            #expect(source.silentHost?.server == connection.server)
+            #expect(source.silentHost.server == connection.server)
         }
     }
 

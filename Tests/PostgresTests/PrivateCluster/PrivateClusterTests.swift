@@ -64,11 +64,7 @@ import Testing
             if !User.isRoot { #expect(chmod(folder.path, 0o700) == 0) }
             for round in 0..<2 {
                 let cluster = try await PrivateCluster.start(.fast, data: data, on: TestLoop.shared)
-                let connection = try await PostgresConnection.connect(
-                    cluster.url(),
-                    on: TestLoop.shared,
-                    application: "a"
-                )
+                let connection = try await PostgresConnection.connect(cluster.url(), application: "a")
                 if round == 0 { try await connection.script("CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)") }
                 #expect(try await connection.execute(Statement("kept", "SELECT * FROM kept")) == 1)
                 await connection.close()

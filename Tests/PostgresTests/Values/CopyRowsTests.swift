@@ -12,7 +12,7 @@ import Testing
     {
         try await TestDatabase.connected(.nothing) { other, url in
             try await other.script("CREATE TABLE t (n int8 CHECK (n >= 0), word text)")
-            let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+            let connection = try await PostgresConnection.connect(url)
             try await attempt {
                 try await body(connection, other)
             } finally: {

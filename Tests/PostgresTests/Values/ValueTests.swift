@@ -170,4 +170,10 @@ import Testing
             #expect(values == (-2, -3, -4, -2))
         }
     }
+
+    @Test func `a position in the log is written as PostgreSQL does`() {
+        func text(_ flushed: Int64) -> String { WALPosition(cluster: 1, timeline: 1, flushed: flushed).text }
+        #expect(text(0x16_B374_D848) == "16/B374D848")
+        #expect(text(0x0300_0120) == "0/3000120")
+    }
 }

@@ -66,7 +66,7 @@ import Testing
     @Test func `whatever brings work notifies, at any isolation, while the last worker sleeps`() async throws {
         try await Self.withWorkers(1) { database in
             let bell = Bell()
-            let listener = try await PostgresConnection.connect(database.url, on: TestLoop.shared, application: "l")
+            let listener = try await PostgresConnection.connect(database.url, application: "l")
             try await listener.listen(to: SleepStatements.channel) { bell.ring() }
             #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
             #expect(try await Self.isNotifying(in: database))

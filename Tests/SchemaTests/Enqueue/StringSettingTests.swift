@@ -80,8 +80,6 @@ import Testing
         try await withDatabaseOfOff { database in
             let connection = try await PostgresConnection.connect(
                 database.url,
-                on: TestLoop.shared,
-                application: "test",
                 settings: .unhurried,
                 timeout: .seconds(60)
             )

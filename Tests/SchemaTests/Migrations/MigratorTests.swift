@@ -92,11 +92,7 @@ import Testing
             let applied = try await withThrowingTaskGroup(of: [Migration].self) { group in
                 for _ in 0..<6 {
                     group.addTask {
-                        let connection = try await PostgresConnection.connect(
-                            url,
-                            on: TestLoop.shared,
-                            application: "test"
-                        )
+                        let connection = try await PostgresConnection.connect(url)
                         let applied = try await Migrator(connection).up()
                         try await SchemaCheck.run(on: connection)
                         await connection.close()
@@ -189,11 +185,7 @@ import Testing
             try await connection.script(
                 "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
             )
-            let other = try await PostgresConnection.connect(
-                TestCluster.shared.url(database: name),
-                on: TestLoop.shared,
-                application: "test"
-            )
+            let other = try await PostgresConnection.connect(TestCluster.shared.url(database: name))
             let error = await #expect(throws: SchemaError.self) { try await Migrator(other).up() }
             #expect(error?.message.contains("Carillon needs UTF8") == true)
             await other.close()

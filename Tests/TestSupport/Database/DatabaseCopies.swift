@@ -24,7 +24,6 @@ actor DatabaseCopies {
     private init(in cluster: PrivateCluster) async throws {
         administration = try await PostgresConnection.connect(
             cluster.url(),
-            on: TestLoop.shared,
             application: "test databases",
             timeout: TestCluster.connectTimeout
         )
@@ -49,7 +48,7 @@ actor DatabaseCopies {
     /// The installation lives in the copy.
     private func settle(in name: String) async throws {
         let url = try await TestCluster.patientURL(database: name)
-        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test databases")
+        let connection = try await PostgresConnection.connect(url, application: "test databases")
         try await connection.script(
             "UPDATE carillon.installation SET database_oid = (carillon.this_database()).database_oid"
         )
@@ -67,7 +66,7 @@ actor DatabaseCopies {
                 let url = try await TestCluster.patientURL(database: Self.template)
                 try await TestDatabase.migrate(url)
                 // The first session fills the cache of the catalogs, which is copied too.
-                try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test").close()
+                try await PostgresConnection.connect(url).close()
                 // A session in the template would block the copies.
                 try await administration.script(
                     "ALTER DATABASE \(Self.template) WITH IS_TEMPLATE true ALLOW_CONNECTIONS false"

@@ -65,12 +65,7 @@ package struct TestDatabase: Sendable {
 
     /// A session in a database of a cluster of its own.
     package static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
-        let connection = try await PostgresConnection.connect(
-            url,
-            on: TestLoop.shared,
-            application: "test",
-            timeout: TestCluster.connectTimeout
-        )
+        let connection = try await PostgresConnection.connect(url, timeout: TestCluster.connectTimeout)
         return try await attempt {
             try await body(TestDatabase(url: url, connection: connection))
         } finally: {

@@ -10,11 +10,11 @@ enum CheckStatements {
     static let setBack = Statement(
         "check_set_back",
         """
-        SELECT l.minute::text, ceil(extract(epoch FROM l.minute - clock_timestamp()))::int8, (
+        SELECT l.minute::text AS minute, ceil(extract(epoch FROM l.minute - clock_timestamp()))::int8 AS seconds, (
             SELECT count(*) FROM (
                 SELECT FROM carillon.scheduled s WHERE s.attempt > 1 AND s.run_at >= l.minute LIMIT 1000
             ) AS r
-        ) FROM (
+        ) AS retries FROM (
             SELECT max(c.minute) AS minute FROM carillon.apps a, LATERAL (
                 SELECT p.minute FROM carillon.push_counts p WHERE p.app_id = a.id ORDER BY p.minute DESC LIMIT 1
             ) AS c
@@ -45,9 +45,9 @@ enum CheckStatements {
     static let isolation = Statement(
         "check_isolation",
         """
-        SELECT a.name, o.rolname::text, CASE WHEN o.oid IS NULL
+        SELECT a.name AS app, o.rolname::text AS role, CASE WHEN o.oid IS NULL
             THEN format('SELECT carillon.unisolate_app(%L, %L)', a.name, r.role::oid::text)
-            ELSE format('SELECT carillon.isolate_app(%L, %L)', a.name, o.rolname) END
+            ELSE format('SELECT carillon.isolate_app(%L, %L)', a.name, o.rolname) END AS command
         FROM carillon.app_roles r JOIN carillon.apps a ON a.id = r.app_id LEFT JOIN pg_roles o ON o.oid = r.role::oid
         WHERE o.oid IS NULL OR NOT pg_has_role(o.oid, 'carillon_tenant', 'MEMBER') ORDER BY o.oid IS NULL, a.name, r.role
         """

@@ -122,11 +122,7 @@ struct DatabaseChecks {
     }
 
     private func isolation() async throws -> Finding {
-        let holes = try await connection.query(CheckStatements.openIsolation) { rows in
-            try rows.indices.map { row in
-                (hole: try rows.string(row, 0), roles: try rows.strings(row, 1).compactMap(\.self))
-            }
-        }
+        let holes: [IsolationHole] = try await connection.values(of: CheckStatements.openIsolation)
         if let first = holes.first {
             return .failed(
                 "isolation",
@@ -135,20 +131,18 @@ struct DatabaseChecks {
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
             )
         }
-        let faults = try await connection.query(CheckStatements.isolation) { rows in
-            try rows.indices.map { (try rows.string($0, 0), try rows.stringIfPresent($0, 1), try rows.string($0, 2)) }
-        }
-        guard let (app, role, command) = faults.first else {
+        let faults: [IsolationFault] = try await connection.values(of: CheckStatements.isolation)
+        guard let first = faults.first else {
             return .ok("isolation", "Every isolated role exists and can use its app.")
         }
         let more = faults.count > 1 ? ", and \(faults.count - 1) more of that kind" : ""
         return .warning(
             "isolation",
-            role.map {
-                "The role \($0), isolated to the app \(app), no longer has carillon_tenant, so it can do nothing\(more)."
+            first.role.map {
+                "The role \($0), isolated to the app \(first.app), no longer has carillon_tenant, so it can do nothing\(more)."
             }
-                ?? "A role that was isolated to the app \(app) was dropped\(more): row-level security stays on for it.",
-            remedy: "Have the schema's owner run \(command)."
+                ?? "A role that was isolated to the app \(first.app) was dropped\(more): row-level security stays on for it.",
+            remedy: "Have the schema's owner run \(first.command)."
         )
     }
 
@@ -189,20 +183,19 @@ struct DatabaseChecks {
 
     /// Retries that were timed while the database's clock was ahead.
     private func retries() async throws -> Finding {
-        let found = try await connection.query(CheckStatements.setBack) { rows in
-            try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
-        }
-        guard let (minute, seconds, count) = found.first, count > 0 else {
+        let found: [ClockSetBack] = try await connection.values(of: CheckStatements.setBack)
+        guard let clock = found.first, clock.retries > 0 else {
             return .ok("retries", "No retry is waiting for a clock that was set back.")
         }
+        let count = clock.retries
         let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
         return .warning(
             "retries",
-            "The database's clock went back by at least \(DurationText.write(.seconds(seconds))), and \(retries) "
+            "The database's clock went back by at least \(DurationText.write(.seconds(clock.seconds))), and \(retries) "
                 + "\(count == 1 ? "waits" : "wait") until it is there again.",
             remedy:
                 "To have them sent now, run as the schema's owner UPDATE carillon.scheduled SET run_at = now() "
-                + "WHERE attempt > 1 AND run_at >= '\(minute)'"
+                + "WHERE attempt > 1 AND run_at >= '\(clock.minute)'"
         )
     }
 
@@ -229,14 +222,7 @@ struct DatabaseChecks {
     }
 
     private func horizon() async throws -> Finding {
-        let holders = try await connection.query(CheckStatements.horizon) { rows in
-            try rows.indices.map { row in
-                (
-                    what: try rows.string(row, 0), transactions: try rows.int64(row, 1),
-                    seconds: try rows.int64IfPresent(row, 2)
-                )
-            }
-        }
+        let holders: [HorizonHolder] = try await connection.values(of: CheckStatements.horizon)
         guard let oldest = holders.first else { return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.") }
         let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
         return .warning(
@@ -248,6 +234,33 @@ struct DatabaseChecks {
                 + "set idle_in_transaction_session_timeout."
         )
     }
+}
+
+/// A row of `openIsolation`.
+private struct IsolationHole: Decodable, Sendable {
+    let hole: String
+    let roles: [String]
+}
+
+/// A row of `isolation`.
+private struct IsolationFault: Decodable, Sendable {
+    let app: String
+    let role: String?
+    let command: String
+}
+
+/// The row of `setBack`.
+private struct ClockSetBack: Decodable, Sendable {
+    let minute: String
+    let seconds: Int64
+    let retries: Int64
+}
+
+/// A row of `horizon`.
+private struct HorizonHolder: Decodable, Sendable {
+    let what: String
+    let transactions: Int64
+    let seconds: Int64?
 }
 
 /// Finds sessions whose locks, or whose waits for locks, block workers or applications.

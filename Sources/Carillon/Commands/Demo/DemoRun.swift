@@ -21,7 +21,8 @@ struct DemoRun: Sendable {
             say("PostgreSQL runs in \(cluster.folder).")
             say("A simulator of APNs listens at localhost:\(gateway.port).")
             let url = cluster.url()
-            return try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
+            let source = DatabaseSource(url)
+            return try await DatabaseScope.with(source, on: loop, application: "carillon demo") { connection in
                 try await send(DemoDatabase(connection: connection), url, gateway)
             }
         }

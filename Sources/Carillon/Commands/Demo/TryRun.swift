@@ -35,7 +35,7 @@ struct TryRun: Sendable {
     }
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {
-        try await DatabaseScope.with(url, on: loop, application: "carillon try") { connection in
+        try await DatabaseScope.with(DatabaseSource(url), on: loop, application: "carillon try") { connection in
             // Only a signing key may send every push type: Apple takes no certificate for Live Activities and locations.
             let key = try CredentialText(
                 privateKey: APNsSimulator.makeSigningKey(),

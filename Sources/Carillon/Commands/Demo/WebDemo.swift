@@ -88,7 +88,7 @@ struct WebDemo: Sendable {
     }
 
     private func play(_ url: String, _ gateway: APNsSimulator) async throws {
-        try await DatabaseScope.with(url, on: loop, application: "carillon demo") { connection in
+        try await DatabaseScope.with(DatabaseSource(url), on: loop, application: "carillon demo") { connection in
             try await prepare(connection, gateway)
             let workers = try DemoWorkers(
                 count: 2,

@@ -1,5 +1,4 @@
 import CarillonText
-import Glibc
 
 /// A line of a file that is not a registration.
 struct RefusedLine: Equatable, Sendable {

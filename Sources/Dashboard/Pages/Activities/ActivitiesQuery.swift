@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 /// Reads the Live Activities in progress.
 struct ActivitiesQuery {
@@ -15,7 +12,7 @@ struct ActivitiesQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let tokens: TokenDisplay
 
     func run() async throws -> ActivitiesView {

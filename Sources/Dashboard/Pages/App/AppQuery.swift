@@ -14,11 +14,11 @@ struct AppQuery {
 
     static let changeCount = 10
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let name: String
     let span: PushCountSpan
 
-    init(database: WebDatabase, _ request: Request) throws {
+    init(database: ServiceRunner, _ request: Request) throws {
         self.database = database
         name = request.pathParameters["name"] ?? ""
         span = try PushCountSpan(request)

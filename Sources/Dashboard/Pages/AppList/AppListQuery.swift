@@ -1,15 +1,14 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct AppListQuery {
     static let pageLength = 50
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let after: String?
 
-    init(database: WebDatabase, _ request: Request) {
+    init(database: ServiceRunner, _ request: Request) {
         self.database = database
         after = request.parameter("after")
     }

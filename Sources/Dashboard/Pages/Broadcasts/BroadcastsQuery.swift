@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct BroadcastsQuery {
     static let count = 25
@@ -23,7 +20,7 @@ struct BroadcastsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> BroadcastsView {
         BroadcastsView(broadcasts: try await database.values(of: Self.statement))

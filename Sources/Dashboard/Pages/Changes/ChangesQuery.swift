@@ -23,11 +23,11 @@ struct ChangesQuery {
         )
     }
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let app: String?
     let before: Int64?
 
-    init(database: WebDatabase, _ request: Request) throws {
+    init(database: ServiceRunner, _ request: Request) throws {
         self.database = database
         app = request.filled("app")
         before = request.parameter("before").flatMap(Int64.init)
@@ -42,7 +42,7 @@ struct ChangesQuery {
     }
 
     static func changes(
-        from database: WebDatabase,
+        from database: ServiceRunner,
         app: String?,
         before: Int64? = nil,
         most: Int64

@@ -1,7 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct ChannelsQuery {
     static let count = 100
@@ -25,7 +23,7 @@ struct ChannelsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> ChannelsView {
         let apps = try await LookDepth.appCount(from: database)

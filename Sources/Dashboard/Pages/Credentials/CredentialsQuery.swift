@@ -1,7 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct CredentialsQuery {
     static let count = 500
@@ -19,7 +17,7 @@ struct CredentialsQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> CredentialsView {
         CredentialsView(credentials: try await database.values(of: Self.statement))

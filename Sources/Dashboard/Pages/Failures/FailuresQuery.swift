@@ -35,7 +35,7 @@ struct FailuresQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let tokens: TokenDisplay
     let app: String?
     let reason: String?
@@ -43,7 +43,7 @@ struct FailuresQuery {
     let start: TimeCursor?
     let showsDismissed: Bool
 
-    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+    init(database: ServiceRunner, tokens: TokenDisplay, _ request: Request) throws {
         self.database = database
         self.tokens = tokens
         app = request.filled("app")

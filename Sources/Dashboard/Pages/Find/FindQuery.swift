@@ -27,13 +27,13 @@ struct FindQuery {
     /// What search_reference() and search_token() read by default.
     private static let (referenceDepth, tokenDepth): (Int32, Int32) = (4_000, 2_000)
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let tokens: TokenDisplay
     let wanted: String
     /// Whether a list is returned even for a single match. A person gets the page of the message instead.
     private let wantsList: Bool
 
-    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) {
+    init(database: ServiceRunner, tokens: TokenDisplay, _ request: Request) {
         self.database = database
         self.tokens = tokens
         wantsList = request.wantsJSON

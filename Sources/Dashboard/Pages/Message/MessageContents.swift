@@ -25,7 +25,7 @@ enum MessageContents: Sendable {
         "SELECT c.state, c.push_type, c.topic, c.token, c.payload FROM carillon.message_contents($1, $2) AS c"
     )
 
-    static func of(_ message: MessageStatus, from database: WebDatabase) async throws -> MessageContents {
+    static func of(_ message: MessageStatus, from database: ServiceRunner) async throws -> MessageContents {
         do {
             return .kept(try await database.values(of: statement, Parameters(message.id, message.app)))
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {

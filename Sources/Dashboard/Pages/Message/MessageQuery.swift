@@ -49,19 +49,19 @@ struct MessageQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let tokens: TokenDisplay
     let id: Int64
     let app: String?
 
-    init(database: WebDatabase, tokens: TokenDisplay, id: Int64, app: String?) {
+    init(database: ServiceRunner, tokens: TokenDisplay, id: Int64, app: String?) {
         self.database = database
         self.tokens = tokens
         self.id = id
         self.app = app
     }
 
-    init(database: WebDatabase, tokens: TokenDisplay, _ request: Request) throws {
+    init(database: ServiceRunner, tokens: TokenDisplay, _ request: Request) throws {
         self.init(database: database, tokens: tokens, id: try Self.id(request), app: request.parameter("app"))
     }
 

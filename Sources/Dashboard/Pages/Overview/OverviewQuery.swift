@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 
 struct OverviewQuery {
-    let database: WebDatabase
+    let database: ServiceRunner
     var span = PushCountSpan.hour
 
     func run() async throws -> OverviewView {

@@ -28,12 +28,12 @@ struct ScheduledQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
     let app: String?
     let onlyRetries: Bool
     let start: TimeCursor?
 
-    init(database: WebDatabase, _ request: Request) throws {
+    init(database: ServiceRunner, _ request: Request) throws {
         self.database = database
         app = request.filled("app")
         let only = request.parameter("only") ?? ""

@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 /// Reads counts of registered tokens, and reports of dead ones.
 struct TokensQuery {
@@ -38,7 +35,7 @@ struct TokensQuery {
         """
     )
 
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> TokensView {
         async let counts: [TokensView.Count] = database.values(of: Self.counts)

@@ -1,10 +1,7 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct WorkersQuery {
-    let database: WebDatabase
+    let database: ServiceRunner
 
     func run() async throws -> WorkersView {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)

@@ -14,7 +14,7 @@ import Testing
         in shop: Shop,
         _ body: (_ pid: Int, PostgresConnection) async throws -> Void
     ) async throws {
-        let other = try await PostgresConnection.connect(shop.database.url, on: TestLoop.shared, application: "nightly")
+        let other = try await PostgresConnection.connect(shop.database.url, application: "nightly")
         try await attempt {
             try await other.script("BEGIN; " + sql)
             let pid = try await other.query(Statement("pid", "SELECT pg_backend_pid()::int8")) { try $0.int64(0, 0) }

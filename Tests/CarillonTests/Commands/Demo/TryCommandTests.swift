@@ -18,7 +18,7 @@ import Testing
                 let program = try BackgroundProgram(["try"] + words, in: folder)
                 let psql = try await program.line(containing: "psql '", on: loop)
                 let url = String(try #require(psql.split(separator: "'").dropFirst().first))
-                let connection = try await PostgresConnection.connect(url, on: loop, application: "test")
+                let connection = try await PostgresConnection.connect(url, on: loop)
                 try await attempt {
                     try await body(program, connection, loop)
                 } finally: {

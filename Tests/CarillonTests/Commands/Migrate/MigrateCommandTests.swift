@@ -13,7 +13,7 @@ import Testing
     func `a way down that meets a lock says what it has done, whose lock it is, and goes on the next time`()
         async throws
     {
-        let other = try await PostgresConnection.connect(shop.database.url, on: TestLoop.shared, application: "nightly")
+        let other = try await PostgresConnection.connect(shop.database.url, application: "nightly")
         // The one that makes `feedback`.
         let locked = try #require(Migration.all.first { $0.name == "tokens" })
         let above = Migration.all.filter { $0.version > locked.version }.reversed()
@@ -49,11 +49,7 @@ import Testing
                 try await above.script(commands.joined(separator: "\n"))
                 let done = try await ProgramRun.run(["migrate", "up"], environment: environment)
                 #expect(done.status == 0, "\(done.errors)")
-                let session = try await PostgresConnection.connect(
-                    url + "&user=\(owner)",
-                    on: TestLoop.shared,
-                    application: "test"
-                )
+                let session = try await PostgresConnection.connect(url + "&user=\(owner)")
                 try await attempt {
                     try await session.script("GRANT carillon_app, carillon_reader, carillon_worker TO \(web)")
                 } finally: {
@@ -101,7 +97,7 @@ import Testing
 
     @Test func `programs that create the schema at once apply each version once`() async throws {
         try await TestDatabase.connected(.nothing) { one, url in
-            let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
+            let other = try await PostgresConnection.connect(url, application: "other")
             try await attempt {
                 async let first = Migrator(one).up()
                 async let second = Migrator(other).up()

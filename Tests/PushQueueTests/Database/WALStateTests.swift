@@ -1,6 +1,8 @@
 import CarillonPostgres
 import Testing
 
+@testable import CarillonPushQueue
+
 @Suite struct WALStateTests {
     private static func at(_ timeline: Int32, _ flushed: Int64, cluster: Int64 = 1) -> WALPosition {
         WALPosition(cluster: cluster, timeline: timeline, flushed: flushed)
@@ -27,10 +29,5 @@ import Testing
         #expect(state.saw(newer, since: first) == nil)
         #expect(state.saw(older, since: first) == nil)
         #expect(state.last == newer)
-    }
-
-    @Test func `a position is written as PostgreSQL does`() {
-        #expect(Self.at(1, 0x16_B374_D848).text == "16/B374D848")
-        #expect(Self.at(1, 0x0300_0120).text == "0/3000120")
     }
 }

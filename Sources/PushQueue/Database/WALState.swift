@@ -1,14 +1,14 @@
-/// Whether the database went back to an older state of itself, as after restoring a backup.
-package struct WALState: Sendable {
-    /// The position of the last answer.
-    package private(set) var last: WALPosition?
+import CarillonPostgres
 
-    package init() {}
+/// Whether the database went back to an older state of itself, as after restoring a backup.
+struct WALState: Sendable {
+    /// The position of the last answer.
+    private(set) var last: WALPosition?
 
     /// - Parameter known: The last position when this one was asked for. If another answer came meanwhile, it is not known which
     ///   is the newer one.
     /// - Returns: The earlier position, if the log has been shortened or continued elsewhere since.
-    package mutating func saw(_ wal: WALPosition, since known: WALPosition?) -> WALPosition? {
+    mutating func saw(_ wal: WALPosition, since known: WALPosition?) -> WALPosition? {
         guard known == last else { return nil }
         defer { last = wal }
         guard let known, known.cluster == wal.cluster, known.timeline != wal.timeline || wal.isShorter(than: known)
