@@ -1,5 +1,3 @@
-import CarillonTLS
-
 /// A client certificate with its key, both in PEM.
 public struct IssuedCertificate: Sendable {
     /// The certificate.

@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// The initial terms of a new connection.
 struct ConversationTerms {
     /// How many pushes may be in flight until the gateway has accepted the credential; nil if it already has.

@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// What a backend does and has done, for metrics.
 package struct Traffic: Sendable {
     /// Connections that are open now.

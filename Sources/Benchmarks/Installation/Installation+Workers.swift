@@ -1,6 +1,5 @@
 import ApplePushSimulator
 import CarillonIO
-import CarillonPostgres
 import FoundationEssentials
 import Glibc
 

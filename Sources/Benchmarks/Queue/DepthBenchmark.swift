@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 
 /// The cost of depth: the rate out of a deep queue and out of a shallow one, in turn, each in its own database. Only the middle of

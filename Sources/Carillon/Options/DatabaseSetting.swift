@@ -1,5 +1,4 @@
 import CarillonPostgres
-import CarillonText
 
 /// Where a database is: the text of the argument, variable or file at the start, and the file, whose content may have
 /// changed since.

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 import CarillonText
 import CarillonWeb

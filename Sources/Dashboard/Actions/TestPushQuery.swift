@@ -1,7 +1,4 @@
-import ApplePush
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct TestPushQuery {

@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// What a session needs to notice that its server has stopped answering.
 struct SilenceGuard {
     /// For sessions that probe their host.

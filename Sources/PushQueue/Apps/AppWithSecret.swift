@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 
 /// An app's row with that of its credential.

@@ -1,5 +1,4 @@
 import ApplePush
-import CarillonPostgres
 
 /// A request about a channel that a worker has taken for a minute.
 struct ChannelTask: Decodable, Sendable {

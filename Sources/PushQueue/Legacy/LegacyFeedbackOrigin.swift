@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 
 /// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a

@@ -1,4 +1,3 @@
-import CarillonPostgres
 package import CarillonSchema
 
 /// A row of `certificates`, without its secrets.

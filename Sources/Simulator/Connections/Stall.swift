@@ -1,4 +1,3 @@
-import CarillonHTTP2
 import CarillonIO
 
 /// Measures how long a client has left the same piece incomplete: its first frame, a later frame, or a header block. The incomplete

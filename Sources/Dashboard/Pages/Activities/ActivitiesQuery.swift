@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 /// Reads the Live Activities in progress.
 struct ActivitiesQuery {

@@ -1,7 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct ChannelsQuery {
     static let count = 100

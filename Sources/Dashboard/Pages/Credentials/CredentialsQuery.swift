@@ -1,7 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct CredentialsQuery {
     static let count = 500

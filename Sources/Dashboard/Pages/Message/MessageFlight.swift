@@ -1,7 +1,5 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWeb
 
 /// A job of a message that a worker has in flight.
 struct MessageFlight: Record {

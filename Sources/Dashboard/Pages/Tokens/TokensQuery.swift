@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 /// Reads counts of registered tokens, and reports of dead ones.
 struct TokensQuery {

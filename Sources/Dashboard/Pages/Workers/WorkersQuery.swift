@@ -1,7 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 struct WorkersQuery {
     let database: WebDatabase
