@@ -13,9 +13,5 @@ struct TestPushQuery {
         TestPushView(push: TestPush(request), apps: try await apps())
     }
 
-    func apps() async throws -> [String] {
-        try await database.query(Self.names) { rows in
-            try rows.indices.map { try rows.string($0, "name") }
-        }
-    }
+    func apps() async throws -> [String] { try await database.values(of: Self.names) }
 }

@@ -35,11 +35,7 @@ package struct AppStore: Sendable {
 
     /// The ids of the apps that cannot send at the moment.
     package func held() async throws(SettingsError) -> Set<Int32> {
-        try await settings {
-            try await connection.query(Self.held) { rows in
-                Set(try rows.indices.map { try rows.int32($0, "app_id") })
-            }
-        }
+        try await settings { Set(try await connection.values(of: Self.held) as [Int32]) }
     }
 
     package func find(_ name: String) async throws(SettingsError) -> App {
@@ -53,9 +49,7 @@ package struct AppStore: Sendable {
     /// Throws if there is no app of that name. Reads only names, which every role may.
     package func require(_ name: String) async throws(SettingsError) {
         try await settings {
-            let names = try await connection.query(Self.names) { rows in
-                try rows.indices.map { try rows.string($0, "name") }
-            }
+            let names: [String] = try await connection.values(of: Self.names)
             if !names.contains(name) { throw SettingsError.unknown("app", name, known: names) }
         }
     }

@@ -43,7 +43,8 @@ struct SchemaCatalog: Sendable {
         let tables: [String] = try await connection.values(of: Self.tables)
         var records: [SchemaState.Record]?
         if tables.contains("schema_migrations") { records = try await connection.values(of: Self.records) }
-        let applied = tables.contains("schema_routines") ? try await files() : []
+        var applied: [RoutineState.Record] = []
+        if tables.contains("schema_routines") { applied = try await connection.values(of: Self.routineRecords) }
         let sums = try await checksums(of: Migration.all.map(\.up) + routines.files.map(\.text))
         let known = Migration.all.map(\.version)
         return SchemaState(
@@ -58,19 +59,6 @@ struct SchemaCatalog: Sendable {
                 )
             )
         )
-    }
-
-    private func files() async throws -> [RoutineState.Record] {
-        try await connection.query(Self.routineRecords) { rows in
-            try rows.indices.map { row in
-                RoutineState.Record(
-                    file: try rows.string(row, "file"),
-                    checksum: try rows.stringIfPresent(row, "checksum"),
-                    release: Release(try rows.string(row, "release")),
-                    appliedAt: try rows.timestamp(row, "applied_at")
-                )
-            }
-        }
     }
 
     /// The names of the views that exist.
