@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -7,6 +8,12 @@ import CarillonWording
 struct WorkersView: PageView {
     let workers: [WorkerRow]
     let maintenance: MaintenanceFindings
+
+    static func read(from database: WebDatabase) async throws -> WorkersView {
+        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let maintenance = MaintenanceFindings(from: database)
+        return WorkersView(workers: try await workers, maintenance: try await maintenance)
+    }
 
     var title: String { "Workers" }
     var section: PageSection { .workers }
