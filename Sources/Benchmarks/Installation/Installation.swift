@@ -89,7 +89,6 @@ struct Installation {
     static let payload =
         #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
-    /// The payload as an SQL literal.
     static let payloadLiteral = "'" + payload.replacing("'", with: "''") + "'"
 
     /// An `INSERT` of all rows; every token is distinct.

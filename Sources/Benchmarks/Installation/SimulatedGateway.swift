@@ -28,7 +28,6 @@ struct SimulatedGateway {
         }
     }
 
-    /// Runs the body with a sender that has at most this many connections.
     func withSender<R>(connections: Int? = nil, _ body: (HTTP2Backend) async throws -> R) async throws -> R {
         var configuration = HTTP2Configuration()
         if let connections { configuration.connections = connections }

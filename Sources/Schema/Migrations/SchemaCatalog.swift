@@ -61,7 +61,6 @@ struct SchemaCatalog: Sendable {
         )
     }
 
-    /// The names of the views that exist.
     func views() async throws -> Set<String> {
         let names: [String] = try await connection.values(of: Self.views)
         return Set(names)
