@@ -50,9 +50,7 @@ final class AppWatch {
             try rows.int64s(0, 0).compactMap(\.self)
         }
         guard context.state.apps.fingerprint != fingerprint else { return }
-        let unjudged = try await database.ask(connection, AppWithSecret.unjudged) { rows in
-            try rows.indices.map { try rows.int32($0, "id") }
-        }
+        let unjudged: [Int32] = try await database.ask(connection, AppWithSecret.unjudged) { try $0.records() }
         let ranges: [PausedRange] = try await database.ask(connection, PausedRange.statement) { try $0.records() }
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)

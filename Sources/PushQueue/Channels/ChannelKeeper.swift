@@ -122,9 +122,7 @@ final class ChannelKeeper {
     }
 
     func compare(on connection: PostgresConnection) async throws(PostgresError) {
-        let apps = try await connection.query(ChannelStatements.listedApps) { rows in
-            try rows.indices.map { try rows.int32($0, 0) }
-        }
+        let apps: [Int32] = try await connection.query(ChannelStatements.listedApps) { try $0.records() }
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
         for app in turns.ordered(apps) where context.goesOn {

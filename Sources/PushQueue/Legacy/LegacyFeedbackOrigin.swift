@@ -19,12 +19,9 @@ struct LegacyFeedbackOrigin: Sendable {
 
     /// - Parameter app: The app whose lists are read, or nil for all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
-        let ids = try await connection.query(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        let ids: [Int32] = try await connection.query(Self.listed) { try $0.records() }
         if ids.isEmpty { return [] }
-        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        let origins = try await connection.query(AppWithSecret.statement, parameters) { rows in
-            (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
-        }
+        let origins = try await AppWithSecret.all(ids, on: connection).map { LegacyFeedbackOrigin($0) }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }
 

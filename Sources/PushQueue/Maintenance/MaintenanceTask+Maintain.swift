@@ -14,9 +14,7 @@ extension MaintenanceTask {
 
 extension MaintenanceTools {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps = try await database.ask(connection, MaintainStatements.steps) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let steps: [String] = try await database.ask(connection, MaintainStatements.steps) { try $0.records() }
         var failures = 0
         for step in steps where !Task.isCancelled {
             guard let fault = try await finish(step, on: connection) else { continue }
