@@ -30,7 +30,7 @@ struct Installation {
                     PrivateCluster.Settings(isDurable: true, parameters: parameters),
                     on: loop
                 )
-                try await scope {
+                try await Cleanup.after({ await cluster.stop() }) {
                     let connection = try await PostgresConnection.connect(
                         cluster.url(),
                         on: loop,
@@ -48,8 +48,6 @@ struct Installation {
                         )
                     )
                     await connection.close()
-                } ending: {
-                    await cluster.stop()
                 }
             }
         }

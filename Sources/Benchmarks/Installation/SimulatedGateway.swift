@@ -21,10 +21,8 @@ struct SimulatedGateway {
         try change(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
-        return try await scope {
+        return try await Cleanup.after({ await simulator.stop() }) {
             try await body(SimulatedGateway(simulator: simulator, team: team))
-        } ending: {
-            await simulator.stop()
         }
     }
 
@@ -32,11 +30,7 @@ struct SimulatedGateway {
         var configuration = HTTP2Configuration()
         if let connections { configuration.connections = connections }
         let sender = HTTP2Backend(configuration)
-        return try await scope {
-            try await body(sender)
-        } ending: {
-            await sender.shutdown()
-        }
+        return try await Cleanup.after({ await sender.shutdown() }) { try await body(sender) }
     }
 
     /// Sends a batch, and returns the capacity of the connections. Every push must be delivered.
