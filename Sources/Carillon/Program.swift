@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonPushQueue
 import CarillonSchema
 import CarillonText
 import FoundationEssentials

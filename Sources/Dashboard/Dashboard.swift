@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 import CarillonText
 import CarillonWeb
@@ -61,7 +60,8 @@ struct Dashboard: Sendable {
             Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/messages/{id}/cancel") { request, _ in
-                try await CancelQuery(database: database, request).run()
+                let tokens = TokenDisplay(isWhole: false)
+                return try await MessageQuery(database: database, tokens: tokens, request).cancelling()
             },
             Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
             Page("/failures/requeue") {
@@ -70,13 +70,13 @@ struct Dashboard: Sendable {
             Page("/failures/dismiss") {
                 try await FailureActionQuery(operation: .dismiss, database: changing, request: $0, viewer: $1).run()
             },
-            Page("/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page("/broadcasts") { _, _ in try await BroadcastsView.read(from: database) },
             Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
             Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
             Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            Page("/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
-            Page("/workers") { _, _ in try await WorkersQuery(database: database).run() },
-            Page("/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page("/activities") { try await ActivitiesView.read(from: database, $1.tokens) },
+            Page("/workers") { _, _ in try await WorkersView.read(from: database) },
+            Page("/credentials") { _, _ in try await CredentialsView.read(from: database) },
             Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
             Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
         ]

@@ -2,7 +2,6 @@ package import CarillonPostgres
 package import CarillonWeb
 package import CarillonWording
 
-/// Events of the dashboard for a log.
 package enum DashboardEvent: Sendable {
     /// The password was wrong.
     case loginFailed(Request)

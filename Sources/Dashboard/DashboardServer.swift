@@ -16,7 +16,6 @@ package struct DashboardServer: Sendable {
         self.configuration = configuration
     }
 
-    /// Closes the connections to the databases.
     package func close() async {
         for dashboard in dashboards { await dashboard.database.close() }
     }

@@ -49,7 +49,6 @@ package enum JSONValue: Sendable {
 
     package func without(_ name: String) -> JSONValue { .object(members.filter { $0.0 != name }) }
 
-    /// An object with the members of all the objects.
     package static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
 
     private var members: [(String, JSONValue)] {

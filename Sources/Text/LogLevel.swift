@@ -1,4 +1,3 @@
-/// How important a line of a log is.
 package enum LogLevel: String, Comparable, CaseIterable, Sendable {
     // The least important first.
     case debug, info, warning, error

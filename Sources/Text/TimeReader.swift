@@ -18,7 +18,7 @@ package struct TimeReader {
         if text.allSatisfy({ isDigit($0) || $0 == UInt8(ascii: ".") }) { return number(text) }
         var reader = TimeReader(text)
         guard let local = reader.dateAndTime() else { return .wrong(form) }
-        reader.skipBlanks()
+        reader.rest = reader.rest.trimmed
         if reader.rest.isEmpty { return .wrong("has no time zone: write Z or +00:00 after it") }
         guard let offset = reader.zone(), reader.rest.isEmpty else { return .wrong(form) }
         return .time(local - offset * 1_000_000)
@@ -93,8 +93,6 @@ package struct TimeReader {
         rest.removeFirst()
         return true
     }
-
-    private mutating func skipBlanks() { rest = rest.trimmed }
 
     /// Parses exactly this many digits.
     private mutating func digits(_ count: Int) -> Int64? {

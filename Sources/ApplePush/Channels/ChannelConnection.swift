@@ -4,7 +4,6 @@ import CarillonTLS
 
 /// One connection to the channel service. It carries one request at a time, for the caller that took it from `ChannelLines`.
 actor ChannelConnection {
-    /// How a request ended.
     enum RequestEnding {
         case answered(Result<ChannelRequest.Answer, ChannelError>)
         /// The connection ended before the service could have processed it.

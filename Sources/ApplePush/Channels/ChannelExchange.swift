@@ -57,7 +57,6 @@ struct ChannelExchange {
         }
     }
 
-    /// The body; nil for a request without one.
     var body: [UInt8]? {
         guard case .create(let policy) = request.action else { return nil }
         // Numbers and strings can always be encoded.

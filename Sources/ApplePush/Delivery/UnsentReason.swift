@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// Why a push that waited for a connection was not sent.
 enum UnsentReason {
     case noConnection(PushError)

@@ -2,7 +2,6 @@ import CarillonHTTP2
 
 /// The ends that only HTTP/2 has.
 extension ConnectionEnd {
-    /// Its stream numbers are nearly used up.
     static let exhausted = ours("exhausted", "it had used all its stream numbers")
     static let settingsMissing = fault("settings_missing", "the gateway sent no HTTP/2 settings in time")
     static let settingsUnacknowledged = fault(

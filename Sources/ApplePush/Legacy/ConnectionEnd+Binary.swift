@@ -1,8 +1,6 @@
 /// The ends that only the binary protocol has.
 extension ConnectionEnd {
-    /// The gateway has refused a push, after which it closes.
     static let refusedPush = Self("refused_push", .usedUp, "the gateway refused a push on it")
-    /// The gateway announced its shutdown.
     static let gatewayShutDown = Self("gateway_shutdown", .goodbye, "the gateway shut down")
     /// A barrier was sent, after which the gateway accepts nothing more.
     static let barrier = Self("barrier", .usedUp, "the gateway was asked how far it had come")

@@ -11,7 +11,6 @@ struct SentWindow {
     /// The fates of the pushes that leave the window, in their order.
     struct Fates: Equatable {
         var accepted: ArraySlice<QueuedPush> = []
-        /// The push that the gateway refused.
         var refused: QueuedPush?
         /// The gateway may or may not have processed these.
         var unknown: ArraySlice<QueuedPush> = []

@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// The answers on one connection since the meter last took them.
 struct AnswerTally {
     private(set) var times = DurationHistogram()

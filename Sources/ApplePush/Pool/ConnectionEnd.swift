@@ -46,11 +46,8 @@ struct ConnectionEnd: Error, Equatable {
         self.failure = failure
     }
 
-    /// It was unused for too long.
     static let idle = ours("idle", "it was idle for too long")
-    /// The pool needs fewer connections.
     static let spare = ours("spare", "fewer connections were needed")
-    /// The connection is old, and a new one has replaced it.
     static let aged = ours("aged", "a newer connection has replaced it")
     static let shutDown = ours("shutdown", "the session was shut down")
     static let usedUp = Self("used_up", .usedUp, "the gateway accepts no more pushes on it")

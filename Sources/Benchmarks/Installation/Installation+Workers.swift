@@ -1,6 +1,5 @@
 import ApplePushSimulator
 import CarillonIO
-import CarillonPostgres
 import FoundationEssentials
 import Glibc
 
@@ -45,7 +44,6 @@ extension Installation {
         if !drains { for worker in workers { worker.signal(SIGKILL) } }
     }
 
-    /// Waits until this many workers are asleep.
     func waitUntilAsleep(_ workers: Int = 1) async throws {
         let giveUp = MonotonicInstant.now + .seconds(60)
         while try await number("SELECT count(*) FROM carillon.worker_status WHERE state = 'asleep'") != workers {

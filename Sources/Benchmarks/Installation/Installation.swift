@@ -1,4 +1,3 @@
-import ApplePush
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
@@ -30,7 +29,7 @@ struct Installation {
                     PrivateCluster.Settings(isDurable: true, parameters: parameters),
                     on: loop
                 )
-                try await scope {
+                try await Cleanup.after({ await cluster.stop() }) {
                     let connection = try await PostgresConnection.connect(
                         DatabaseSource(cluster.url()),
                         on: loop,
@@ -48,8 +47,6 @@ struct Installation {
                         )
                     )
                     await connection.close()
-                } ending: {
-                    await cluster.stop()
                 }
             }
         }
@@ -89,7 +86,6 @@ struct Installation {
     static let payload =
         #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
-    /// The payload as an SQL literal.
     static let payloadLiteral = "'" + payload.replacing("'", with: "''") + "'"
 
     /// An `INSERT` of all rows; every token is distinct.

@@ -4,7 +4,6 @@ import Glibc
 struct ProcessReading {
     /// The largest resident memory so far, in bytes.
     let peakMemory: Int
-    /// How long its threads have run.
     let processorTime: Duration
     /// How long its first thread has run. Unlike `processorTime`, it is not a multiple of 10 ms, if the kernel counts it.
     let firstThreadTime: Duration

@@ -21,23 +21,16 @@ struct SimulatedGateway {
         try change(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
-        return try await scope {
+        return try await Cleanup.after({ await simulator.stop() }) {
             try await body(SimulatedGateway(simulator: simulator, team: team))
-        } ending: {
-            await simulator.stop()
         }
     }
 
-    /// Runs the body with a sender that has at most this many connections.
     func withSender<R>(connections: Int? = nil, _ body: (HTTP2Backend) async throws -> R) async throws -> R {
         var configuration = HTTP2Configuration()
         if let connections { configuration.connections = connections }
         let sender = HTTP2Backend(configuration)
-        return try await scope {
-            try await body(sender)
-        } ending: {
-            await sender.shutdown()
-        }
+        return try await Cleanup.after({ await sender.shutdown() }) { try await body(sender) }
     }
 
     /// Sends a batch, and returns the capacity of the connections. Every push must be delivered.

@@ -31,7 +31,7 @@ struct BinaryBenchmark {
             trust: .pem(simulated.simulator.rootPEM),
             transport: .binary
         )
-        return try await scope {
+        return try await Cleanup.after({ await sender.shutdown() }) {
             let batch = Volley(pushes: pushes, payload: Array(Installation.payload.utf8)).batch(0, of: pushes)
             await sender.prepare(for: gateway, with: credential)
             let start = MonotonicInstant.now
@@ -41,8 +41,6 @@ struct BinaryBenchmark {
                 throw BenchmarkError("A push ended as \(bad).")
             }
             return Double(pushes) / start.age
-        } ending: {
-            await sender.shutdown()
         }
     }
 }

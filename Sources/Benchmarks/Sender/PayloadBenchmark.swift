@@ -1,4 +1,3 @@
-import ApplePush
 import ApplePushSimulator
 
 /// The cost of the largest payload: pushes of 4,096 bytes and of 200 bytes in turn, over one connection.

@@ -1,4 +1,3 @@
-import ApplePush
 import ApplePushSimulator
 import CarillonIO
 

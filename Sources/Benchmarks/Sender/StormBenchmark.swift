@@ -1,4 +1,3 @@
-import ApplePush
 import ApplePushSimulator
 
 /// How much of its rate a worker keeps while the gateway sends a GOAWAY after every hundred requests, or resets the connection

@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 
 /// The pages of the dashboard over a long queue and a long history: how long each takes, how large it is, and how much of its rate

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonIO
 import CarillonPushQueue
 import CarillonSchema

@@ -1,7 +1,6 @@
 import CarillonDashboard
 import CarillonPushQueue
 import CarillonPushRules
-import CarillonWeb
 
 /// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it.
 extension Option {

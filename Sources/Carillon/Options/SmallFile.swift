@@ -1,4 +1,3 @@
-import CarillonIO
 import Glibc
 
 /// A file that is read whole: a credential, a secret, a root certificate.

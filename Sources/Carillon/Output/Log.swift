@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonPushQueue
 import CarillonText
 
@@ -73,6 +74,14 @@ final class Log: Sendable {
     }
 
     func write(_ event: WorkerEvent) { write(event.level, event.message, event.fields.map { ($0, $1) }) }
+
+    func tell(_ event: ServiceDatabase.Event) {
+        switch event {
+        case .lost(let cause):
+            error("The database cannot be reached; requests fail until it is back.", ["error": "\(cause)"])
+        case .back: info("The database is back.")
+        }
+    }
 
     var linesLost: Int { queue.lost }
 

@@ -46,7 +46,6 @@ struct TextTable {
 }
 
 extension String {
-    /// Padded with spaces to that length.
     func padding(to length: Int) -> String {
         self + String(repeating: " ", count: max(0, length - count))
     }

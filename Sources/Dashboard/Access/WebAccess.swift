@@ -155,7 +155,6 @@ package final class WebAccess: Sendable {
             + (rules.needsSession ? "" : "--local-changes, ") + "or --trusted-proxy and --operator."
     }
 
-    /// Whether a form was made for this viewer.
     func isForm(_ token: String?, of viewer: Viewer) -> Bool {
         Digest.areSame(Array((token ?? "").utf8), Array(viewer.formToken.utf8))
     }

@@ -1,8 +1,5 @@
 import CarillonIO
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
-import CarillonWeb
 
 /// Requeues or dismisses failures in steps. Each step is a transaction that looks at a limited number of failures; steps are
 /// repeated for as long as a person can be expected to wait.

@@ -1,7 +1,4 @@
-import CarillonIO
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 /// Counts the failures that would be affected, for the confirmation page.

@@ -1,7 +1,4 @@
-import CarillonIO
-import CarillonPostgres
 import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 /// An action on the failures of an app between two times.

@@ -1,5 +1,4 @@
 import ApplePush
-import CarillonPostgres
 import CarillonSchema
 import CarillonTLS
 import CarillonText

@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonText
 import CarillonWeb
 import CarillonWording
 

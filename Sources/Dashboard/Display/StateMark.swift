@@ -33,3 +33,13 @@ extension WorkerRecord.State {
 extension AppStatus.State {
     var mark: StateMark { self == .active ? .good : self == .held ? .bad : .attention }
 }
+
+extension ChannelRecord.State {
+    var mark: StateMark {
+        switch self {
+        case .ready: .good
+        case .failed, .missing: .bad
+        case .requested, .removing, .unknown: .attention
+        }
+    }
+}

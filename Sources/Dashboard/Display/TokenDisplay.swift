@@ -1,3 +1,5 @@
+import CarillonSchema
+import CarillonText
 import CarillonWeb
 
 /// Shows device tokens: only both ends, unless the viewer may see whole tokens.
@@ -25,4 +27,8 @@ struct TokenDisplay: Sendable {
         guard isWhole, Self.isToken(token) else { return shown }
         return HTML(.a, .href(Link("find", query: ["q": token])), Attribute(.title, token)) { shown }
     }
+}
+
+extension FailureRecord {
+    func json(_ tokens: TokenDisplay) -> JSONValue { json.with("token", tokens.text(token)) }
 }

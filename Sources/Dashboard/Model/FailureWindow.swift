@@ -1,6 +1,3 @@
-import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 /// How far back a page of failures looks.

@@ -1,4 +1,3 @@
-import CarillonSchema
 import CarillonText
 import CarillonWeb
 

@@ -47,7 +47,6 @@ package enum Engine {
         withUnsafeBytes(of: frame.pointee.ping.opaque_data) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
-    /// The code of a GOAWAY and its debug data.
     static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
         let goAway = frame.pointee.goaway
         return (

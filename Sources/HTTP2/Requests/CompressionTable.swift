@@ -106,7 +106,6 @@ struct CompressionTable {
         return match
     }
 
-    /// The number of a name in the static table.
     static func staticNumber(of name: UnsafeRawBufferPointer) -> Int? {
         staticFields.first { $0.name.count == name.count && $0.name.elementsEqual(name) }?.number
     }

@@ -1,4 +1,3 @@
-/// What happened in a server session.
 package enum ServerEvent: Sendable {
     /// A request has arrived in full. Its bytes stay readable until the next ``ServerSession/nextEvent()`` or feed.
     case request(HTTP2Request)

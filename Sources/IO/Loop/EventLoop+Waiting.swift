@@ -6,7 +6,6 @@ extension EventLoop {
         if case .cancelled = await wait.run({ $0.begin(until: deadline) }) { throw CancellationError() }
     }
 
-    /// See `sleep(until:)`.
     package func sleep(for duration: Duration) async throws(CancellationError) {
         try await sleep(until: .now + duration)
     }

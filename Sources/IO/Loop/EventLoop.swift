@@ -26,6 +26,15 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         self.thread.withLock { $0 = thread }
     }
 
+    package static func with<R>(name: String, _ body: (EventLoop) async throws -> R) async throws -> R {
+        let loop = try EventLoop(name: name)
+        defer {
+            loop.stop()
+            loop.join()
+        }
+        return try await body(loop)
+    }
+
     // MARK: From any thread
 
     /// Whether the caller is on the loop's thread.
@@ -41,7 +50,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         let job = UnownedJob(job)
         switch inbox.withLock({ $0.append(job) }) {
         case .nothing: break
-        case .wakeUp: wake()
+        case .wakeUp: waker.wake()
         case .standIn: standIn()
         }
     }
@@ -54,13 +63,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     @discardableResult
     package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
         guard let need = inbox.withLock({ $0.append(action) }) else { return false }
-        if case .wakeUp = need { wake() }
+        if case .wakeUp = need { waker.wake() }
         return true
     }
 
     /// Asks the loop to end once its inbox is empty. Tasks that sleep on it get a `CancellationError`.
     package func stop() {
-        if inbox.withLock({ $0.stop() }) { wake() }
+        if inbox.withLock({ $0.stop() }) { waker.wake() }
     }
 
     /// Waits for the thread to end. Must not be called on the loop.
@@ -114,8 +123,6 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     // MARK: The thread
-
-    private func wake() { waker.wake() }
 
     private func run() {
         threadID.store(Thread.current, ordering: .relaxed)

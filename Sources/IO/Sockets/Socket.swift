@@ -38,7 +38,6 @@ package struct Socket: ~Copyable, Sendable {
         return socket
     }
 
-    /// Accepts a connection waiting on a listening socket.
     static func accepted(on listener: CInt) throws(IOError) -> Socket {
         let socket = try Socket(
             owning: SystemCall.check("accepting a connection") { accept4(listener, nil, nil, flags) }

@@ -16,7 +16,6 @@ final class PostgresConnector: Sendable {
     private let string: ConnectionString
     private let application: String
     private let kind: ServerKind
-    /// The time limit for each host.
     private let allowed: Duration
     /// The time limit for a host after which there are others: those are tried first, and then it again.
     let brief: Duration

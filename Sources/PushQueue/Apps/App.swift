@@ -1,5 +1,4 @@
 package import ApplePush
-import CarillonPostgres
 
 /// A row of `apps`, with the name of its credential.
 @dynamicMemberLookup

@@ -35,10 +35,7 @@ package struct AppStore: Sendable {
 
     /// The ids of the apps that cannot send at the moment.
     package func held() async throws(SettingsError) -> Set<Int32> {
-        try await settings {
-            let ids: [Int32] = try await connection.values(of: Self.held)
-            return Set(ids)
-        }
+        try await settings { Set(try await connection.values(of: Self.held) as [Int32]) }
     }
 
     package func find(_ name: String) async throws(SettingsError) -> App {

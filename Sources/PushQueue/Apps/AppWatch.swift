@@ -1,7 +1,6 @@
 import ApplePush
 import CarillonIO
 import CarillonPostgres
-import CarillonSchema
 
 /// Reads the rows of apps and of their credentials, and writes what the worker has learned about them.
 final class AppWatch {

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 
 /// An app's row with that of its credential.
@@ -27,6 +26,12 @@ struct AppWithSecret: Decodable, Sendable {
         WHERE a.id = ANY ($1)
         """
     )
+
+    /// The apps with these ids, with all their credentials.
+    static func all(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) -> [AppWithSecret] {
+        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
+        return try await connection.query(statement, parameters) { try $0.records() }
+    }
 
     /// An app for each credential whose facts are not in its row.
     static let unjudged = Statement(

@@ -17,14 +17,11 @@ package struct ChannelSite: Sendable {
         _ apps: [Int32],
         on connection: PostgresConnection
     ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Hold>] {
-        let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        return try await connection.query(AppWithSecret.statement, parameters) { rows in
-            var sites: [Int32: Result<ChannelSite, Hold>] = [:]
-            for app in try rows.records() as [AppWithSecret] {
-                sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }
-            }
-            return sites
+        var sites: [Int32: Result<ChannelSite, Hold>] = [:]
+        for app in try await AppWithSecret.all(apps, on: connection) {
+            sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }
         }
+        return sites
     }
 
     private init(_ row: AppWithSecret, on connection: PostgresConnection) throws(Hold) {

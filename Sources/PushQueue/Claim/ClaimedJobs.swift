@@ -122,8 +122,6 @@ package struct ClaimedJobs: Sendable {
 
     var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 
-    func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }
-
     /// The identity of the push.
     func id(of token: FailedPush.Token) -> PostgresUUID {
         switch token {

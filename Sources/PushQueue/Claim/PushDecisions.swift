@@ -18,20 +18,17 @@ struct PushDecisions: Equatable, Sendable {
 }
 
 extension PushDecisions {
-    private enum Word: String {
-        case send, later, superseded
-    }
-
     /// - Returns: Nil if another worker has taken the claim over.
     init?(_ rows: borrowing Rows) throws(PostgresError) {
         if try rows.isNull(0, "decisions") { return nil }
         let stamps = try rows.isNull(0, "stamps") ? [] : rows.int64s(0, "stamps")
         var decisions: [Decision] = []
-        for (place, word) in try rows.choices(0, "decisions", of: Word.self).enumerated() {
+        for (place, word) in try rows.strings(0, "decisions").enumerated() {
             switch word {
-            case .send: decisions.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
-            case .later: decisions.append(.later)
-            case .superseded: decisions.append(.superseded)
+            case "send": decisions.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
+            case "later": decisions.append(.later)
+            case "superseded": decisions.append(.superseded)
+            default: throw PostgresError(.unexpectedValue, "this program does not know the decision \(word ?? "null")")
             }
         }
         self.init(decisions: decisions, superseded: Int(try rows.int64(0, "superseded")))

@@ -1,6 +1,4 @@
-import ApplePush
 import CarillonIO
-import CarillonPostgres
 
 /// One claim being worked on, from its plan to its end.
 ///

@@ -148,7 +148,6 @@ struct LaneBoard: Sendable {
         }
     }
 
-    /// A quarantined claim has ended.
     mutating func quarantineEnded(in lane: Lane, first: Int64) {
         change(lane) { $0.quarantineEnded(first: first) }
     }

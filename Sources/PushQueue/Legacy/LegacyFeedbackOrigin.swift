@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 
 /// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a
@@ -22,10 +21,7 @@ struct LegacyFeedbackOrigin: Sendable {
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
         let ids: [Int32] = try await connection.query(Self.listed) { try $0.records() }
         if ids.isEmpty { return [] }
-        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        let origins = try await connection.query(AppWithSecret.statement, parameters) { rows in
-            (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
-        }
+        let origins = try await AppWithSecret.all(ids, on: connection).map { LegacyFeedbackOrigin($0) }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }
 

@@ -27,7 +27,6 @@ package struct LegacyFeedbackQueue: Sendable {
         """
     )
 
-    /// - Parameter app: An app, or nil for all apps.
     package init(of app: String?, on connection: PostgresConnection) async throws(PostgresError) {
         waiting = try await LegacyFeedbackOrigin.read(of: app, on: connection)[...]
     }

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonPostgres
 
 /// Reads the lists of the legacy feedback service. A list whose reading was interrupted, because the connection to the

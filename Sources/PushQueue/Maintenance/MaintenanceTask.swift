@@ -1,5 +1,4 @@
 import ApplePush
-import CarillonIO
 import CarillonPostgres
 
 /// What a worker does at intervals.

@@ -27,13 +27,4 @@ struct ReapBatch: Decodable, Sendable {
         FROM carillon.reap_batch($1, $2::text::carillon.reap_position) AS b
         """
     )
-
-    init(_ state: State, next: String?, app: String?, handled: Int, deleted: Int, faults: [String] = []) {
-        self.state = state
-        self.next = next
-        self.app = app
-        self.handled = handled
-        self.deleted = deleted
-        self.faults = faults
-    }
 }

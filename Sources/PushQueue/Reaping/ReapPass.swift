@@ -14,7 +14,6 @@ package struct ReapPass: Sendable {
     /// Where the next batch begins.
     private(set) var next: String?
 
-    /// - Parameter app: An app, or nil for all apps.
     package init(of app: String? = nil) { self.app = app }
 
     /// Returns the wait before the next batch, or nil if there is none.

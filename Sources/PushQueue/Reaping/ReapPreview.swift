@@ -14,7 +14,6 @@ package struct ReapPreview: Decodable, Sendable {
         "SELECT r.of_app AS app, r.relation, r.tokens, r.fault FROM carillon.reapable($1) AS r"
     )
 
-    /// - Parameter app: An app, or nil for all apps.
     package static func read(of app: String?, on connection: PostgresConnection) async throws -> [Self] {
         try await connection.values(of: statement, Parameters(app))
     }

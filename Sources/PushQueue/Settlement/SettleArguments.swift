@@ -92,7 +92,6 @@ struct SettleArguments {
         Argument("settlement_number") { $0.settlementNumber },
     ]
 
-    /// Messages of which pushes have ended.
     private static let endedMessages = [
         Argument("ended", .int8) { PostgresArray(integers: Array($0.jobs(of: $0.ended).map(\.message))) },
         Argument("ended_remaining", .int4) { $0.remaining },

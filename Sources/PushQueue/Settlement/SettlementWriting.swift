@@ -27,7 +27,10 @@ struct SettlementWriting: Sendable {
         case lost
 
         init(_ rows: borrowing Rows) throws(PostgresError) {
-            self = try rows.choice(0, 0)
+            guard let effect = Self(rawValue: try rows.string(0, 0)) else {
+                throw PostgresError(.unexpectedValue, "this program does not know the effect of a settlement")
+            }
+            self = effect
         }
     }
 

@@ -97,7 +97,6 @@ struct SleepState: Sendable {
         idleSince = foundWork ? nil : idleSince ?? now
     }
 
-    /// Whether to ask now.
     func mustAsk(at now: MonotonicInstant) -> Bool {
         guard isPossible, isAwake, !mustAnnounce, let idleSince else { return false }
         guard now - idleSince >= max(idleTime, cost * Self.costFactor) else { return false }

@@ -1,5 +1,4 @@
 package import ApplePush
-import CarillonPostgres
 
 /// The text of a credential: a certificate with its key, or a signing key.
 package struct CredentialText: Decodable, Sendable {

@@ -7,7 +7,7 @@ package struct Release: Sendable, Comparable, CustomStringConvertible, Decodable
 
     package init(_ text: String) { description = text }
 
-    package init(from decoder: any Decoder) throws { self.init(try String(from: decoder)) }
+    package init(from decoder: any Decoder) throws { description = try String(from: decoder) }
 
     private var numbers: [Int] { description.split(separator: ".").map { Int($0) ?? 0 } }
 

@@ -42,7 +42,6 @@ struct RoutineInstaller: Sendable {
         return strangers.map { "carillon.\($0)" } + stale
     }
 
-    /// Replaces the text of one view.
     func replace(_ file: Routines.File) async throws {
         try await run("Replacing the view carillon.\(file.name)", Routines.asOwner + file.text)
         try await record([file])

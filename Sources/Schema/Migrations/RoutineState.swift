@@ -1,7 +1,7 @@
 /// The functions, views and rights of a database beside those of this program, and what follows from both.
 struct RoutineState: Sendable {
     /// A row of `carillon.schema_routines`.
-    struct Record: Sendable, Equatable, Decodable {
+    struct Record: Decodable, Sendable, Equatable {
         let file: String
         /// Nil where it was applied by the output of `carillon migrate sql`.
         let checksum: String?

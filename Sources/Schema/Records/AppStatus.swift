@@ -59,7 +59,6 @@ package struct AppStatus: Record {
     package let holdKind: String?
     package let holdReason: String?
     package let heldSince: Moment?
-    /// Jobs that are ready.
     package var ready: Amount { Amount(readyJobs, readyPrecision) }
     private let readyJobs: Int64
     private let readyPrecision: Amount.Precision

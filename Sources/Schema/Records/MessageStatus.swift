@@ -20,10 +20,10 @@ package struct MessageStatus: Decodable, Sendable {
             m.failed, m.expired, m.cancelled, m.waiting, m.waiting_reason, m.created_at, m.finished_at, m.may_have_arrived,
             m.outcomes::json
         """
-    private static let byID = Statement(
-        "message_progress",
+    private static let statement = Statement(
+        "message_status",
         """
-        SELECT \(columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.app
+        SELECT \(columns) FROM carillon.message_status(id => $1, reference => $2, app => $3) AS m ORDER BY m.id, m.app
         """
     )
 
@@ -51,13 +51,14 @@ package struct MessageStatus: Decodable, Sendable {
     /// With its tokens.
     package let json: JSONValue
 
-    /// The messages with that id: of one app, or of every app.
+    /// The messages with that id or that reference: of one app, or of every app.
     package static func all(
-        _ id: Int64,
+        _ id: Int64?,
+        reference: String? = nil,
         of app: String?,
         from database: some StatementRunner
     ) async throws -> [MessageStatus] {
-        try await database.values(of: byID, Parameters(id, app))
+        try await database.values(of: statement, Parameters(id, reference, app))
     }
 
     /// Updates of it were not sent because newer ones were due.

@@ -1,5 +1,3 @@
-import CarillonHTTP2
-
 /// The target of a request about channels: `/4/broadcasts/apps/APP` at the gateway, and `/1/apps/APP/channels` or
 /// `/1/apps/APP/all-channels` at the channel service.
 struct ChannelRoute {

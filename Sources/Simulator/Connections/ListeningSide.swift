@@ -1,7 +1,6 @@
 import CarillonIO
 import CarillonTLS
 
-/// The listening side of a service.
 struct ListeningSide {
     let tls: TLSContext
     /// Nil before the start and after the stop.
@@ -18,7 +17,6 @@ struct ListeningSide {
         }
     }
 
-    /// The number of the next connection.
     mutating func nextNumber() -> Int {
         lastNumber += 1
         return lastNumber

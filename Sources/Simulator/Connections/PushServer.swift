@@ -25,7 +25,6 @@ actor PushServer: SimulatorService {
     private var state: ServerState
     private var opened = 0
     private var open: [Int: Open] = [:]
-    /// The connections to the binary gateway.
     var binaryConnections = 0 {
         didSet { opened += max(0, binaryConnections - oldValue) }
     }

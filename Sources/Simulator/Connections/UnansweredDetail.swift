@@ -1,5 +1,4 @@
 import CarillonHTTP2
-import CarillonIO
 
 /// The log's text for requests without an answer.
 enum UnansweredDetail {

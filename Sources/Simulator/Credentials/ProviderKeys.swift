@@ -40,7 +40,6 @@ struct ProviderKeys {
         seen.insert(token.signature)
     }
 
-    /// The topics of a topic-specific key.
     func topics(of keyID: String) -> [[UInt8]] { registered[keyID]?.topics.map { Array($0.utf8) } ?? [] }
 
     /// Whether a connection of one key also accepts the other's provider tokens. Keys of a team are related if both are for the

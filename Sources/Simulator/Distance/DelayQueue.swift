@@ -46,7 +46,6 @@ struct DelayQueue {
         (items, load) = (Fifo(), 0)
     }
 
-    /// The next item, if it is due.
     mutating func take(at now: MonotonicInstant) -> Item? {
         guard let due = nextDue, due <= now, let item = items.popFirst()?.item else { return nil }
         load -= item.load

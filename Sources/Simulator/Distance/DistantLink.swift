@@ -94,7 +94,6 @@ final class DistantLink {
         }
     }
 
-    /// Writes the due items to the other end.
     private func write(from end: End) {
         let other = other(than: end)
         end.isBlocked = false

@@ -1,5 +1,3 @@
-import CarillonTLS
-
 /// The binary gateway's state of a connection. A value, so that it can be passed between actors.
 struct BinaryClient: Sendable {
     /// How a connection ends.

@@ -1,5 +1,3 @@
-import CarillonIO
-
 /// The list of the feedback service, in the order in which device tokens were added. A value.
 struct DeadTokenList {
     /// A dead device token, and the topic whose certificates may read it; nil for all.

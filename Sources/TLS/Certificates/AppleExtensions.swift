@@ -1,8 +1,5 @@
-/// The extensions that Apple adds to push certificates.
 enum AppleExtensions {
-    /// Marks a certificate for the sandbox.
     static let sandbox = "1.2.840.113635.100.6.3.1"
-    /// Marks a certificate for production.
     static let production = "1.2.840.113635.100.6.3.2"
     /// The topics that a certificate may push to: the current extension and its predecessor.
     static let topics = ["1.2.840.113635.100.6.3.6", "1.2.840.113635.100.6.3.4"]

@@ -1,5 +1,4 @@
 import CarillonCOpenSSL
-import CarillonText
 import Glibc
 
 /// The fields of a certificate that people read and checks use.
@@ -20,8 +19,6 @@ package struct CertificateFacts: Sendable, Equatable {
     /// Seconds since 1970.
     package let notBefore: Int64
     package let notAfter: Int64
-    /// SHA-256 of the certificate, 64 hexadecimal digits.
-    package let fingerprint: String
     /// The topics that it may push to: the subject's user ID first, then those of Apple's extension.
     package let topics: [String]
     /// Empty if the certificate names none.
@@ -42,7 +39,6 @@ package struct CertificateFacts: Sendable, Equatable {
         issuer = Self.text(of: X509_get_issuer_name(pointer))
         notBefore = Self.seconds(of: X509_get0_notBefore(pointer))
         notAfter = Self.seconds(of: X509_get0_notAfter(pointer))
-        fingerprint = Digest.sha256(certificate.der.span.bytes).hexadecimal
 
         var topics: [String] = []
         if let user = Self.entry(NID_userId, of: X509_get_subject_name(pointer)) { topics.append(user) }

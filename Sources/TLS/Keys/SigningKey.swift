@@ -4,7 +4,6 @@ import CarillonCOpenSSL
 package struct SigningKey: Sendable {
     private let key: Key
 
-    /// From the text of a `.p8` file.
     package init(p8 text: [UInt8]) throws(TLSError) {
         let key: Key
         do throws(TLSError) {

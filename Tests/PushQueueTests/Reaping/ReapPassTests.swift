@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ReapPassTests {
     private static func batch(_ state: ReapBatch.State, deleted: Int = 0, faults: [String] = []) -> ReapBatch {
-        ReapBatch(state, next: "(,1,2)", app: "shop", handled: deleted, deleted: deleted, faults: faults)
+        ReapBatch(state: state, next: "(,1,2)", app: "shop", handled: deleted, deleted: deleted, faults: faults)
     }
 
     @Test func `the wait after a batch is longer than the batch, up to a limit`() {

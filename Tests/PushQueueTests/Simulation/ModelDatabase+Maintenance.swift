@@ -49,11 +49,12 @@ extension ModelDatabase {
             tables.feedback.removeAll { taken.contains($0) }
             let next = taken.count < mine.count ? app : app + 1
             let batch = ReapBatch(
-                next > 2 ? .over : .more,
+                state: next > 2 ? .over : .more,
                 next: "\(next)",
                 app: "app \(app)",
                 handled: taken.count,
-                deleted: deleted.count
+                deleted: deleted.count,
+                faults: []
             )
             return (batch, deleted)
         }

@@ -22,7 +22,6 @@ import Testing
         #expect(facts.environments == .sandbox)
         #expect(!facts.isApple)
         #expect(facts.isForPushes)
-        #expect(facts.fingerprint.utf8.count == 64)
     }
 
     @Test func `a certificate for a server has no topics`() throws {

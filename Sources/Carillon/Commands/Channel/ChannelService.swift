@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 

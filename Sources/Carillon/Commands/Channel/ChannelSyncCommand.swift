@@ -1,4 +1,3 @@
-import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText

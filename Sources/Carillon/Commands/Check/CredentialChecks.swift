@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema

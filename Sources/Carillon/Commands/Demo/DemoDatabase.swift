@@ -5,7 +5,6 @@ import CarillonPushQueue
 import CarillonSchema
 
 struct DemoDatabase: Sendable {
-    /// The app of `carillon demo`.
     static let app = "demo"
     static let tokensPerList = 500
 

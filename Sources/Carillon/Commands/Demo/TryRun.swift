@@ -1,6 +1,5 @@
 import ApplePushSimulator
 import CarillonIO
-import CarillonPostgres
 import CarillonPushQueue
 import FoundationEssentials
 

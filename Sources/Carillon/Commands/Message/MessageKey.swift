@@ -4,14 +4,6 @@ import CarillonSchema
 
 /// The message that a command is about: an id, or the caller's own reference.
 struct MessageKey {
-    private static let find = Statement(
-        "message_find",
-        """
-        SELECT \(MessageStatus.columns) FROM carillon.message_status(id => $1, reference => $2, app => $3) AS m
-        ORDER BY m.id, m.app
-        """
-    )
-
     let id: Int64?
     let reference: String?
     let app: String?
@@ -35,7 +27,7 @@ struct MessageKey {
     /// Every message that it names; throws if there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageStatus] {
         if let app { _ = try await AppStore(connection).find(app) }
-        let messages: [MessageStatus] = try await connection.values(of: Self.find, Parameters(id, reference, app))
+        let messages = try await MessageStatus.all(id, reference: reference, of: app, from: connection)
         guard !messages.isEmpty else {
             throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)
         }

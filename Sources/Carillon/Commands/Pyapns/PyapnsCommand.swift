@@ -1,6 +1,5 @@
 import CarillonIO
 import CarillonPostgres
-import CarillonPushQueue
 import CarillonSchema
 import CarillonWeb
 

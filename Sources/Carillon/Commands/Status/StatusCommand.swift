@@ -1,6 +1,5 @@
 import CarillonIO
 import CarillonPostgres
-import CarillonText
 
 extension Command {
     static let status = Command(

@@ -1,5 +1,3 @@
-import CarillonText
-
 /// Splits the bytes of a file into records as defined in RFC 4180. It holds no more than the bytes fed last and one record.
 ///
 /// A line ends with LF or CR LF; a quoted field may contain line breaks. If a record is malformed, only its first line is refused,

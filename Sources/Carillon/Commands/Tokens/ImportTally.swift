@@ -1,5 +1,3 @@
-import CarillonIO
-
 struct ImportTally: Sendable {
     var bytes = 0
     /// Lines that were a token or were refused.

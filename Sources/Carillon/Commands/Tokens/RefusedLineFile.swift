@@ -1,4 +1,3 @@
-import CarillonText
 import Glibc
 
 /// The file that refused lines are written to, so that they can be corrected and imported.

@@ -2,14 +2,14 @@ import CarillonPostgres
 
 /// Registers tokens of an app, many at a time.
 struct TokenStore: Sendable {
-    struct Change: Sendable {
+    struct Change: Decodable, Sendable {
         /// Tokens that were not there.
         let new: Int
         /// Tokens whose time or owner has changed.
         let changed: Int
     }
 
-    private struct Target: Sendable {
+    private struct Target: Decodable, Sendable {
         let app: Int32
         /// When the transaction began, in microseconds since 1970.
         let time: Int64
@@ -48,12 +48,8 @@ struct TokenStore: Sendable {
     private func insert(_ tokens: SortedTokens, into app: String) async throws -> Bool {
         do {
             return try await connection.transaction {
-                let target = try await connection.query(TokenStatements.target, Parameters(app)) { rows in
-                    Target(
-                        app: try rows.int32(0, "app"),
-                        time: try rows.timestamp(0, "time"),
-                        takesCopies: try rows.bool(0, "takes_copies")
-                    )
+                let target: Target = try await connection.query(TokenStatements.target, Parameters(app)) {
+                    try $0.record(0)
                 }
                 guard target.takesCopies else { return false }
                 try await send(tokens, to: TokenStatements.insert) { tokens.rows($0, of: target.app, at: target.time) }
@@ -68,9 +64,7 @@ struct TokenStore: Sendable {
         try await connection.transaction {
             try await connection.script(TokenStatements.table)
             try await send(tokens, to: TokenStatements.copy) { tokens.rows($0) }
-            return try await connection.query(TokenStatements.merge, Parameters(app)) { rows in
-                Change(new: Int(try rows.int64(0, "new")), changed: Int(try rows.int64(0, "changed")))
-            }
+            return try await connection.query(TokenStatements.merge, Parameters(app)) { try $0.record(0) }
         }
     }
 

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonIO
-import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText

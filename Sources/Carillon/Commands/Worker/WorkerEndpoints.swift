@@ -3,7 +3,6 @@ import CarillonIO
 import CarillonPushQueue
 import CarillonText
 import CarillonWeb
-import FoundationEssentials
 
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
@@ -80,6 +79,6 @@ struct WorkerEndpoints: Sendable {
     }
 
     private static func time(of instant: MonotonicInstant, at now: MonotonicInstant) -> String {
-        TimeText.seconds(Int64(Date.now.timeIntervalSince1970 * 1_000_000) - (now - instant).nanoseconds / 1000)
+        TimeText.seconds(WallClock.microseconds - (now - instant).nanoseconds / 1000)
     }
 }

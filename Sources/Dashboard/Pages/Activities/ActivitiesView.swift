@@ -40,8 +40,22 @@ struct ActivitiesView: PageView {
         }
     }
 
+    static let count = 100
+
+    private static let statement = Statement(
+        "web_activities",
+        """
+        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting
+        FROM carillon.newest_activities(\(count)) AS n
+        """
+    )
+
     let activities: [Activity]
     let tokens: TokenDisplay
+
+    static func read(from database: ServiceRunner, _ tokens: TokenDisplay) async throws -> ActivitiesView {
+        ActivitiesView(activities: try await database.values(of: statement), tokens: tokens)
+    }
 
     var title: String { "Live Activities" }
     var section: PageSection { .activities }
@@ -78,7 +92,7 @@ struct ActivitiesView: PageView {
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: activities.count == ActivitiesQuery.count) }
+    private var precision: Amount.Precision { .init(isCut: activities.count == Self.count) }
 
     var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_precision": precision] }
 }

@@ -1,7 +1,5 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWeb
 
 struct BroadcastRow: Record {
     let id: Int64

@@ -1,4 +1,3 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb

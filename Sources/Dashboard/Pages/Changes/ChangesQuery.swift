@@ -1,6 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 /// Reads what people have changed, newest first.

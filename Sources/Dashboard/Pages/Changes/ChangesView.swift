@@ -1,5 +1,3 @@
-import CarillonPostgres
-import CarillonSchema
 import CarillonText
 import CarillonWeb
 

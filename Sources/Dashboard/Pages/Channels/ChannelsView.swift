@@ -1,4 +1,3 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -43,7 +42,7 @@ struct ChannelsView: PageView {
             orSay: Self.nothing,
             .text("App") { .app($0.app) },
             .text("Reference") { HTML($0.reference) },
-            .text("State") { $0.mark.html($0.state.rawValue) },
+            .text("State") { $0.state.mark.html($0.state.rawValue) },
             .text("Stored for offline devices") { HTML($0.storage) },
             .text("Channel id") { row in row.id.map { id in HTML(.code) { id } } ?? HTML("–") },
             .text("Created") { $0.createdAt?.html ?? HTML("–") },

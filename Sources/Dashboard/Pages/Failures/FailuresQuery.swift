@@ -1,6 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct FailuresQuery {

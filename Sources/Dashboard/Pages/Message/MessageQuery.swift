@@ -1,6 +1,5 @@
 import CarillonPostgres
 import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct MessageQuery {
@@ -72,10 +71,15 @@ struct MessageQuery {
         return id
     }
 
-    func run() async throws -> any PageView {
+    func run() async throws -> any PageView { try await page { try await view(of: $0) } }
+
+    /// Asks whether to cancel what is left.
+    func cancelling() async throws -> any PageView { try await page { CancelView(message: $0) } }
+
+    private func page(_ view: (MessageStatus) async throws -> any PageView) async throws -> any PageView {
         let found = try await messages()
         if found.count > 1 { return MessageChoiceView(id: id, apps: found.map(\.app)) }
-        return try await view(of: found[0])
+        return try await view(found[0])
     }
 
     func view(of message: MessageStatus) async throws -> MessageView {

@@ -1,6 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
-import CarillonText
 import CarillonWeb
 
 struct ScheduledQuery {

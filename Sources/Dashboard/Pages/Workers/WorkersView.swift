@@ -9,6 +9,12 @@ struct WorkersView: PageView {
     let workers: [WorkerRow]
     let maintenance: MaintenanceFindings
 
+    static func read(from database: ServiceRunner) async throws -> WorkersView {
+        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let maintenance = MaintenanceFindings(from: database)
+        return WorkersView(workers: try await workers, maintenance: try await maintenance)
+    }
+
     var title: String { "Workers" }
     var section: PageSection { .workers }
     var refreshInterval: Int? { 5 }

@@ -39,7 +39,7 @@ import Testing
 
     private func tally(deleted: Int, faults: [String] = [], _ state: ReapBatch.State = .over) -> ReapTally {
         var tally = ReapTally()
-        tally.add(ReapBatch(state, next: nil, app: "shop", handled: 9, deleted: deleted, faults: faults))
+        tally.add(ReapBatch(state: state, next: nil, app: "shop", handled: 9, deleted: deleted, faults: faults))
         return tally
     }
 

@@ -1,8 +1,11 @@
 /// Code that runs at the end of a scope, however the scope ends.
-enum Cleanup {
+package enum Cleanup {
     /// Runs the body and then the end, whether the body returns, throws or is cancelled.
-    static func after<R>(_ end: @escaping @Sendable () async -> Void, _ body: () async throws -> R) async throws -> R {
-        let result: Result<R, any Error>
+    package static func after<R>(
+        _ end: @escaping @Sendable () async -> Void,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        let result: Swift::Result<R, any Error>
         do {
             result = .success(try await body())
         } catch {
