@@ -179,7 +179,7 @@ COMMENT ON TABLE carillon.channels IS
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.channels.reference IS 'your own name for the channel';
 COMMENT ON COLUMN carillon.channels.policy IS
-    'what Apple stores for devices that are offline: 0 nothing, 1 the latest message; cannot be changed';
+    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; cannot be changed';
 COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of the channel, which Live Activities follow';
 COMMENT ON COLUMN carillon.channels.state IS
     'requested; ready; failed: Apple refused to create it; missing: Apple no longer has it; removing';

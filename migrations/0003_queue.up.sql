@@ -51,7 +51,7 @@ COMMENT ON TABLE carillon.messages IS
     'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave the queue when a worker claims them.';
 COMMENT ON COLUMN carillon.messages.id IS 'the id of the job, assigned by the queue: INSERT … RETURNING id';
 COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; a message for an unknown app fails as UnknownApp';
-COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of these';
+COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk; any other number is treated as the nearest of these';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each one is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
     'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity a worker replaces the 0 in '

@@ -85,7 +85,7 @@ package struct Explanation: Sendable {
                     .configuration,
                     sentence,
                     hint:
-                        "Have a superuser, or the schema's owner with the admin option, grant this user the role that it needs: carillon_worker for "
+                        "Have a superuser, or the schema's owner with the admin option, grant this login the role that it needs: carillon_worker for "
                         + "workers, carillon_app for applications, carillon_reader for dashboards.",
                     lacksRights: true
                 )

@@ -378,7 +378,7 @@ COMMENT ON TABLE carillon.channels IS
 COMMENT ON COLUMN carillon.channels.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.channels.reference IS 'your own name for the channel';
 COMMENT ON COLUMN carillon.channels.policy IS
-    'what Apple stores for devices that are offline: 0 nothing, 1 the latest message; cannot be changed';
+    'what Apple stores for devices that are offline: 0 nothing, 1 the last message; cannot be changed';
 COMMENT ON COLUMN carillon.channels.channel_id IS 'Apple''s id of the channel, which Live Activities follow';
 COMMENT ON COLUMN carillon.channels.state IS
     'requested; ready; failed: Apple refused to create it; missing: Apple no longer has it; removing';
@@ -496,7 +496,7 @@ COMMENT ON TABLE carillon.messages IS
     'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave the queue when a worker claims them.';
 COMMENT ON COLUMN carillon.messages.id IS 'the id of the job, assigned by the queue: INSERT … RETURNING id';
 COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; a message for an unknown app fails as UnknownApp';
-COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of these';
+COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk; any other number is treated as the nearest of these';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each one is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
     'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity a worker replaces the 0 in '
@@ -10382,8 +10382,8 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = 'dba8db7eda165f0664cd56a25db65fcf164ab644e6187b291182b0206616c8d4' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'cce40316b8822943634491c82eb26d68813469dfbd0f38578e7de3e0e5643e67' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = '93a62112d269d1abb31676caba81c21849467b70ad54c341c605c1f86c31b6f0' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = '9e311a22f916d2360b14e044aa951715a164a213b307178d73026ac8c32b1ffc' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = 'a21b99f3dc0b4e62d5f6d278dd0198aa2975ed45b6f581efddd7f9932faeeba0' WHERE version = '4';
 UPDATE carillon.schema_migrations SET checksum = 'acceda33ad2a0b9bce0d3594b420f4d908792106bee5904306bde398efdbdc75' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'd0ab79241764fb0ec07d36c921b570a637588c8cd37f82a28f05c061f8337300' WHERE version = '6';

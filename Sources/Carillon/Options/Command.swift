@@ -8,16 +8,19 @@ struct Command: Sendable {
     let roles: [String]
     /// One sentence for the list of commands.
     let summary: String
-    /// Details for `--help`.
-    let discussion: String
+    /// Details for `--help`, a paragraph each.
+    let discussion: [String]
     let arguments: [Argument]
     let required: [Option]
     let options: [Option]
+    /// When it exits with each status. Empty if the meaning of a status says enough.
+    let exits: KeyValuePairs<ExitStatus, String>
     let examples: [String]
     /// Runs until it is stopped, and its output is read by machines: JSON lines, unless on a terminal.
     let isService: Bool
     let run: @Sendable (Invocation) async throws -> ExitStatus
 
+    /// - Parameter discussion: An empty line ends a paragraph. Other ends of lines become spaces.
     init(
         _ words: String,
         roles: [String],
@@ -26,6 +29,7 @@ struct Command: Sendable {
         arguments: [Argument] = [],
         required: [Option] = [],
         options: [Option] = [],
+        exits: KeyValuePairs<ExitStatus, String> = [:],
         examples: [String] = [],
         isService: Bool = false,
         run: @escaping @Sendable (Invocation) async throws -> ExitStatus
@@ -33,10 +37,11 @@ struct Command: Sendable {
         self.words = words.split(separator: " ").map(String.init)
         self.roles = roles
         self.summary = summary
-        self.discussion = discussion
+        self.discussion = discussion.split(separator: "\n\n").map { String($0.replacing("\n", with: " ")) }
         self.arguments = arguments
         self.required = required
         self.options = options
+        self.exits = exits
         self.examples = examples
         self.isService = isService
         self.run = run
@@ -56,6 +61,6 @@ struct Command: Sendable {
             return "'\(title)' is for the owner of the schema carillon: connect as that role."
         }
         return "'\(title)' requires the role \(roles.joined(separator: " or ")): have a superuser, or the schema's "
-            + "owner with the admin option, run GRANT \(role) TO this user."
+            + "owner with the admin option, run GRANT \(role) TO this login."
     }
 }

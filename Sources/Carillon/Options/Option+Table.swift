@@ -55,7 +55,7 @@ extension Option {
         .duration(.milliseconds(100) ... .seconds(600)),
         default: "10s"
     )
-    .help("Time to wait for the answer to a push before its outcome counts as unknown.")
+    .help("Time to wait for the answer to a push; if none comes, its outcome is unknown.")
     static let drainTimeout = Option("drain-timeout", .duration(.zero ... .seconds(3_600)), default: "30s")
         .help("Time to wait for answers after SIGTERM.")
     static let lease = Option("lease", .duration(.seconds(2) ... .seconds(600)), default: "15s")

@@ -38,8 +38,7 @@ struct HelpText {
             "--" + option.flag + (option.kind.placeholder.map { " " + $0 } ?? "")
         }
         var text = "Usage: " + ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n\n"
-        text += Self.wrap(command.summary, indent: 0)
-        if !command.discussion.isEmpty { text += "\n" + Self.wrap(command.discussion, indent: 0) }
+        text += ([command.summary] + command.discussion).map { Self.wrap($0, indent: 0) }.joined(separator: "\n")
         if !command.arguments.isEmpty {
             text += "\nArguments:\n"
             for argument in command.arguments {
@@ -48,6 +47,8 @@ struct HelpText {
         }
         text += "\nOptions:\n"
         for option in command.allOptions { text += help(on: option, isRequired: command.requires(option)) }
+        if !command.exits.isEmpty { text += "\nExit status:\n" }
+        for (status, reason) in command.exits { text += "  \(status.code)\n" + Self.wrap(reason, indent: 6) }
         if !command.examples.isEmpty { text += "\nExamples:\n" + command.examples.map { "  \($0)\n" }.joined() }
         return text
     }

@@ -33,7 +33,7 @@ extension XMLRPCFault {
         case SQLState.insufficientPrivilege?:
             self.init(
                 .unavailable,
-                "The database user of carillon pyapns has no right to do this: \(sentence) \(Self.noEffect) provision requires "
+                "The database login of carillon pyapns has no right to do this: \(sentence) \(Self.noEffect) provision requires "
                     + "the owner of the schema, feedback requires carillon_worker, notify requires carillon_app or the owner."
             )
         default:

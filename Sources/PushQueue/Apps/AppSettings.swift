@@ -16,7 +16,7 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var name: String
     /// Usually the bundle ID. If nil, the topic of the certificate is used.
     package var topic: String?
-    /// Further topics that messages may name.
+    /// Additional topics that messages may name.
     package var topics: [String]?
     package var credential: String?
     package var environment = Environment.production

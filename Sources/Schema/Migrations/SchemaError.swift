@@ -152,7 +152,7 @@ extension SchemaError {
             ? Self(
                 .database,
                 "This user may not use the schema carillon (\(error.message)): connect as its owner, or have a "
-                    + "superuser, or an owner with the admin option, run GRANT carillon_worker TO the user.",
+                    + "superuser, or an owner with the admin option, run GRANT carillon_worker TO the login.",
                 underlying: error
             )
             : Self(.database, error.description, underlying: error)

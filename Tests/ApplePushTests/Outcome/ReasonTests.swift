@@ -14,6 +14,7 @@ import Testing
         ("PayloadEmpty", 400, .failMessage, false), ("TopicDisallowed", 400, .failTopic, false),
         ("BadCertificate", 403, .holdCredential, true), ("BadCertificateEnvironment", 403, .holdCredential, true),
         ("BadEnvironmentKeyIdInToken", 403, .holdCredential, true),
+        ("BadEnvironmentKeyInToken", 403, .holdCredential, true),
         ("ExpiredProviderToken", 403, .renewProviderToken, true), ("Forbidden", 403, .holdCredential, false),
         ("InvalidProviderToken", 403, .holdCredential, true), ("MissingProviderToken", 403, .holdCredential, true),
         ("UnrelatedKeyIdInToken", 403, .replaceConnection, true), ("BadPath", 404, .failMessage, false),
@@ -22,6 +23,12 @@ import Testing
         ("TooManyProviderTokenUpdates", 429, .keepProviderToken, true),
         ("TooManyRequests", 429, .retryLater, true), ("InternalServerError", 500, .retryLater, true),
         ("ServiceUnavailable", 503, .retryLater, true), ("Shutdown", 503, .replaceConnection, true),
+        ("BadChannelId", 400, .failMessage, false), ("BadRequestParams", 400, .failMessage, false),
+        ("BadRequestPayload", 400, .failMessage, false), ("BroadcastFeatureNotEnabled", 400, .failMessage, false),
+        ("CannotCreateChannelConfig", 400, .failMessage, false), ("ChannelNotRegistered", 400, .failMessage, false),
+        ("FeatureNotEnabled", 400, .failMessage, false), ("MissingChannelId", 400, .failMessage, false),
+        ("MissingChannelQueueSize", 400, .failMessage, false), ("MissingPushType", 400, .failMessage, false),
+        ("TopicMismatch", 403, .failTopic, false),
     ]
 
     @Test(arguments: expected)
@@ -35,6 +42,10 @@ import Testing
         #expect(reason.isRetryable(status: status) == retry)
         #expect(Reason.all.contains { $0.reason == reason && $0.status == status })
         #expect((reason == .badDeviceToken) == (name == "BadDeviceToken"))
+    }
+
+    @Test func `each reason of the library is in this table`() {
+        #expect(Set(Reason.all.compactMap { $0.reason.name }) == Set(Self.expected.map(\.0)))
     }
 
     @Test(arguments: [

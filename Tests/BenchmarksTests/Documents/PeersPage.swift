@@ -6,7 +6,7 @@ import TestSupport
 enum PeersPage {
     private static let begin = "<!-- `make plots` writes this from peers.json. -->\n"
     private static let end = "<!-- end of peers -->\n"
-    private static let unmeasured = "Nothing has been recorded yet.\n"
+    private static let unmeasured = "No figures have been recorded yet.\n"
 
     /// The kinds of rows that are compared, by the tokens of a row: their heading, and the file of their plot.
     private static let kinds = [

@@ -43,7 +43,7 @@ struct CommandReference {
         let required = command.required.map { "--" + $0.flag + ($0.kind.placeholder.map { " " + $0 } ?? "") }
         var text = "## \(command.title)\n\n```\n"
         text += ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n```\n\n"
-        text += command.summary + (command.discussion.isEmpty ? "" : " " + command.discussion) + "\n"
+        text += ([command.summary] + command.discussion).joined(separator: "\n\n") + "\n"
         let usesDatabase = command.options.contains { $0.help == Option.database.help }
         if usesDatabase || !command.roles.isEmpty {
             let roles = command.roles.map { "`\($0)`" }.joined(separator: " or ")
@@ -59,6 +59,10 @@ struct CommandReference {
             text += "\nUses [the database](#the-database).\n"
         }
         text += optionsText(of: command)
+        if !command.exits.isEmpty {
+            text += "\n| exit status | when |\n|---|---|\n"
+            for (status, reason) in command.exits { text += "| \(status.code) | \(Self.cell(reason)) |\n" }
+        }
         if !command.examples.isEmpty { text += "\n```sh\n\(command.examples.joined(separator: "\n"))\n```\n" }
         return text
     }

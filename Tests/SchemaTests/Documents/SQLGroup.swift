@@ -1,10 +1,13 @@
 /// A part of docs/sql.md: functions, or tables and views, with one purpose.
 struct SQLGroup {
     let title: String
+    /// The pages, or sections of pages, that explain its members.
+    let guides: [String]
     let names: [String]
 
-    private init(_ title: String, _ names: String...) {
+    private init(_ title: String, guides: [String], _ names: String...) {
         self.title = title
+        self.guides = guides
         self.names = names
     }
 
@@ -15,13 +18,19 @@ struct SQLGroup {
         return "| [\(title)](#\(anchor)) | \(names.map { "[`\($0)`](#\($0))" }.joined(separator: ", ")) |"
     }
 
+    private var links: String {
+        let links = guides.map { "[\($0.prefix { $0 != "#" })](\($0))" }
+        return links.dropLast().joined(separator: ", ") + (links.count > 1 ? " and " : "") + (links.last ?? "")
+    }
+
     func text(with sections: [String: String]) -> String {
-        (["## \(title)"] + names.compactMap { sections[$0] }).joined(separator: "\n\n")
+        (["## \(title)", "See \(links)."] + names.compactMap { sections[$0] }).joined(separator: "\n\n")
     }
 
     static let all = [
         Self(
             "Functions: enqueueing",
+            guides: ["enqueue.md", "messages.md"],
             "push",
             "push_each",
             "enqueue",
@@ -33,9 +42,16 @@ struct SQLGroup {
             "set_badge",
             "push_types"
         ),
-        Self("Functions: Live Activities", "start_activity", "update_activity", "end_activity"),
+        Self(
+            "Functions: Live Activities",
+            guides: ["live-activities.md"],
+            "start_activity",
+            "update_activity",
+            "end_activity"
+        ),
         Self(
             "Functions: channels",
+            guides: ["channels.md"],
             "request_channel",
             "channel",
             "publish",
@@ -43,11 +59,17 @@ struct SQLGroup {
             "remove_channel",
             "token_text"
         ),
-        Self("Functions: device tokens", "register_token", "unregister_token"),
-        Self("Functions: status", "message_status", "broadcast_progress"),
-        Self("Functions: operating", "maintain", "reap", "reap_all"),
+        Self(
+            "Functions: device tokens",
+            guides: ["enqueue.md#device-tokens"],
+            "register_token",
+            "unregister_token"
+        ),
+        Self("Functions: status", guides: ["messages.md"], "message_status", "broadcast_progress"),
+        Self("Functions: operating", guides: ["operating.md"], "maintain", "reap", "reap_all"),
         Self(
             "Functions: the dashboard",
+            guides: ["dashboard.md"],
             "cancel_message",
             "limit_app",
             "pause_app",
@@ -57,6 +79,7 @@ struct SQLGroup {
         ),
         Self(
             "Functions: for the owner",
+            guides: ["backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing"],
             "adopt",
             "isolate_app",
             "unisolate_app",
@@ -66,12 +89,54 @@ struct SQLGroup {
             "remove_api_token",
             "message_contents"
         ),
-        Self("Tables: the queue", "messages", "pending", "inflight", "split_messages"),
-        Self("Tables: history", "results", "failures", "feedback", "push_counts", "push_count_sums", "audit"),
-        Self("Tables: apps", "apps", "app_status", "held_apps", "breakers", "api_tokens"),
-        Self("Tables: device tokens and channels", "tokens", "channels", "unknown_channels"),
-        Self("Tables: workers", "workers", "worker_status", "maintenance"),
-        Self("Tables: the schema", "schema_migrations", "schema_routines"),
-        Self("Tables: for the owner", "certificates", "watched_tables", "app_roles"),
+        Self(
+            "Tables: the queue",
+            guides: ["lifecycle.md", "enqueue.md#a-plain-insert"],
+            "messages",
+            "pending",
+            "inflight",
+            "split_messages"
+        ),
+        Self(
+            "Tables: history",
+            guides: ["messages.md#results-and-failures"],
+            "results",
+            "failures",
+            "feedback",
+            "push_counts",
+            "push_count_sums",
+            "audit"
+        ),
+        Self(
+            "Tables: apps",
+            guides: ["cli.md#carillon-app-add", "operating.md"],
+            "apps",
+            "app_status",
+            "held_apps",
+            "breakers",
+            "api_tokens"
+        ),
+        Self(
+            "Tables: device tokens and channels",
+            guides: ["enqueue.md#device-tokens", "channels.md"],
+            "tokens",
+            "channels",
+            "unknown_channels"
+        ),
+        Self(
+            "Tables: workers",
+            guides: ["operating.md#workers"],
+            "workers",
+            "worker_status",
+            "maintenance"
+        ),
+        Self("Tables: the schema", guides: ["upgrading.md"], "schema_migrations", "schema_routines"),
+        Self(
+            "Tables: for the owner",
+            guides: ["operating.md#change", "isolation.md"],
+            "certificates",
+            "watched_tables",
+            "app_roles"
+        ),
     ]
 }

@@ -6,16 +6,23 @@ extension Command {
         "check",
         roles: ["carillon_worker"],
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
-        discussion:
-            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, "
-            + "history, credentials and their topics, and apps that are paused or held or whose pushes fail. Also checks "
-            + "whether each gateway, and the channel service of apps with channels, is reachable and trusted. "
-            + "Prints a line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user "
-            + "that workers connect as. Exits with 0 when nothing failed, 78 when something must be changed, 69 "
-            + "when the database or a gateway cannot be reached, and 75 when a lock prevented a check. "
-            + "With --json, prints an object whose array findings has, for each finding: subject; condition (ok, warning or "
-            + "failed); sentence; remedy (or null); and database, if there are several.",
+        discussion: """
+            Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, history,
+            credentials and their topics, and apps that are paused or held or whose pushes fail. Also checks whether each gateway,
+            and the channel service of apps with channels, is reachable and trusted. Sends nothing and writes nothing. Run it with
+            the login of the workers.
+
+            Prints a line for each: ok, warning or failed. With --json, prints an object whose array findings has, for each
+            finding: subject; condition ("ok", "warning" or "failed"); sentence; remedy, or null; and database, if there are
+            several.
+            """,
         options: [.json, .databases],
+        exits: [
+            .done: "Nothing failed.",
+            .unavailable: "The database or a gateway cannot be reached.",
+            .tryAgain: "A lock prevented a check.",
+            .configuration: "Something must be changed.",
+        ],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",
         ],

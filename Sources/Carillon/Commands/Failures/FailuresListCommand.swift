@@ -9,7 +9,7 @@ extension Command {
         summary: "List the pushes that failed for good, newest first.",
         discussion:
             "Works with carillon_worker too, unless --message is given. With --json, prints an object with failures, an "
-            + "array, and failures_precision: exact, or at least if more exist.",
+            + "array, and failures_precision: \"exact\", or \"at least\" if more exist.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
             "carillon failures list --app shop --since 1h",

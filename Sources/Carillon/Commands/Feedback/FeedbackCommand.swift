@@ -9,14 +9,19 @@ extension Command {
         "feedback",
         roles: ["carillon_worker"],
         summary: "Delete dead tokens: run one feedback pass, or every pass that is due.",
-        discussion:
-            "Deletes each token that Apple reported dead and that has not been registered since, from "
-            + "carillon.tokens and from the tables named by carillon.watch_tokens, in small transactions. For apps "
-            + "with a legacy feedback service, it reads their list first. Workers run feedback passes themselves, "
-            + "unless they run with --feedback-interval 0s or --once. With --once, one pass runs now; otherwise "
-            + "this command runs the fleet's passes when due, until SIGTERM. Exits with 1 when a list could not be "
-            + "read or tokens could not be deleted from a table, and with 75 when it was interrupted during a pass.",
+        discussion: """
+            Deletes each token that Apple reported dead and that has not been registered since, from carillon.tokens and from the
+            tables named by carillon.watch_tokens, in small transactions. For apps with a legacy feedback service, it reads their
+            list first.
+
+            Workers run feedback passes themselves, unless they run with --feedback-interval 0s or --once. With --once, one pass
+            runs now; otherwise this command runs the fleet's passes when due, until SIGTERM.
+            """,
         options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
+        exits: [
+            .failed: "A list could not be read, or tokens could not be deleted from a table.",
+            .tryAgain: "It was interrupted during a pass.",
+        ],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
             let feedback = try FeedbackCommand(invocation)

@@ -5,10 +5,9 @@ extension Command {
         "healthcheck",
         roles: [],
         summary: "Ask a running worker whether it is ready, for container platforms.",
-        discussion:
-            "Requests /readyz at the address that the worker's --http names. Exits with 0 when the worker is "
-            + "ready, 1 when it is not, and 69 when there is no answer.",
+        discussion: "Requests /readyz at the address that the worker's --http names.",
         required: [.http.help("The address of the worker's --http.")],
+        exits: [.done: "The worker is ready.", .failed: "It is not ready.", .unavailable: "There is no answer."],
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in
             guard let address = invocation.settings.address(.http) else { return .usage }

@@ -7,13 +7,14 @@ extension Command {
         "message cancel",
         roles: ["carillon_app"],
         summary: "Cancel the pushes of a message that have not been sent.",
-        discussion:
-            "Jobs that no worker has claimed are removed from the queue. A push in flight may still arrive; if it "
-            + "fails, it is not retried. Exits with 0 when something was cancelled or is in flight, and with 1 when "
-            + "nothing was left to cancel. The id of any of its jobs cancels the whole message. Without --app, the id "
-            + "is cancelled in every app that has it.",
+        discussion: """
+            Jobs that no worker has claimed are removed from the queue. A push in flight may still arrive; if it fails, it is not
+            retried. The id of any of its jobs cancels the whole message. Without --app, the id is cancelled in every app that has
+            it.
+            """,
         arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
         options: [.app, .json, .database],
+        exits: [.done: "Something was cancelled or is in flight.", .failed: "Nothing was left to cancel."],
         run: { invocation in
             let id = try MessageKey.id(invocation.name, invocation.command)
             let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in

@@ -8,17 +8,23 @@ extension Command {
         "pyapns",
         roles: [],
         summary: "Answer the XML-RPC calls of pyapns clients, from the database.",
-        discussion:
-            "For applications that call pyapns 0.4: they keep their client, and need not provision again after a "
-            + "restart. 'provision' adds an app with its certificate only with --add-apps, and replaces a certificate "
-            + "with a newer one only with --replace-credentials. "
-            + "'notify' enqueues, and returns when the messages are committed; 'feedback' returns the dead tokens "
-            + "that no earlier call has returned. Workers send the pushes. Listens on this machine only, unless "
-            + "--host names another address and there is an access token, which clients pass as a password "
-            + "(http://any:TOKEN@host:7077/) or as a bearer token. A login with carillon_app and carillon_worker can run "
-            + "it too, but cannot add apps or replace certificates. SIGTERM ends it. Exits with 69 when the database "
-            + "cannot be reached at the start, and with 78 when the schema is missing or has another version.",
+        discussion: """
+            For applications that call pyapns 0.4: they keep their client, and need not provision again after a restart. Workers
+            send the pushes.
+
+            'provision' adds an app with its certificate only with --add-apps, and replaces a certificate with a newer one only
+            with --replace-credentials. 'notify' enqueues, and returns when the messages are committed. 'feedback' returns the
+            dead tokens that no earlier call has returned.
+
+            Listens on this machine only, unless --host names another address and there is an access token, which clients pass as
+            a password (http://any:TOKEN@host:7077/) or as a bearer token. A login with carillon_app and carillon_worker can run
+            it too, but cannot add apps or replace certificates. SIGTERM ends it.
+            """,
         options: [.host, .pyapnsPort, .accessToken, .addApps, .replaceCredentials, .certificateFolder, .database],
+        exits: [
+            .unavailable: "The database could not be reached at the start.",
+            .configuration: "The schema is missing or has another version.",
+        ],
         examples: [
             "carillon pyapns --database postgresql://localhost/shop",
             "carillon pyapns --host 0.0.0.0 --access-token-file token.txt",

@@ -10,11 +10,13 @@ extension Command {
         roles: ["carillon_app"],
         summary: "Enqueue a message to every registered token of an app, and wait until it ends.",
         discussion:
-            "Exits with 0 when every push has ended, sent or not, or when the app has no tokens. Exits with 75 "
-            + "when some pushes have not ended within --wait; these are still sent, and 'carillon message cancel "
-            + "ID' cancels them.",
+            "Pushes that have not ended within --wait are still sent; 'carillon message cancel ID' cancels them.",
         required: [.app],
         options: MessageArguments.options + [.wait, .json, .database],
+        exits: [
+            .done: "Every push has ended, sent or not, or the app has no tokens.",
+            .tryAgain: "Some pushes have not ended within --wait.",
+        ],
         examples: [
             "carillon broadcast --app shop --alert 'Open until midnight'",
             "carillon broadcast --app shop --alert 'Open until midnight' --wait 1h",

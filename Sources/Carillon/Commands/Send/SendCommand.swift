@@ -9,14 +9,20 @@ extension Command {
         "send",
         roles: ["carillon_app"],
         summary: "Enqueue a message and wait until it ends; a worker must be running.",
-        discussion:
-            "Exits with 0 when the push was sent to every token, 1 when it failed for any, and 75 when it has not "
-            + "ended within --wait: it stays in the queue, unless a lock prevented it from being enqueued. For an app with "
-            + "--keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it. "
-            + "With --json, prints an object with the id of the message, the counts sent, failed, expired, cancelled and "
-            + "waiting, and failures, as 'failures list --json' prints them; with --wait 0s, only the id.",
+        discussion: """
+            A message that has not ended within --wait stays in the queue, unless a lock prevented it from being enqueued. For an
+            app with --keep-unique-ids, prints the apns-unique-id of each push, by which Apple's push console finds it.
+
+            With --json, prints an object with the id of the message, the counts sent, failed, expired, cancelled and waiting, and
+            failures, as 'failures list --json' prints them; with --wait 0s, only the id.
+            """,
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
+        exits: [
+            .done: "The push was sent to every token.",
+            .failed: "It failed, expired or was cancelled for a token.",
+            .tryAgain: "It has not ended within --wait.",
+        ],
         examples: [
             "carillon send --app shop --token 9f3a... --alert 'Your parcel is here'",
             "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",

@@ -8,15 +8,17 @@ extension Command {
         "simulator",
         roles: [],
         summary: "Run a simulator of APNs that checks pushes as Apple does.",
-        discussion:
-            "Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass "
-            + "it to 'app add --gateway-ca'. With --state, later starts have the same root certificate. Accepts any "
-            + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
-            + "--channel-port, it also manages the channels of Live Activities, and accepts broadcasts to them on "
-            + "--port. With --binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with "
-            + "certificates only. With --feedback-port, it is also the legacy feedback service: the first client "
-            + "with a certificate for a topic gets the tokens of that topic that were answered with 410. "
-            + "SIGTERM ends it. Exits with 1 when the request log could not be written.",
+        discussion: """
+            Creates a certificate authority and writes the root certificate to --ca-out or standard output; pass it to 'app add
+            --gateway-ca'. With --state, later starts have the same root certificate. Accepts any client certificate, and provider
+            tokens signed by any key, or only by the key in --file. SIGTERM ends it. Exits with 1 when the request log could not
+            be written.
+
+            With --channel-port, it also manages the channels of Live Activities, and accepts broadcasts to them on --port. With
+            --binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with certificates only. With
+            --feedback-port, it is also the legacy feedback service: the first client with a certificate for a topic gets the
+            tokens of that topic that were answered with 410.
+            """,
         options: [
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,

@@ -6,11 +6,13 @@ extension Command {
         "status",
         roles: ["carillon_reader", "carillon_worker"],
         summary: "Show what waits, what was sent and what failed for each app, and which workers are alive.",
-        discussion:
-            "With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the "
-            + "database restarts. With --json, prints an object with two arrays. apps has members named like the "
-            + "columns of app_status and, as scheduled, the number of jobs that are due later. workers has members "
-            + "named like the columns of worker_status. Durations are in seconds, such as oldest_age_seconds.",
+        discussion: """
+            With --watch, repeats this until it is interrupted or its output is closed, and reconnects when the database restarts.
+
+            With --json, prints an object with two arrays. apps has members named like the columns of app_status and, as
+            scheduled, the number of jobs that are due later. workers has members named like the columns of worker_status.
+            Durations are in seconds, such as oldest_age_seconds.
+            """,
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.ready > 1000)'"],
         run: { invocation in

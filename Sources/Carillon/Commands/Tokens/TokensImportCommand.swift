@@ -8,19 +8,23 @@ extension Command {
         "tokens import",
         roles: ["carillon_app"],
         summary: "Register the device tokens in a file for an app.",
-        discussion:
-            "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, "
-            + "last_update, owner and kind, in any order; other columns are ignored. Without a header, each line is "
-            + "a token, optionally followed by last_update and owner. last_update is a time with a time zone, or "
-            + "seconds, milliseconds or microseconds since 1970. A token without it counts as registered now, so no "
-            + "earlier feedback deletes it. kind is what a token is for, such as push_to_start; --kind sets it for "
-            + "tokens without one, and a new token without either has the kind device. A token that is registered "
-            + "already keeps the newer time. Refused lines are skipped, and the first ten are listed; all valid lines "
-            + "are imported. If any line was refused, the command exits with 1. If interrupted, it keeps what it has "
-            + "imported and exits with 75; you can run it again at any time.",
+        discussion: """
+            The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, last_update,
+            owner and kind, in any order; other columns are ignored. Without a header, each line is a token, optionally followed
+            by last_update and owner.
+
+            last_update is a time with a time zone, or seconds, milliseconds or microseconds since 1970. A token without it is
+            treated as registered now, so no earlier feedback deletes it. A token that is registered already keeps the newer time.
+            kind is what a token is for, such as push_to_start; --kind sets it for tokens without one, and a new token without
+            either has the kind device.
+
+            Refused lines are skipped, and the first ten are listed; all valid lines are imported. If interrupted, the command
+            keeps what it has imported; you can run it again at any time.
+            """,
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
         options: [.kind, .rejects, .json, .database],
+        exits: [.done: "All lines were imported.", .failed: "A line was refused.", .tryAgain: "It was interrupted."],
         examples: [
             "carillon tokens import --app shop tokens.csv",
             "carillon tokens import --app shop --rejects refused.csv tokens.csv",
@@ -102,7 +106,7 @@ private struct TokensImportCommand: Sendable {
                 throw CommandError(
                     .configuration,
                     error.message.asSentence,
-                    hint: "Importing needs temporary tables: GRANT TEMPORARY ON DATABASE ... TO this user."
+                    hint: "Importing needs temporary tables: GRANT TEMPORARY ON DATABASE ... TO this login."
                 )
             }
             throw failure

@@ -6,16 +6,18 @@ extension Command {
         "web",
         roles: ["carillon_reader"],
         summary: "Serve a dashboard: what waits, what was sent, what failed and why.",
-        discussion:
-            "Serves pages for browsers, and the same data as JSON for requests with 'Accept: application/json'. "
-            + "Reading requires a login with the role carillon_reader; a standby suffices. People who are allowed by "
-            + "--operator-password-file, --local-changes or --operator can pause apps, set limits, cancel, requeue "
-            + "and send test pushes; for this, the login also needs the role carillon_operator, and carillon.audit "
-            + "records each change. With that role, programs can also enqueue by POST /messages. Listens on this "
-            + "machine only, unless --http names another address and there is a password or a trusted proxy. It "
-            + "speaks HTTP without TLS: on a network that others can read, put a proxy with TLS in front of it. "
-            + "While the database cannot be reached, each page says so, and the dashboard reconnects. With several "
-            + "databases, the first page lists them. SIGTERM ends it.",
+        discussion: """
+            Serves pages for browsers, and the same data as JSON for requests with 'Accept: application/json'. While the database
+            cannot be reached, each page says so, and the dashboard reconnects. With several databases, the first page lists them.
+
+            Reading requires a login with the role carillon_reader; a standby suffices. People who are allowed by
+            --operator-password-file, --local-changes or --operator can pause apps, set limits, cancel, requeue and send test
+            pushes; for this, the login also needs the role carillon_operator, and carillon.audit records each change. With that
+            role, programs can also enqueue by POST /messages.
+
+            Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It
+            speaks HTTP without TLS: on a network that others can read, put a proxy with TLS in front of it. SIGTERM ends it.
+            """,
         options: [.webHTTP] + WebAccess.rights + [.databases],
         examples: [
             "carillon web --database postgresql://localhost/shop",

@@ -10,17 +10,23 @@ extension Command {
         "worker",
         roles: ["carillon_worker"],
         summary: "Claim jobs, send their pushes and record the outcomes, until stopped.",
-        discussion:
-            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to "
-            + "what it has sent, and settles them. A second signal ends it at once and leaves every unsent job "
-            + "claimable. Exits with 0 when everything it claimed is settled, 1 when log lines could not be "
-            + "written, 69 when the database cannot be reached at the start, 75 when it did not drain, and 78 when "
-            + "the schema is missing or has another version. With --once, it creates the channels that were "
-            + "requested, runs no feedback passes, and also exits with 69, 75 or 78 when an app could not send. With "
-            + "several databases, the worker retries one that it cannot serve until it is stopped, and then exits "
-            + "with the status of that failure. With --web, its login also needs the role carillon_reader.",
+        discussion: """
+            SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to what it has sent,
+            and settles them. A second signal ends it at once and leaves every unsent job claimable.
+
+            With --once, it creates the channels that were requested, runs no feedback passes, and also exits with 69, 75 or 78
+            when an app could not send. With several databases, it retries one that it cannot serve until it is stopped, and then
+            exits with the status of that failure. With --web, its login also needs the role carillon_reader.
+            """,
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
+        ],
+        exits: [
+            .done: "Everything that it claimed is settled.",
+            .failed: "Log lines could not be written.",
+            .unavailable: "The database could not be reached at the start.",
+            .tryAgain: "It did not finish draining.",
+            .configuration: "The schema is missing or has another version.",
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",

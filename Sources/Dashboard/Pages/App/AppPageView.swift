@@ -107,7 +107,7 @@ struct AppPageView: PageView {
     private var facts: HTML {
         FactList(
             ("Topic", app.topic.map { topic in HTML(.code) { topic } } ?? HTML("the certificate's")),
-            ("Further topics", settings.topics.map { HTML($0.joined(separator: ", ")) }),
+            ("Additional topics", settings.topics.map { HTML($0.joined(separator: ", ")) }),
             ("Environment", HTML(app.environment)),
             ("Protocol", HTML(app.protocol)),
             ("Gateway", HTML(settings.gateway ?? "Apple's")),
