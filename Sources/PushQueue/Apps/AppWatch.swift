@@ -76,7 +76,6 @@ final class AppWatch {
         context.count { counters in
             for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }
-        context.notesBell.ring()
         for credential in unused { await outdate(credential) }
     }
 
@@ -174,8 +173,8 @@ final class AppWatch {
             if context.state.notes.isEmpty {
                 context.event { $0.succeeded(in: .notes) }
             } else {
+                // `event` rings again, because notes are left.
                 guard await context.sleep(for: context.event { $0.failed(in: .notes) }) else { return }
-                context.notesBell.ring()
             }
         }
     }

@@ -48,13 +48,8 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.ceiling = ceiling
-        let notesBell = Bell()
-        let meter = WorkerMeter(traffic: traffic) { event in
-            events(event)
-            if event.kind == .held || event.kind == .holdEnded { notesBell.ring() }
-        }
-        self.meter = meter
-        context = WorkerContext(options, on: loop, backend, meter, notesBell: notesBell)
+        meter = WorkerMeter(traffic: traffic, events: events)
+        context = WorkerContext(options, on: loop, backend, meter)
         database = WorkerDatabase(context)
         lease = LeaseKeeper(context, database)
         sleepKeeper = SleepKeeper(context, database, lease)
@@ -185,6 +180,7 @@ package actor Worker {
 
     private func beginGivingUp() {
         guard context.event({ $0.giveUpRequested() }) else { return }
+        context.count { $0.hasGivenUp = true }
         context.log(.gaveUp)
         context.shutdownBell.ring()
         context.dispatchBell.ring()
