@@ -243,6 +243,7 @@ struct ClaimHandler: Sendable {
 
     private mutating func settle(_ outcomes: Outcomes, hasRest: Bool, _ state: inout WorkerState) -> Step? {
         if claim.isLost { return awaitRest(hasRest, &state) }
+        claim.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: claim, outcomes, at: now)
         let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
         enter(.settling(writing))

@@ -20,6 +20,8 @@ struct UnsettledClaim: Sendable {
     var maxAttempts = Int16.max
     /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
+    /// Why the app cannot send, by the latest outcomes.
+    var hold: Hold?
     var progress = Progress.unsettled
     /// PostgreSQL also refuses the counts of a job.
     var isStuck = false

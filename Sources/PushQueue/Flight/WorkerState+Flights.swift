@@ -21,7 +21,7 @@ extension WorkerState {
 
     /// Some or all outcomes of a claim are known.
     mutating func settlement(of claim: UnsettledClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
-        var settlement = Settlement(
+        Settlement(
             claim.jobs,
             outcomes,
             after: claim.settled,
@@ -32,9 +32,11 @@ extension WorkerState {
             keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
             using: &random
         )
-        // Pushes withheld by a lost lease do not count against the app.
-        if !lease.holds(at: now) { settlement.forgetHold() }
-        return settlement
+    }
+
+    /// Why the app cannot send, by outcomes that have just become known. Pushes withheld by a lost lease do not count against it.
+    func hold(shownBy outcomes: Outcomes, at now: MonotonicInstant) -> Hold? {
+        lease.holds(at: now) ? Hold(outcomes) : nil
     }
 
     /// A settlement was written.
@@ -58,7 +60,7 @@ extension WorkerState {
     {
         let app = claim.jobs.app
         guard let route = claim.route, route == (try? apps[app]?.route.get()) else { return nil }
-        if let cause = settlement.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
+        if let cause = claim.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
         return settlement.gatewayAnswers ? endHold(of: app) : nil
     }
 }

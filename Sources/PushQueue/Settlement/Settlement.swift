@@ -22,8 +22,6 @@ package struct Settlement: Sendable {
     package private(set) var tally = Tally()
     package private(set) var retryCauses = RetryCause.Counts()
     private(set) var topicRefusals: [TopicRefusal] = []
-    /// Why the app cannot send at the moment.
-    package private(set) var hold: Hold?
     /// The gateway answered a push of the batch.
     let gatewayAnswers: Bool
 
@@ -57,7 +55,6 @@ package struct Settlement: Sendable {
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
-        hold = Hold(outcomes, credentialWorks: credentialWorks)
         ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
@@ -106,8 +103,6 @@ package struct Settlement: Sendable {
         piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
         return piece
     }
-
-    mutating func forgetHold() { hold = nil }
 
     /// The lowest id of the jobs that are back at their place in the queue.
     func lowestGoingBack(of claim: ClaimedJobs) -> Int64? {

@@ -72,6 +72,7 @@ import Testing
     ) -> WorkerEvent? {
         var flight = flight
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
+        flight.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         let event = state.updateHold(after: settlement, of: flight, at: now)
@@ -375,11 +376,7 @@ import Testing
         #expect(large == 1000)
         let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.claimAnswered(
-            answer(to: next, more: 360, claim: 2),
-            to: next,
-            at: now
-        )
+        let fitting = state.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
         #expect(fitting == nil)
     }
 
