@@ -18,7 +18,7 @@ extension WorkerState {
             holds.end(app.id)
         }
         for app in changes.rerouted + changes.removed.map(\.id) { notes.add(.holdOutdated(app: app)) }
-        for id in ids { schedule.freed(id) }
+        for id in ids { schedule.board.freed(id) }
         return (changes.unused, events)
     }
 
@@ -63,7 +63,7 @@ extension WorkerState {
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.isOnProbation(id) else { return nil }
         holds.end(id)
-        schedule.freed(id)
+        schedule.board.freed(id)
         notes.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { notes.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: app.name)

@@ -58,7 +58,7 @@ final class Lookout {
     private func look(on connection: PostgresConnection) async throws(PostgresError) -> Duration {
         var look = context.event { $0.lookBegan(at: .now) }
         let parameters = LookStatements.parameters(
-            above: context.state.schedule.floors,
+            above: context.state.schedule.board.floors,
             over: context.state.apps.pausedRanges,
             dueAfter: look.start
         )
@@ -131,7 +131,7 @@ final class Lookout {
         let parameters = LookStatements.parameters(below: floors)
         let found = try await database.ask(connection, LookStatements.below, parameters) { try LookStatements.rows($0) }
         guard !found.isEmpty else { return }
-        context.event { $0.schedule.returned(found, at: .now) }
+        context.event { $0.schedule.board.returned(found, at: .now) }
         context.dispatchBell.ring()
     }
 }

@@ -25,7 +25,7 @@ struct WorkerState: Sendable {
     let options: WorkerOptions
     private(set) var phase = Phase.working
     var lease: LeaseState
-    var schedule: Schedule
+    var schedule: ClaimSchedule
     /// Of all that PostgreSQL refuses.
     var refusals = RefusalPace()
     var apps: AppDirectory
@@ -51,7 +51,7 @@ struct WorkerState: Sendable {
     init(_ options: WorkerOptions, seed: UInt64, apps: AppDirectory = AppDirectory()) {
         self.options = options
         lease = LeaseState(duration: options.lease)
-        schedule = Schedule(options)
+        schedule = ClaimSchedule(options)
         self.apps = apps
         maintenance = MaintenanceState(options)
         sleep = SleepState(lease: options.lease, hosts: options.database.hostCount)
@@ -106,7 +106,7 @@ struct WorkerState: Sendable {
 
     mutating func renewed(workersAlive: Int, askedAt: MonotonicInstant) {
         lease.renewed(askedAt: askedAt)
-        schedule.counted(workers: workersAlive)
+        schedule.admission.rates.workersAlive = workersAlive
     }
 
     /// How long it has before it counts as stuck; negative if it does. Nil if it holds no claim.
@@ -140,7 +140,7 @@ struct WorkerState: Sendable {
     var mustSweep: Bool { !floorsToSweep.isEmpty || sweepsScheduled }
 
     /// The floors to look below.
-    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
+    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.board.risenFloors : [] }
 
     /// Whether to look for due jobs from the beginning of `scheduled`.
     var sweepsScheduled: Bool { promotes && !due.isLow }
@@ -177,7 +177,7 @@ struct WorkerState: Sendable {
 
     /// The next looks begin at the beginning.
     mutating func forgetFloors() {
-        schedule.forgetFloors()
+        schedule.board.forgetFloors()
         due = DueFloor()
     }
 
@@ -194,12 +194,12 @@ struct WorkerState: Sendable {
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         hasPromoted = promotion.rows > 0
         due.moved(promotion, from: start, at: now)
-        schedule.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.board.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
     }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.found(lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }
         schedule.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
@@ -220,7 +220,7 @@ struct WorkerState: Sendable {
             return polling.foundWork(
                 after: cost,
                 isBusy: schedule.inFlight > 0,
-                hasLeftLanes: schedule.hasLeftLanes
+                hasLeftLanes: schedule.board.hasLeftLanes
             )
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,

@@ -197,7 +197,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(.failure(loss))
             case .success(let taken):
                 if taken.workers > 0 || !taken.claims.isEmpty {
-                    self.state.schedule.forgetFloors()
+                    self.state.schedule.board.forgetFloors()
                     self.dispatch()
                 }
                 then(.success(taken.workers > 0))

@@ -51,7 +51,7 @@ extension SimulatedWorker {
 
     private func look(on link: SimulatedLink, then: @escaping (Result<Duration, SimulatedLink.Loss>) -> Void) {
         var look = state.lookBegan(at: now)
-        let floors = state.schedule.floors
+        let floors = state.schedule.board.floors
         link.ask(self) { database in
             (database.look(floors), look.start.map { database.isDue(after: $0) } ?? false)
         } then: { answer in
@@ -151,7 +151,7 @@ extension SimulatedWorker {
             case .failure(let loss): return then(loss)
             case .success(let found):
                 guard !found.isEmpty else { return then(nil) }
-                self.state.schedule.returned(found, at: self.now)
+                self.state.schedule.board.returned(found, at: self.now)
                 self.dispatch()
                 then(nil)
             }

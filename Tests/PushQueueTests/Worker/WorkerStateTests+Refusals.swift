@@ -88,7 +88,7 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var claims: [UnsettledClaim] = []
         for number in 1...2 {
-            state.schedule.found([first], at: now)
+            state.schedule.board.found([first], at: now)
             let plan = try plan(&state, at: now)
             let answer = self.answer(to: plan, rows: 1, claim: Int64(number))
             _ = state.claimAnswered(answer, to: plan, at: now)
@@ -96,7 +96,7 @@ extension WorkerStateTests {
         }
         state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
         func isClaimed() -> Bool {
-            state.schedule.found([first], at: now)
+            state.schedule.board.found([first], at: now)
             return state.nextClaim(at: now) != nil
         }
         for claim in claims {
@@ -113,11 +113,11 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var stuck = try claim(&state, at: now, rows: 1)
         state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
-        state.schedule.found([first], at: now)
+        state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
         for _ in 0..<2 { state.schedule.stuck(&stuck) }
         let other = try claim(&state, at: now, rows: 1)
-        state.schedule.found([first], at: now)
+        state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
         _ = end(stuck, .accepted, in: &state, at: now)
         #expect(state.nextClaim(at: now) == nil)

@@ -2,13 +2,15 @@ import ApplePush
 import CarillonIO
 
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
-struct Schedule: Sendable {
+///
+/// What concerns only one of its values is asked of that value.
+struct ClaimSchedule: Sendable {
     private let options: WorkerOptions
-    private var board: LaneBoard
-    private var admission: Admission
+    var board: LaneBoard
+    var admission: Admission
+    var doubts = AppDoubts()
     private(set) var slots = ClaimSlots()
     private var rests = ClaimRetryPace()
-    private var doubts = AppDoubts()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each holds.
@@ -29,38 +31,6 @@ struct Schedule: Sendable {
 
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
-
-    // MARK: Lanes
-
-    var floors: [(lane: Lane, id: Int64)] { board.floors }
-
-    var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
-
-    /// The last look found rows in more lanes than may be in use.
-    var hasLeftLanes: Bool { board.hasLeftLanes }
-
-    /// A look found rows in these lanes.
-    /// - Parameter exists: Whether there is such an app.
-    mutating func found(_ lanes: [Lane], at now: MonotonicInstant, exists: (Int32) -> Bool = { _ in true }) {
-        board.found(lanes, at: now, exists: exists)
-    }
-
-    /// Jobs that were due have come to these lanes.
-    mutating func promoted(
-        _ rows: [(lane: Lane, lowest: Int64)],
-        at now: MonotonicInstant,
-        exists: (Int32) -> Bool
-    ) {
-        board.promoted(rows, at: now, exists: exists)
-    }
-
-    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
-        board.returned(rows, at: now)
-    }
-
-    mutating func freed(_ app: Int32) { board.freed(app) }
-
-    mutating func forgetFloors() { board.forgetFloors() }
 
     // MARK: Claims
 
@@ -234,13 +204,6 @@ struct Schedule: Sendable {
 
     // MARK: Refused settlements
 
-    func isInDoubt(_ app: Int32) -> Bool { doubts.contains(app) }
-
-    /// Whether a settlement of an app in doubt may be sent now. Takes a try if there is one.
-    mutating func mayTrySettlement(of app: Int32, at now: MonotonicInstant, _ refusals: inout RefusalPace) -> Bool {
-        doubts.mayTry(app, at: now, &refusals)
-    }
-
     /// PostgreSQL has refused a settlement for its content. One that was sent before the app was in doubt takes a try afterwards.
     mutating func settlementRefused(
         of app: Int32,
@@ -264,10 +227,4 @@ struct Schedule: Sendable {
         doubts.ended(claim.lane)
         board.freed(claim.jobs.app)
     }
-
-    // MARK: Limits
-
-    mutating func learned(capacity: Int?, of app: Int32) { admission.capacities.learned(capacity, of: app) }
-
-    mutating func counted(workers: Int) { admission.rates.workersAlive = workers }
 }
