@@ -48,7 +48,7 @@ struct AppDirectory: Sendable {
 
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
-    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.settings.maxRate }
+    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.maxRate }
 
     func isUnread(_ id: Int32) -> Bool { apps[id] == nil && !absent.contains(id) }
 
@@ -128,7 +128,7 @@ struct AppDirectory: Sendable {
             certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)
         }
         guard let certificate = certificates[id] else {
-            throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
+            throw Hold(.setting, "The credential of app “\(row.app.name)” was not read.")
         }
         if row.lacksFacts, certificate.isRead {
             changes.findings.append(

@@ -74,7 +74,7 @@ final class AppWatch {
         let (unused, events) = context.event { $0.read(rows, of: ids) }
         for event in events { context.log(event) }
         context.count { counters in
-            for row in rows { counters.names[row.app.id] = row.app.settings.name }
+            for row in rows { counters.names[row.app.id] = row.app.name }
         }
         for credential in unused { await outdate(credential) }
     }

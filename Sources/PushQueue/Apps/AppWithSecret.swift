@@ -41,6 +41,6 @@ struct AppWithSecret: Decodable, Sendable {
     static let fingerprint = Statement("fingerprint_apps", "SELECT carillon.apps_fingerprint()")
 
     var hasNoCredential: Hold {
-        Hold(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")
+        Hold(.setting, "App “\(app.name)” has no credential: set its certificate_id.")
     }
 }
