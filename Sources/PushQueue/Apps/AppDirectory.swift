@@ -64,8 +64,7 @@ struct AppDirectory: Sendable {
     var hasUnreadCredentials: Bool { certificates.values.contains { !$0.isRead } }
 
     func parameters(for ids: [Int32]) -> Parameters {
-        let read = certificates.filter(\.value.isRead)
-        return Parameters(PostgresArray(ids), PostgresArray(read.keys), PostgresArray(read.values.lazy.map(\.version)))
+        AppWithSecret.parameters(for: ids, knowing: certificates.filter(\.value.isRead).mapValues(\.version))
     }
 
     /// The row of the credential with that digest, and when it was written. Of several rows, every worker takes the lowest.

@@ -28,6 +28,11 @@ struct AppWithSecret: Decodable, Sendable {
         """
     )
 
+    /// - Parameter versions: Those of the credentials that the caller knows.
+    static func parameters(for apps: [Int32], knowing versions: [Int32: Int64] = [:]) -> Parameters {
+        Parameters(PostgresArray(apps), PostgresArray(versions.keys), PostgresArray(versions.values))
+    }
+
     /// An app for each credential whose facts are not in its row.
     static let unjudged = Statement(
         "unjudged_apps",

@@ -17,8 +17,7 @@ package struct ChannelSite: Sendable {
         _ apps: [Int32],
         on connection: PostgresConnection
     ) async throws(PostgresError) -> [Int32: Result<ChannelSite, Hold>] {
-        let parameters = Parameters(PostgresArray(apps), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        return try await connection.query(AppWithSecret.statement, parameters) { rows in
+        try await connection.query(AppWithSecret.statement, AppWithSecret.parameters(for: apps)) { rows in
             var sites: [Int32: Result<ChannelSite, Hold>] = [:]
             for app in try rows.records() as [AppWithSecret] {
                 sites[app.app.id] = Result { () throws(Hold) in try ChannelSite(app, on: connection) }

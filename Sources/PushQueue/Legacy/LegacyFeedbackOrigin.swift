@@ -22,7 +22,7 @@ struct LegacyFeedbackOrigin: Sendable {
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
         let ids = try await connection.query(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         if ids.isEmpty { return [] }
-        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
+        let parameters = AppWithSecret.parameters(for: ids)
         let origins = try await connection.query(AppWithSecret.statement, parameters) { rows in
             (try rows.records() as [AppWithSecret]).map { LegacyFeedbackOrigin($0) }
         }
