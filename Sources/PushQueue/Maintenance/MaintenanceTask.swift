@@ -18,21 +18,6 @@ struct MaintenanceTask: Sendable {
 
         /// Tasks in the same line are done one at a time: only one may read a feedback list.
         var line: Name { self == .feedbackLists ? .feedback : self }
-
-        fileprivate var task: MaintenanceTask {
-            switch self {
-            case .counts: .counts
-            case .sweep: .sweep
-            case .orphans: .orphans
-            case .strays: .strays
-            case .maintain: .maintain
-            case .feedback: .feedback
-            case .feedbackLists: .feedbackLists
-            case .connections: .connections
-            case .channels: .channels
-            case .channelLists: .channelLists
-            }
-        }
     }
 
     typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void
@@ -71,5 +56,7 @@ struct MaintenanceTask: Sendable {
         means: .none { tools in await tools.context.backend.outdate(idle: tools.context.options.idleTimeout) }
     )
 
-    static let all = Name.allCases.map(\.task)
+    static let all = [
+        counts, sweep, orphans, strays, maintain, feedback, feedbackLists, connections, channels, channelLists,
+    ]
 }
