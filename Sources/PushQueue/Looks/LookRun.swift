@@ -22,10 +22,7 @@ struct LookRun: Sendable {
     init(in state: inout WorkerState, at now: MonotonicInstant) {
         // A sleeper has not read changes of apps.
         let mayBeOutdated = !state.sleep.isAwake || state.sleep.mustAnnounce
-        switch state.nextStep(at: now) {
-        case .look: step = mayBeOutdated ? .refresh : .look
-        case .ask: step = .ask
-        }
+        step = state.asks(at: now) ? .ask : mayBeOutdated ? .refresh : .look
     }
 
     /// False while changes of apps have to be read first.

@@ -6,13 +6,6 @@ import CarillonIO
 /// A sleeper claims nothing, and its questions renew its lease. A notification calls it: it looks for work, and wakes if it has
 /// found some. Slow looks find work without a notification, so notifications are never required.
 struct SleepState: Sendable {
-    enum Step: Sendable {
-        /// Look for lanes with rows.
-        case look
-        /// Ask whether the worker may sleep, or go on sleeping.
-        case ask
-    }
-
     private struct Sleep {
         let since: MonotonicInstant
         /// When it has to wake, whatever happens.
@@ -112,18 +105,18 @@ struct SleepState: Sendable {
         sleep = Sleep(since: now, end: end)
     }
 
-    /// What a sleeper does now that its wait has ended, or that it was called.
-    mutating func next(at now: MonotonicInstant) -> Step {
-        guard let sleep else { return .look }
+    /// Whether a sleeper asks again now that its wait has ended, or that it was called. Otherwise it looks.
+    mutating func asksAgain(at now: MonotonicInstant) -> Bool {
+        guard let sleep else { return false }
         if sleep.isCalled {
             self.sleep?.isCalled = false
-            return .look
+            return false
         }
         if let end = sleep.end, end <= now {
             woke(by: .itself, at: now)
-            return .look
+            return false
         }
-        return .ask
+        return true
     }
 
     /// - Parameter cost: How long the answer took.

@@ -3,16 +3,16 @@ import CarillonPostgres
 
 /// When the worker looks, falls asleep and wakes.
 extension WorkerState {
-    /// What to do now that a wait has ended, or the worker was called.
-    mutating func nextStep(at now: MonotonicInstant) -> SleepState.Step {
+    /// Whether to ask for sleep now that a wait has ended, or the worker was called. Otherwise it looks.
+    mutating func asks(at now: MonotonicInstant) -> Bool {
         if let since = sleep.asleepSince {
             // There was no sweep meanwhile.
             if now - since >= SleepState.floorMemory { forgetFloors() }
-            return sleep.next(at: now)
+            return sleep.asksAgain(at: now)
         }
-        guard hasNothingToDo(at: now), sleep.mustAsk(at: now) else { return .look }
+        guard hasNothingToDo(at: now), sleep.mustAsk(at: now) else { return false }
         sleep.fellAsleep(until: holdEnd(at: now), at: now)
-        return .ask
+        return true
     }
 
     /// When an app whose rows wait can be tried again.

@@ -115,16 +115,16 @@ import Testing
         let untilDue = ask(&state, SleepAnswer(isAlive: true, dueIn: .milliseconds(700)), at: now)
         let untilEnd = ask(&state, alone, at: now + .seconds(2))
         #expect(untilDue == .milliseconds(701) && untilEnd == .seconds(3))
-        let before = state.next(at: now + .milliseconds(4999))
-        let then = state.next(at: now + .seconds(5))
-        #expect(before == .ask && then == .look && state.isAwake && state.wokeByItself)
+        let before = state.asksAgain(at: now + .milliseconds(4999))
+        let then = state.asksAgain(at: now + .seconds(5))
+        #expect(before && !then && state.isAwake && state.wokeByItself)
     }
 
     @Test mutating func `a sleeper that is called learns anew when it has to wake`() {
         var state = asleep(4)
         let wait = state.lookedWhenCalled(foundWork: false, until: now + .milliseconds(40), at: now)
-        let step = state.next(at: now + .milliseconds(40))
-        #expect(wait == .milliseconds(40) && step == .look && state.isAwake)
+        let asks = state.asksAgain(at: now + .milliseconds(40))
+        #expect(wait == .milliseconds(40) && !asks && state.isAwake)
     }
 
     @Test mutating func `expensive questions are rare`() {
@@ -174,9 +174,9 @@ import Testing
     @Test mutating func `a call makes a sleeper look, and what it finds wakes it`() {
         var state = asleep(1)
         let mustLook = state.called()
-        let step = state.next(at: now)
+        let asks = state.asksAgain(at: now)
         let wait = state.lookedWhenCalled(foundWork: true, until: nil, at: now)
-        #expect(mustLook && step == .look && wait == nil)
+        #expect(mustLook && !asks && wait == nil)
         #expect(state.isAwake && state.mustAnnounce && !state.wokeByItself)
         state.looked(foundWork: false, at: now)
         #expect(!state.mustAsk(at: now + .seconds(10)), "the fleet takes it for asleep")
@@ -189,8 +189,8 @@ import Testing
         state.fellAsleep(until: nil, at: now)
         let mustLook = state.called()
         _ = ask(&state, alone, at: now)
-        let steps = [state.next(at: now), state.next(at: now)]
-        #expect(mustLook && steps == [.look, .ask])
+        let asks = [state.asksAgain(at: now), state.asksAgain(at: now)]
+        #expect(mustLook && asks == [false, true])
     }
 
     @Test mutating func `a call that was for others leaves a sleeper asleep, and it asks soon`() {
