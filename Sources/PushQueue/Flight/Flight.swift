@@ -55,7 +55,7 @@ struct Flight: Sendable {
             return handle(&handler, event, &state, at: now)
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
-                state.schedule.board.found([plan.lane], at: now)
+                state.schedule.board.found([plan.lane], at: now) { [apps = state.apps] in apps[$0] != nil }
                 if jobs > 0 { reports.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
                 state.splitFailed(in: plan.lane, at: now)

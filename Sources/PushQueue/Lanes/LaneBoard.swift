@@ -58,7 +58,7 @@ struct LaneBoard: Sendable {
     mutating func found(
         _ lanes: some Collection<Lane>,
         at now: MonotonicInstant,
-        exists: (Int32) -> Bool = { _ in true }
+        exists: (Int32) -> Bool
     ) {
         var used = lanesInUse(beside: lanes.count, exists)
         var left = 0
@@ -77,7 +77,7 @@ struct LaneBoard: Sendable {
     mutating func promoted(
         _ rows: [(lane: Lane, lowest: Int64)],
         at now: MonotonicInstant,
-        exists: (Int32) -> Bool = { _ in true }
+        exists: (Int32) -> Bool
     ) {
         var used = lanesInUse(beside: rows.count, exists)
         for (lane, lowest) in rows {
@@ -173,7 +173,7 @@ struct LaneBoard: Sendable {
     /// The next claim, if there is one now. Small claims go first, since they end soon.
     /// - Parameter allowance: Asked for each lane that might be claimed from.
     mutating func next(
-        in slots: ClaimSlots = ClaimSlots(),
+        in slots: ClaimSlots,
         at now: MonotonicInstant,
         allowance: (Lane) -> Allowance
     ) -> ClaimPlan? {

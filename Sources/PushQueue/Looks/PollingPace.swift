@@ -23,7 +23,7 @@ struct PollingPace: Sendable {
     private var backOffBeforeSleep = BackOff(from: Self.shortest, to: Self.busy)
     private var costs: [Duration] = []
 
-    mutating func foundWork(after cost: Duration, isBusy: Bool, hasLeftLanes: Bool = false) -> Duration {
+    mutating func foundWork(after cost: Duration, isBusy: Bool, hasLeftLanes: Bool) -> Duration {
         backOff.reset()
         backOffBeforeSleep.reset()
         let factor = hasLeftLanes ? Self.costFactorOfManyLanes : Self.costFactor
@@ -33,7 +33,7 @@ struct PollingPace: Sendable {
     /// - Parameter idle: How long it has found nothing; nil if it is about to sleep.
     mutating func foundNothing(
         after cost: Duration,
-        idleFor idle: Duration? = .zero,
+        idleFor idle: Duration?,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let least = leastWait(after: cost)

@@ -24,7 +24,7 @@ import Testing
         counting asked: inout Int,
         _ allowance: (Lane) -> LaneBoard.Allowance
     ) -> ClaimPlan? {
-        board.next(at: now ?? start) { lane in
+        board.next(in: ClaimSlots(), at: now ?? start) { lane in
             asked += 1
             return allowance(lane)
         }
@@ -122,7 +122,7 @@ import Testing
         #expect(first.contains(lane(1, 0)) && first.contains(lane(2, 7)))
         #expect(first.count == most + 2)
         // So do promoted jobs.
-        board.promoted(many.map { ($0, 5) }, at: start)
+        board.promoted(many.map { ($0, 5) }, at: start) { _ in true }
         #expect(served().count == most)
         // What was served is empty now.
         board.found(many.filter { !first.contains($0) }, at: start)
@@ -284,4 +284,9 @@ import Testing
         expectNone(&board)
         #expect(board.floors.isEmpty)
     }
+}
+
+extension LaneBoard {
+    /// A look found rows in these lanes of apps that exist.
+    mutating func found(_ lanes: [Lane], at now: MonotonicInstant) { found(lanes, at: now) { _ in true } }
 }

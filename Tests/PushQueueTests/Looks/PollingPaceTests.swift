@@ -8,16 +8,16 @@ import Testing
         var pace = PollingPace()
         var generator = SeededGenerator(seed: 1)
         var waits: [Duration] = []
-        for _ in 0..<100 { waits.append(pace.foundNothing(after: .zero, using: &generator)) }
+        for _ in 0..<100 { waits.append(pace.foundNothing(after: .zero, idleFor: .zero, using: &generator)) }
         #expect(waits.allSatisfy { $0 <= PollingPace.longest && $0 >= .microseconds(2500) })
         #expect(Set(waits.suffix(50)).count > 40)
         #expect(waits.suffix(50).allSatisfy { $0 >= PollingPace.longest / 2 })
         do {
-            let wait = pace.foundWork(after: .zero, isBusy: false)
+            let wait = pace.foundWork(after: .zero, isBusy: false, hasLeftLanes: false)
             #expect(wait == PollingPace.shortest)
         }
         do {
-            let wait = pace.foundNothing(after: .zero, using: &generator)
+            let wait = pace.foundNothing(after: .zero, idleFor: .zero, using: &generator)
             #expect(wait <= PollingPace.shortest)
         }
     }
@@ -35,11 +35,11 @@ import Testing
         var pace = PollingPace()
         var generator = SeededGenerator(seed: 2)
         do {
-            let wait = pace.foundNothing(after: .milliseconds(30), using: &generator)
+            let wait = pace.foundNothing(after: .milliseconds(30), idleFor: .zero, using: &generator)
             #expect(wait == .milliseconds(750))
         }
         do {
-            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true)
+            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true, hasLeftLanes: false)
             #expect(wait == .milliseconds(750))
         }
         do {
@@ -50,8 +50,8 @@ import Testing
 
     @Test func `a look that waited for a lock or a core does not count as expensive`() {
         var pace = PollingPace()
-        _ = pace.foundWork(after: .milliseconds(5), isBusy: false)
-        let wait = pace.foundWork(after: .seconds(3), isBusy: false)
+        _ = pace.foundWork(after: .milliseconds(5), isBusy: false, hasLeftLanes: false)
+        let wait = pace.foundWork(after: .seconds(3), isBusy: false, hasLeftLanes: false)
         #expect(wait == .milliseconds(125))
     }
 
@@ -68,7 +68,7 @@ import Testing
     @Test func `the wait after expensive looks has a limit`() {
         var pace = PollingPace()
         for _ in 0..<10 {
-            let wait = pace.foundWork(after: .seconds(3), isBusy: false)
+            let wait = pace.foundWork(after: .seconds(3), isBusy: false, hasLeftLanes: false)
             #expect(wait == .seconds(3))
         }
     }
