@@ -68,7 +68,7 @@ struct AppDirectory: Sendable {
     }
 
     /// The row of the credential with that digest, and when it was written. Of several rows, every worker takes the lowest.
-    func row(holding digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
+    func row(withDigest digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
         var found: (certificate: Int32, since: Int64)?
         for (id, certificate) in certificates where found.map({ id < $0.certificate }) ?? true {
             if case .success(let credential) = certificate.credential, credential.digest == digest {

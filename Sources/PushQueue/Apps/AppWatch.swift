@@ -133,7 +133,7 @@ final class AppWatch {
         refusing refused: ProviderToken?,
         keeping minted: ProviderToken?
     ) async throws -> (ProviderToken?, now: Int64) {
-        guard let row = context.state.apps.row(holding: key.digest) else {
+        guard let row = context.state.apps.row(withDigest: key.digest) else {
             throw PushError(.noProviderToken, "\(key) is no longer in use")
         }
         guard let connection = database.shared else {
@@ -205,7 +205,7 @@ final class AppWatch {
         case .finding(let finding):
             try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(CredentialStatements.restTokens, Parameters(certificate)) }
+            if stopsMinting { try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate)) }
             let parameters = CredentialStatements.parameters(certificate, status, error: error)
             try await connection.execute(CredentialStatements.judge, parameters)
         case .hold(let app, let (hold, wait)?):

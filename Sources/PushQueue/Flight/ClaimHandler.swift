@@ -263,9 +263,9 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         var writing = writing
         switch event {
-        case .written(let effect):
-            if retries.isTry, writing.writesOutcomes(effect) { state.schedule.triedSettlementWritten(of: app) }
-            writing.callEnded(effect)
+        case .written(let answer):
+            if retries.isTry, writing.writesOutcomes(answer) { state.schedule.triedSettlementWritten(of: app) }
+            writing.callEnded(answer)
             succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):

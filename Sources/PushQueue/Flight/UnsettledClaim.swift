@@ -13,7 +13,7 @@ struct UnsettledClaim: Sendable {
 
     var jobs: ClaimedJobs
     /// The lowest id of the jobs that were claimed.
-    let first: Int64
+    let lowest: Int64
     /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
@@ -30,7 +30,7 @@ struct UnsettledClaim: Sendable {
 
     init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
         self.jobs = jobs
-        first = jobs.lowest
+        lowest = jobs.lowest
         self.worker = worker
         self.answeredAt = answeredAt
         pushes = jobs.batch.count

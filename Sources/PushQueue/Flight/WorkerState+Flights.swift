@@ -13,7 +13,7 @@ extension WorkerState {
 
     func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
         if jobs.batch.isEmpty { return .nothingToSend }
-        guard phase == .working, worker == lease.id, lease.holds(at: now),
+        guard phase == .working, worker == lease.id, lease.isValid(at: now),
             let app = apps[jobs.app], case .success(let route) = app.route
         else { return .release }
         return .send(route, maxAttempts: Int16(clamping: app.row.maxAttempts))
@@ -36,7 +36,7 @@ extension WorkerState {
 
     /// Why the app cannot send, by outcomes that have just become known. Pushes withheld by a lost lease do not count against it.
     func hold(shownBy outcomes: Outcomes, at now: MonotonicInstant) -> Hold? {
-        lease.holds(at: now) ? Hold(outcomes) : nil
+        lease.isValid(at: now) ? Hold(outcomes) : nil
     }
 
     /// A settlement was written.

@@ -10,12 +10,12 @@ struct ClaimSchedule: Sendable {
     var admission: Admission
     var doubts = AppDoubts()
     private(set) var slots = ClaimSlots()
-    private var rests = ClaimRetryPace()
+    private var waits = ClaimRetryPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
-    /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each holds.
+    /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each has.
     private var flights: [ClaimKey: Int] = [:]
-    /// Since when it has held claims and settled none.
+    /// Since when it has had claims and settled none.
     private(set) var unsettledSince: MonotonicInstant?
 
     init(_ options: WorkerOptions) {
@@ -27,7 +27,7 @@ struct ClaimSchedule: Sendable {
     var inFlight: Int { admission.inFlight }
 
     /// The ids of its rows of `inflight`, as far as it knows.
-    var heldClaims: Set<Int64> { Set(flights.keys.map(\.id)) }
+    var knownClaims: Set<Int64> { Set(flights.keys.map(\.id)) }
 
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
@@ -42,21 +42,21 @@ struct ClaimSchedule: Sendable {
         _ holds: AppHolds,
         _ refusals: inout RefusalPace
     ) -> ClaimPlan? {
-        guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
+        guard min(ceiling, admission.room) > 0, waits.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
         let mustTry = refusals.limits(.claim, at: now)
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
-            if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }
+            if let end = waits.end(of: lane, at: now) { return .blocked(until: end) }
             guard doubts.mayClaim(lane) else { return .blocked(until: nil) }
             // Lanes that have failed leave a try for one that has not.
-            let hasFailed = rests.hasFailed(lane)
+            let hasFailed = waits.hasFailed(lane)
             if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
                 return .blocked(until: end)
             }
             return admission.allowance(of: lane.app, within: ceiling, apps, holds, at: now)
         }
         guard let plan else { return nil }
-        if mustTry || rests.hasFailed(plan.lane) { _ = refusals.take(at: now) }
+        if mustTry || waits.hasFailed(plan.lane) { _ = refusals.take(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
         doubts.claimed(plan.lane)
@@ -78,8 +78,8 @@ struct ClaimSchedule: Sendable {
         admission.ended(of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
-        refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || rests.hasFailed(plan.lane), at: now)
-        rests.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
+        refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || waits.hasFailed(plan.lane), at: now)
+        waits.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
     }
 
     /// The lane has a row that could not be split: claims would only find it again.
@@ -88,13 +88,13 @@ struct ClaimSchedule: Sendable {
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) {
-        rests.failed(lane, at: now, using: &generator)
+        waits.failed(lane, at: now, using: &generator)
     }
 
     /// Forgets lanes that have had no rows for a while.
     mutating func forgetIdle(at now: MonotonicInstant) {
         board.forgetIdle(at: now)
-        rests.forgetIdle(at: now)
+        waits.forgetIdle(at: now)
         doubts.forgetIdle(at: now)
     }
 
@@ -112,12 +112,12 @@ struct ClaimSchedule: Sendable {
         slots.free(plan.depth)
         if answer.jobs == nil { doubts.ended(plan.lane) }
         refusals.succeeded(.claim)
-        rests.succeeded(plan.lane, hasRows: answer.rows > 0)
+        waits.succeeded(plan.lane, hasRows: answer.rows > 0)
         board.claimed(
             plan,
             rows: answer.rows,
             pushes: pushes,
-            first: answer.first,
+            lowest: answer.lowest,
             // A row that never fits has to be split first.
             next: large == nil ? answer.next?.pushes : nil,
             at: now
@@ -126,7 +126,7 @@ struct ClaimSchedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = answer.jobs {
             flights[jobs.key] = jobs.byteCount
-            admission.holds(jobs.byteCount, of: jobs.app)
+            admission.answered(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
             admission.ended(of: plan.lane.app)
@@ -196,7 +196,7 @@ struct ClaimSchedule: Sendable {
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
-        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
+        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, lowest: claim.lowest) }
     }
 
     /// All jobs that went back were due at that time.

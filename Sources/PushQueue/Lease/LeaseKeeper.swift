@@ -234,8 +234,8 @@ final class LeaseKeeper {
 
     /// Claims of this worker that it does not know.
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let held = context.state.schedule.heldClaims
-        let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: held)
+        let known = context.state.schedule.knownClaims
+        let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: known)
         return try await database.ask(connection, ClaimKey.strays, parameters) { try $0.records() }
     }
 

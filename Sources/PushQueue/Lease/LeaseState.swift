@@ -28,7 +28,7 @@ struct LeaseState: Sendable {
     /// Nil if it is over.
     var end: MonotonicInstant? { lease.end }
 
-    func holds(at now: MonotonicInstant) -> Bool { lease.holds(at: now) }
+    func isValid(at now: MonotonicInstant) -> Bool { lease.isValid(at: now) }
 
     mutating func registered(as id: Int64, askedAt: MonotonicInstant) {
         self.id = id
@@ -59,7 +59,7 @@ struct LeaseState: Sendable {
 
     /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
-        lease.holds(at: now) ? lease.interval : .zero
+        lease.isValid(at: now) ? lease.interval : .zero
     }
 
     // MARK: The others

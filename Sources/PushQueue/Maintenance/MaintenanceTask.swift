@@ -16,8 +16,8 @@ struct MaintenanceTask: Sendable {
         case channels
         case channelLists
 
-        /// Tasks in the same line are done one at a time: only one may read a feedback list.
-        var line: Name { self == .feedbackLists ? .feedback : self }
+        /// Tasks with the same purpose are done one at a time: only one may read a feedback list.
+        var purpose: WorkerDatabase.Purpose { .maintenance(self == .feedbackLists ? .feedback : self) }
     }
 
     typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void

@@ -61,10 +61,11 @@ package struct Settlement: Sendable {
             let job = claim.jobs[place]
             var jobTally = JobTally(job: Int32(place), isInUnfinished: job.origin != nil)
             if let earlier {
-                let open = job.positions.filter { earlier[Int($0)].verdict == .pending }
-                if open.isEmpty { continue }
-                jobTally.isInUnfinished = jobTally.isInUnfinished || open.count < job.pushes + job.refused + job.expired
-                settle(open, of: job, &jobTally, outcomes, using: &generator)
+                let pending = job.positions.filter { earlier[Int($0)].verdict == .pending }
+                if pending.isEmpty { continue }
+                jobTally.isInUnfinished =
+                    jobTally.isInUnfinished || pending.count < job.pushes + job.refused + job.expired
+                settle(pending, of: job, &jobTally, outcomes, using: &generator)
             } else {
                 jobTally.failed = job.refused
                 jobTally.expired = job.expired
@@ -143,8 +144,8 @@ package struct Settlement: Sendable {
         )
         record(sorted, of: job, &jobTally, outcomes)
         let retried = retry(sorted.retried, of: job, &jobTally, using: &generator)
-        let returned = giveBack(sorted.returned, of: job, jobTally, using: &generator)
-        let change = arrange(retried, returned, sorted.open, &jobTally)
+        let returned = returnPushes(sorted.returned, of: job, jobTally, using: &generator)
+        let change = arrange(retried, returned, sorted.pending, &jobTally)
         if keepsUniqueIDs { identify(pushes, of: jobTally.job, outcomes) }
         count(jobTally)
         switch change {
@@ -201,7 +202,7 @@ package struct Settlement: Sendable {
     }
 
     /// The way back of pushes that keep their attempt, or nil if there are none.
-    private func giveBack(
+    private func returnPushes(
         _ returned: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
         _ jobTally: JobTally,
@@ -222,18 +223,18 @@ package struct Settlement: Sendable {
     private mutating func arrange(
         _ retried: GoingBack?,
         _ returned: GoingBack?,
-        _ open: [Int32],
+        _ pending: [Int32],
         _ jobTally: inout JobTally
     ) -> Change {
         jobTally.retried = Int32(retried?.pushes.count ?? 0)
         jobTally.returned = Int32(returned?.pushes.count ?? 0)
-        jobTally.pending = Int32(open.count)
-        if !open.isEmpty {
+        jobTally.pending = Int32(pending.count)
+        if !pending.isEmpty {
             let isWhole = jobTally.ended + jobTally.goingBack == 0
-            staying.append(Staying(job: jobTally.job, pushes: open, isWhole: isWhole))
+            staying.append(Staying(job: jobTally.job, pushes: pending, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
-        let isWhole = jobTally.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
+        let isWhole = jobTally.ended == 0 && pending.isEmpty && (retried == nil || returned == nil)
         if var retried {
             retried.isWhole = isWhole
             goingBack.append(retried)

@@ -67,8 +67,8 @@ enum CredentialStatements {
     }
 
     /// The fleet mints no token for the interval that Apple requires between two of them.
-    static let restTokens = Statement(
-        "rest_tokens",
+    static let stopMinting = Statement(
+        "stop_minting",
         """
         UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
         WHERE p.certificate_id = $1

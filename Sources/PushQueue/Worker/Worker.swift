@@ -33,7 +33,7 @@ package actor Worker {
     private let pushCounts: PushCountWriter
     private let maintenance: MaintenanceRunner
 
-    /// The worker holds the loop, so the loop outlives it.
+    /// The worker keeps the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     package init(
@@ -158,8 +158,8 @@ package actor Worker {
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
         guard let ceiling else { return context.event { $0.nextClaim(at: now) } }
-        let room = ceiling.reserve(holding: context.state.schedule.inFlight, at: now)
-        defer { ceiling.hold(context.state.schedule.inFlight) }
+        let room = ceiling.reserve(inFlight: context.state.schedule.inFlight, at: now)
+        defer { ceiling.report(inFlight: context.state.schedule.inFlight) }
         return context.event { $0.nextClaim(at: now, within: room) }
     }
 

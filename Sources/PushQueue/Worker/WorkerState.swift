@@ -109,7 +109,7 @@ struct WorkerState: Sendable {
         schedule.admission.rates.workersAlive = workersAlive
     }
 
-    /// How long it has before it counts as stuck; negative if it does. Nil if it holds no claim.
+    /// How long it has before it counts as stuck; negative if it does. Nil if it has no claim.
     func settlingWait(at now: MonotonicInstant) -> Duration? {
         schedule.unsettledSince.map { options.stuckAfter - (now - $0) }
     }
@@ -244,7 +244,7 @@ struct WorkerState: Sendable {
 
     /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
-        guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.holds(at: now) else { return nil }
+        guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.isValid(at: now) else { return nil }
         return schedule.nextClaim(at: now, within: ceiling, of: apps, holds, &refusals)
     }
 

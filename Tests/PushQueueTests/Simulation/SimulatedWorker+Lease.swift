@@ -225,9 +225,9 @@ extension SimulatedWorker {
         on link: SimulatedLink,
         then: @escaping (Result<[ClaimKey], SimulatedLink.Loss>) -> Void
     ) {
-        let held = state.schedule.heldClaims
+        let known = state.schedule.knownClaims
         let worker = state.lease.id
-        link.ask(self, { $0.strays(of: worker, knowing: held) }, then: then)
+        link.ask(self, { $0.strays(of: worker, knowing: known) }, then: then)
     }
     /// Tells whether some are past the grace period.
     func findStrays(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {

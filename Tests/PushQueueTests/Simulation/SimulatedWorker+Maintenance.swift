@@ -114,7 +114,7 @@ extension SimulatedWorker {
     ) {
         switch answer {
         case .failure(let loss): then(loss)
-        case .success(true): withOwnLink(for: .maintenance(task.name.line), work) { _ in then(nil) }
+        case .success(true): withOwnLink(for: task.name.purpose, work) { _ in then(nil) }
         case .success:
             state.maintenance.ended(task.name)
             then(nil)
@@ -170,8 +170,8 @@ extension SimulatedWorker {
             case .failure(let loss): then(loss)
             case .success(let batch):
                 var pass = pass
-                guard let rest = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
-                self.after(rest) { self.reap(pass, on: link, then: then) }
+                guard let wait = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
+                self.after(wait) { self.reap(pass, on: link, then: then) }
             }
         }
     }

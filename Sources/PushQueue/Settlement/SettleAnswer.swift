@@ -1,0 +1,16 @@
+import CarillonPostgres
+
+/// What a call that writes a settlement, or a piece of it, has done.
+enum SettleAnswer: String, Sendable {
+    case written
+    /// The job is settled, but its counts could not be written.
+    case unwritten
+    /// The claim is gone, and no other worker can have taken it over. An earlier call has succeeded, if there was one.
+    case before
+    /// Another worker has taken the claim over.
+    case lost
+
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        self = try rows.choice(0, 0)
+    }
+}
