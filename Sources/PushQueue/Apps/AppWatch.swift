@@ -139,7 +139,7 @@ final class AppWatch {
         guard let connection = database.shared else {
             throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
         }
-        guard context.event({ $0.refusals.mayTry(.token, at: .now) }) else {
+        guard let isTry = context.event({ $0.refusals.tryNow(.token, at: .now) }) else {
             throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
         }
         do throws(PostgresError) {
@@ -155,11 +155,7 @@ final class AppWatch {
         } catch {
             database.failed(error, on: connection, isPaced: true)
             if error.code == .server {
-                context.event { state in
-                    let now = MonotonicInstant.now
-                    let isTry = error.isTimeout || state.refusals.limits(.token, at: now)
-                    state.refusals.refused(.token, isTry: isTry, at: now)
-                }
+                context.event { $0.refusals.refused(.token, isTry: isTry || error.isTimeout, at: .now) }
             }
             throw error
         }

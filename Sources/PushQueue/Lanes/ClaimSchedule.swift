@@ -55,8 +55,9 @@ struct ClaimSchedule: Sendable {
             }
             return admission.allowance(of: lane.app, within: ceiling, apps, holds, at: now)
         }
-        guard let plan else { return nil }
-        if mustTry || waits.hasFailed(plan.lane) { _ = refusals.take(at: now) }
+        guard var plan else { return nil }
+        plan.isTry = mustTry || waits.hasFailed(plan.lane)
+        if plan.isTry { refusals.spend(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
         doubts.claimed(plan.lane)
@@ -78,7 +79,7 @@ struct ClaimSchedule: Sendable {
         admission.ended(of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
-        refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || waits.hasFailed(plan.lane), at: now)
+        refusals.refused(.claim, isTry: plan.isTry, at: now)
         waits.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
     }
 
