@@ -187,7 +187,7 @@ final class AppWatch {
                 notes.removeFirst()
             } catch {
                 notes = context.event { state in
-                    let mayTryNext = state.mayTryNext(after: error, at: .now)
+                    let mayTryNext = state.refusals.mayTryNext(after: error, at: .now)
                     return state.notes.failed(notes, with: error, mayTryNext: mayTryNext)
                 }
                 failure = error

@@ -180,7 +180,7 @@ struct ClaimHandler: Sendable {
             enter(.awaitingTurn(RateLimits.Turn(begins: now + wait)))
             return .wait(wait)
         case .turnGiven(nil):
-            state.foundNoTurn(for: app, at: now)
+            state.schedule.foundNoTurn(for: app, at: now)
             return release(&state)
         case .waited: return takeIfWorking(turnStep(state), .turn, &state)
         case .failed(let error):

@@ -33,7 +33,7 @@ extension WorkerState {
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: Nil if it is held already.
     mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
-        guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
+        guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now) else { return nil }
         notes.add(.hold(app: id, (hold, wait)))
         if hold.isOfCredential, let certificate = app.row.certificateID {
             let status: CredentialStatus? =

@@ -17,9 +17,11 @@ struct ClaimSchedule: Sendable {
     private var flights: [ClaimKey: Int] = [:]
     /// Since when it has had claims and settled none.
     private(set) var unsettledSince: MonotonicInstant?
+    private var random: SeededGenerator
 
-    init(_ options: WorkerOptions) {
+    init(_ options: WorkerOptions, seed: UInt64) {
         self.options = options
+        random = SeededGenerator(seed: seed)
         board = LaneBoard(quantum: options.claimSize)
         admission = Admission(limit: options.maxInFlight, claimSize: options.claimSize)
     }
@@ -69,8 +71,7 @@ struct ClaimSchedule: Sendable {
         _ plan: ClaimPlan,
         _ fault: ClaimFault,
         at now: MonotonicInstant,
-        _ refusals: inout RefusalPace,
-        using generator: inout some RandomNumberGenerator
+        _ refusals: inout RefusalPace
     ) {
         slots.free(plan.depth)
         doubts.ended(plan.lane)
@@ -80,17 +81,11 @@ struct ClaimSchedule: Sendable {
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
         refusals.refused(.claim, isTry: plan.isTry, at: now)
-        waits.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
+        waits.failed(plan.lane, all: fault == .everything, at: now, using: &random)
     }
 
     /// The lane has a row that could not be split: claims would only find it again.
-    mutating func splitFailed(
-        in lane: Lane,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) {
-        waits.failed(lane, at: now, using: &generator)
-    }
+    mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) { waits.failed(lane, at: now, using: &random) }
 
     /// Forgets lanes that have had no rows for a while.
     mutating func forgetIdle(at now: MonotonicInstant) {
@@ -143,12 +138,8 @@ struct ClaimSchedule: Sendable {
     }
 
     /// No turn of the app begins soon: the next try is within a second.
-    mutating func foundNoTurn(
-        for app: Int32,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) {
-        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
+    mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
+        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &random))
     }
 
     /// How many tokens each job of a split row has.

@@ -122,7 +122,7 @@ final class LeaseKeeper {
         repeat {
             // A sleeper sees the others in its slow looks.
             if context.state.sleep.isAwake { await watchOthers() }
-        } while await context.sleep(for: context.event { $0.watchWait(at: .now) })
+        } while await context.sleep(for: context.event { $0.lease.watchWait(at: .now) })
     }
 
     func watchOthers() async {
@@ -162,7 +162,7 @@ final class LeaseKeeper {
     private func takeOver(from dead: [HeartbeatState.Sighting]) async {
         for worker in dead {
             guard let error = await takeOver(from: worker) else { continue }
-            guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
+            guard context.event({ $0.refusals.mayTryNext(after: error, at: .now) }) else { return }
         }
     }
 
@@ -247,14 +247,14 @@ final class LeaseKeeper {
     }
 
     func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in context.event({ $0.straysToRelease() }) {
+        for claim in context.event({ $0.lease.straysToRelease() }) {
             do throws(PostgresError) {
                 let parameters = ClaimKey.parameters(releasing: [claim], of: context.state.lease.id)
                 try await connection.execute(ClaimKey.release, parameters)
             } catch {
                 guard error.code == .server else { throw error }
                 database.logError(error)
-                guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
+                guard context.event({ $0.refusals.mayTryNext(after: error, at: .now) }) else { return }
             }
         }
     }

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPostgres
 
 /// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. `AppDoubts`
 /// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
@@ -76,6 +77,12 @@ struct RefusalPace: Sendable {
     /// Takes a try, if there is one now.
     mutating func take(at now: MonotonicInstant, leaving spare: Int = 0) -> Bool {
         takeOrWait(at: now, leaving: spare) == nil
+    }
+
+    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for one
+    /// after the other, which is a pace too.
+    mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
+        error.isTimeout || error.isRefusal && take(at: now)
     }
 
     /// A try was made, or a statement that did not count as one was refused.

@@ -52,11 +52,11 @@ struct LookRun: Sendable {
         switch step {
         case .announce: step = .over(wait: max(wait ?? .zero, state.failed(in: .wake)))
         case .ask where error.code == .server:
-            state.sleepFailed(at: now)
+            state.sleep.failed(at: now)
             // It looks instead.
             succeeded(PollingPace.longest, in: &state)
         case .ask, .refresh, .look, .over:
-            if case .ask = step { state.sleepFailed(at: now) }
+            if case .ask = step { state.sleep.failed(at: now) }
             // A sleeper would repeat the look at every call, without a pace.
             state.sleep.wake(at: now)
             step = .over(wait: state.failed(in: .look))

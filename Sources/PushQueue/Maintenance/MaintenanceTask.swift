@@ -52,7 +52,7 @@ struct MaintenanceTask: Sendable {
     /// Closes idle connections to gateways.
     static let connections = MaintenanceTask(
         name: .connections,
-        wait: { $0.maintenanceWait() },
+        wait: { $0.maintenance.wait() },
         means: .none { tools in await tools.context.backend.outdate(idle: tools.context.options.idleTimeout) }
     )
 

@@ -63,9 +63,11 @@ struct SleepState: Sendable {
     private(set) var mustAnnounce = false
     /// No notification has called it, so the other sleepers do not know.
     private(set) var wokeByItself = false
+    private var random: SeededGenerator
 
     /// - Parameter lease: While the worker is awake.
-    init(lease: Duration, hosts: Int) {
+    init(lease: Duration, hosts: Int, seed: UInt64) {
+        random = SeededGenerator(seed: seed)
         longest = min(hosts > 1 ? Self.longestWaits.manyHosts : Self.longestWaits.oneHost, lease * 2)
         self.lease = max(longest * 5, lease)
     }
@@ -121,12 +123,7 @@ struct SleepState: Sendable {
 
     /// - Parameter cost: How long the answer took.
     /// - Returns: The wait before the next step.
-    mutating func answered(
-        _ answer: SleepAnswer,
-        after cost: Duration,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration {
+    mutating func answered(_ answer: SleepAnswer, after cost: Duration, at now: MonotonicInstant) -> Duration {
         self.cost = cost
         // Also if it has woken while the question was under way.
         mustAnnounce = mustAnnounce || answer.isAlive != nil
@@ -134,7 +131,7 @@ struct SleepState: Sendable {
         let isNew = !sleep.isKnown
         if !answer.maySleep { isPossible = false }
         guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
-            if isNew { refusedUntil = now + refusals.next(using: &generator) }
+            if isNew { refusedUntil = now + refusals.next(using: &random) }
             woke(by: isNew ? .refusal : .itself, at: now)
             return .zero
         }
@@ -169,9 +166,9 @@ struct SleepState: Sendable {
     }
 
     /// It could not ask. The fleet may take it for asleep, or transactions may notify: a rollback does not undo the flag.
-    mutating func failed(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) {
+    mutating func failed(at now: MonotonicInstant) {
         mustAnnounce = true
-        refusedUntil = now + refusals.next(using: &generator)
+        refusedUntil = now + refusals.next(using: &random)
         woke(by: .refusal, at: now)
     }
 

@@ -41,14 +41,11 @@ extension WorkerState {
     ) -> (wait: Duration, dead: [HeartbeatState.Sighting]) {
         // It may be below a floor.
         if answer.hasWork { forgetFloors() }
-        let wait = sleep.answered(answer, after: now - askedAt, at: now, using: &random)
+        let wait = sleep.answered(answer, after: now - askedAt, at: now)
         guard answer.isAlive == true else { return (wait, []) }
         lease.slept(askedAt: askedAt, upTo: sleep.lease)
         return (wait, lease.saw(answer.others, at: now))
     }
-
-    /// `carillon.fall_asleep` has failed.
-    mutating func sleepFailed(at now: MonotonicInstant) { sleep.failed(at: now, using: &random) }
 
     /// The arguments of `carillon.fall_asleep`, the transactions that it waits for as one text, because an array cannot be null.
     var sleepParameters: Parameters {

@@ -28,7 +28,7 @@ import Testing
         var apps = AppDirectory()
         _ = apps.read([], of: [1, 2, 3])
         func allowance(of app: Int32) -> LaneBoard.Allowance {
-            admission.allowance(of: app, within: .max, apps, AppHolds(), at: .now)
+            admission.allowance(of: app, within: .max, apps, AppHolds(seed: 1), at: .now)
         }
         func began(of app: Int32) -> Int {
             var claims = 0

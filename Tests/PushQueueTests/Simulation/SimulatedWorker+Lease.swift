@@ -106,7 +106,7 @@ extension SimulatedWorker {
     // MARK: The others
 
     func keepWatch() {
-        let again = { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
+        let again = { self.after(self.state.lease.watchWait(at: self.now)) { self.keepWatch() } }
         // A sleeper sees the others in its slow looks.
         if state.sleep.isAwake { watchOthers(then: again) } else { again() }
     }
@@ -141,7 +141,7 @@ extension SimulatedWorker {
     private func takeOver(fromAll dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
         guard let next = dead.first else { return then() }
         takeOver(from: next) { loss in
-            if let loss, !self.state.mayTryNext(after: loss.error, at: self.now) { return then() }
+            if let loss, !self.state.refusals.mayTryNext(after: loss.error, at: self.now) { return then() }
             self.takeOver(fromAll: dead.dropFirst(), then: then)
         }
     }
@@ -242,7 +242,7 @@ extension SimulatedWorker {
     }
 
     func releaseAgedStrays(on link: SimulatedLink, then: @escaping (SimulatedLink.Loss?) -> Void) {
-        release(state.straysToRelease()[...], on: link, then: then)
+        release(state.lease.straysToRelease()[...], on: link, then: then)
     }
 
     /// Releases one after the other.
@@ -258,7 +258,7 @@ extension SimulatedWorker {
         } then: { answer in
             if case .failure(let loss) = answer {
                 guard loss == .refused else { return then(loss) }
-                guard self.state.mayTryNext(after: loss.error, at: self.now) else { return then(nil) }
+                guard self.state.refusals.mayTryNext(after: loss.error, at: self.now) else { return then(nil) }
             }
             self.release(strays.dropFirst(), on: link, then: then)
         }

@@ -361,7 +361,7 @@ import Testing
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
         #expect(state.schedule.inFlight == Int(plan.pushes))
-        state.claimFailed(plan, .connection, at: now)
+        state.schedule.claimFailed(plan, .connection, at: now, &state.refusals)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
         _ = try claim(&state, at: now, rows: 1)
