@@ -48,7 +48,7 @@ struct AppDirectory: Sendable {
 
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
-    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.settings.maxRate }
+    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.maxRate }
 
     func isUnread(_ id: Int32) -> Bool { apps[id] == nil && !absent.contains(id) }
 
@@ -64,12 +64,11 @@ struct AppDirectory: Sendable {
     var hasUnreadCredentials: Bool { certificates.values.contains { !$0.isRead } }
 
     func parameters(for ids: [Int32]) -> Parameters {
-        let read = certificates.filter(\.value.isRead)
-        return Parameters(PostgresArray(ids), PostgresArray(read.keys), PostgresArray(read.values.lazy.map(\.version)))
+        AppWithSecret.parameters(for: ids, knowing: certificates.filter(\.value.isRead).mapValues(\.version))
     }
 
     /// The row of the credential with that digest, and when it was written. Of several rows, every worker takes the lowest.
-    func row(holding digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
+    func row(withDigest digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
         var found: (certificate: Int32, since: Int64)?
         for (id, certificate) in certificates where found.map({ id < $0.certificate }) ?? true {
             if case .success(let credential) = certificate.credential, credential.digest == digest {
@@ -128,7 +127,7 @@ struct AppDirectory: Sendable {
             certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)
         }
         guard let certificate = certificates[id] else {
-            throw Hold(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
+            throw Hold(.setting, "The credential of app “\(row.app.name)” was not read.")
         }
         if row.lacksFacts, certificate.isRead {
             changes.findings.append(

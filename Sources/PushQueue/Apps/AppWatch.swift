@@ -71,9 +71,8 @@ final class AppWatch {
         let (unused, events) = context.event { $0.read(rows, of: ids) }
         for event in events { context.log(event) }
         context.count { counters in
-            for row in rows { counters.names[row.app.id] = row.app.settings.name }
+            for row in rows { counters.names[row.app.id] = row.app.name }
         }
-        context.notesBell.ring()
         for credential in unused { await outdate(credential) }
     }
 
@@ -115,48 +114,46 @@ final class AppWatch {
         await context.backend.outdate(credential: credential)
     }
 
-    /// The token that all workers use now. If a new one is due, each worker mints one with the database's time; the first that
-    /// is stored is used by all.
+    /// The token that all workers use now.
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
-        var minted: ProviderToken?
-        for _ in 0..<3 {
-            guard let row = context.state.apps.row(holding: key.digest) else {
-                throw PushError(.noProviderToken, "\(key) is no longer in use")
-            }
-            guard let connection = database.shared else {
-                throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
-            }
-            guard context.event({ $0.refusals.mayTry(.token, at: .now) }) else {
-                throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
-            }
-            do throws(PostgresError) {
-                let (token, now) = try await CredentialStatements.providerToken(
-                    of: row.certificate,
-                    row.since,
-                    refusing: refused,
-                    keeping: minted,
-                    on: connection
-                )
-                context.event { $0.refusals.succeeded(.token) }
-                guard let token else {
-                    minted = key.mint(at: now)
-                    continue
-                }
-                if token == minted { context.log(.tokenMinted("\(key)")) }
-                return token
-            } catch {
-                database.failed(error, on: connection, isPaced: true)
-                if error.code == .server {
-                    context.event { state in
-                        let now = MonotonicInstant.now
-                        let isTry = error.isTimeout || state.refusals.limits(.token, at: now)
-                        state.refusals.refused(.token, isTry: isTry, at: now)
-                    }
-                }
-                throw error
-            }
+        let (token, isMinted) = try await CredentialStatements.providerToken(by: key) { minted in
+            try await askForToken(by: key, refusing: refused, keeping: minted)
         }
-        throw PushError(.noProviderToken, "\(key) was just replaced")
+        if isMinted { context.log(.tokenMinted("\(key)")) }
+        return token
+    }
+
+    private func askForToken(
+        by key: ProviderTokenKey,
+        refusing refused: ProviderToken?,
+        keeping minted: ProviderToken?
+    ) async throws -> (ProviderToken?, now: Int64) {
+        guard let row = context.state.apps.row(withDigest: key.digest) else {
+            throw PushError(.noProviderToken, "\(key) is no longer in use")
+        }
+        guard let connection = database.shared else {
+            throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
+        }
+        guard let isTry = context.event({ $0.refusals.tryNow(.token, at: .now) }) else {
+            throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
+        }
+        do throws(PostgresError) {
+            let answer = try await CredentialStatements.providerToken(
+                of: row.certificate,
+                row.since,
+                refusing: refused,
+                keeping: minted,
+                on: connection
+            )
+            context.event { $0.refusals.succeeded(.token) }
+            return answer
+        } catch {
+            database.failed(error, on: connection, isPaced: true)
+            if error.code == .server {
+                context.event { $0.refusals.refused(.token, isTry: isTry || error.isTimeout, at: .now) }
+            }
+            throw error
+        }
     }
 
     // MARK: Notes
@@ -169,8 +166,8 @@ final class AppWatch {
             if context.state.notes.isEmpty {
                 context.event { $0.succeeded(in: .notes) }
             } else {
+                // `event` rings again, because notes are left.
                 guard await context.sleep(for: context.event { $0.failed(in: .notes) }) else { return }
-                context.notesBell.ring()
             }
         }
     }
@@ -185,7 +182,7 @@ final class AppWatch {
                 notes.removeFirst()
             } catch {
                 notes = context.event { state in
-                    let mayTryNext = state.mayTryNext(after: error, at: .now)
+                    let mayTryNext = state.refusals.mayTryNext(after: error, at: .now)
                     return state.notes.failed(notes, with: error, mayTryNext: mayTryNext)
                 }
                 failure = error
@@ -199,7 +196,7 @@ final class AppWatch {
         case .finding(let finding):
             try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(CredentialStatements.restTokens, Parameters(certificate)) }
+            if stopsMinting { try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate)) }
             let parameters = CredentialStatements.parameters(certificate, status, error: error)
             try await connection.execute(CredentialStatements.judge, parameters)
         case .hold(let app, let (hold, wait)?):

@@ -29,8 +29,12 @@ struct AppWithSecret: Decodable, Sendable {
 
     /// The apps with these ids, with all their credentials.
     static func all(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) -> [AppWithSecret] {
-        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
-        return try await connection.query(statement, parameters) { try $0.records() }
+        try await connection.query(statement, parameters(for: ids)) { try $0.records() }
+    }
+
+    /// - Parameter versions: Those of the credentials that the caller knows.
+    static func parameters(for apps: [Int32], knowing versions: [Int32: Int64] = [:]) -> Parameters {
+        Parameters(PostgresArray(apps), PostgresArray(versions.keys), PostgresArray(versions.values))
     }
 
     /// An app for each credential whose facts are not in its row.
@@ -46,6 +50,6 @@ struct AppWithSecret: Decodable, Sendable {
     static let fingerprint = Statement("fingerprint_apps", "SELECT carillon.apps_fingerprint()")
 
     var hasNoCredential: Hold {
-        Hold(.setting, "App “\(app.settings.name)” has no credential: set its certificate_id.")
+        Hold(.setting, "App “\(app.name)” has no credential: set its certificate_id.")
     }
 }

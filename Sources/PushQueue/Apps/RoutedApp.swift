@@ -14,10 +14,10 @@ package final class RoutedApp: Sendable {
         self.row = row
         self.route = route
         self.credentialSince = credentialSince
-        topic = Array((row.settings.topic ?? "").utf8)
+        topic = Array((row.topic ?? "").utf8)
     }
 
-    package var name: String { row.settings.name }
+    package var name: String { row.name }
 
     func sends(with credential: Credential) -> Bool { (try? route.get())?.credential == credential }
 

@@ -39,8 +39,17 @@ package struct ChannelSite: Sendable {
         removeUnknownChannels = row.app.removeUnknownChannels
         gateway = try row.app.channelGateway()
         let since = row.credentialSince ?? 0
-        let token = FleetProviderToken(certificate: certificate, since: since, connection: connection)
-        credential = plain.supplied(by: token.supply)
+        credential = plain.supplied { key, refused in
+            try await CredentialStatements.providerToken(by: key) { minted in
+                try await CredentialStatements.providerToken(
+                    of: certificate,
+                    since,
+                    refusing: refused,
+                    keeping: minted,
+                    on: connection
+                )
+            }.0
+        }
     }
 
     package func ask(
@@ -51,32 +60,6 @@ package struct ChannelSite: Sendable {
             return .success(try await backend.manage(ChannelRequest(action, of: topic), at: gateway, with: credential))
         } catch {
             return .failure(error)
-        }
-    }
-}
-
-/// The provider token that all workers use with a signing key, for whoever is not sending pushes.
-private struct FleetProviderToken: Sendable {
-    let certificate: Int32
-    /// When the row of the key was written, in microseconds since 1970.
-    let since: Int64
-    let connection: PostgresConnection
-
-    var supply: ProviderToken.Supply {
-        { key, refused in
-            var minted: ProviderToken?
-            for _ in 0..<3 {
-                let (token, now) = try await CredentialStatements.providerToken(
-                    of: certificate,
-                    since,
-                    refusing: refused,
-                    keeping: minted,
-                    on: connection
-                )
-                if let token { return token }
-                minted = key.mint(at: now)
-            }
-            throw PushError(.noProviderToken, "\(key) was just replaced")
         }
     }
 }

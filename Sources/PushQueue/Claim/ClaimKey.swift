@@ -12,9 +12,9 @@ struct ClaimKey: Hashable, Decodable, Sendable {
         "SELECT f.id, f.claimed_at FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)"
     )
 
-    /// - Parameter held: The claims that the worker knows.
-    static func parameters(straysOf worker: Int64, butFor held: Set<Int64>) -> Parameters {
-        Parameters(worker, PostgresArray(held))
+    /// - Parameter known: The claims that the worker knows.
+    static func parameters(straysOf worker: Int64, butFor known: Set<Int64>) -> Parameters {
+        Parameters(worker, PostgresArray(known))
     }
 
     /// Releases claims by their keys: a crash of the database may have given the number to another claim of this worker.

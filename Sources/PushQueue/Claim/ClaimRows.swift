@@ -13,7 +13,7 @@ package struct ClaimRows: Sendable {
     package internal(set) var jobs: ClaimedJobs?
     package internal(set) var rows = 0
     /// The lowest id among them.
-    package internal(set) var first: Int64?
+    package internal(set) var lowest: Int64?
     package internal(set) var next: NextRow?
 }
 
@@ -50,7 +50,7 @@ extension ClaimRows {
             }
             guard jobs != nil else { throw PostgresError(.unexpectedValue, "a claimed row came without its claim") }
             try jobs?.read(rows, row, columns, of: app, unlessIn: &seen)
-            first = min(first ?? id, id)
+            lowest = min(lowest ?? id, id)
             self.rows += 1
         }
     }
@@ -60,7 +60,7 @@ extension ClaimRows {
 }
 
 extension ClaimedJobs {
-    /// What the rows need: large rows in flight are most of what a worker holds in memory, and growing would double it.
+    /// What the rows need: large rows in flight are most of what a worker has in memory, and growing would double it.
     fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns, tokens: Int)
         throws(PostgresError)
     {

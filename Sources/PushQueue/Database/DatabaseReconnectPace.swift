@@ -17,6 +17,12 @@ struct DatabaseReconnectPace: Sendable {
     /// After connections that ended through a fault of the worker.
     private var afterFaults = BackOff(from: Self.shortest, to: Self.longestAfterFaults)
     private var connectedAt: MonotonicInstant?
+    private var random: SeededGenerator
+
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    /// The longest that the next wait may be.
+    var most: Duration { max(afterFailures.most, afterFaults.most) }
 
     var isConnected: Bool { connectedAt != nil }
 
@@ -33,8 +39,8 @@ struct DatabaseReconnectPace: Sendable {
         if isOwnFault { afterFaults.lengthen() }
     }
 
-    mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+    mutating func next() -> Duration {
         defer { afterFailures.lengthen() }
-        return max(afterFailures.most, afterFaults.most) * Double.random(in: 0...1, using: &generator)
+        return most * Double.random(in: 0...1, using: &random)
     }
 }

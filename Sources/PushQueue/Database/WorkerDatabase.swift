@@ -110,7 +110,7 @@ final class WorkerDatabase {
         for await _ in lossBell.rings {
             var isLossLogged = false
             while lifeline == nil || shared == nil, !Task.isCancelled, context.state.phase != .over {
-                guard await context.sleep(for: context.event { $0.reconnectionWait() }) else { break }
+                guard await context.sleep(for: context.event { $0.reconnection.next() }) else { break }
                 do throws(PostgresError) {
                     if lifeline == nil {
                         lifeline = try await reconnect(WorkerSettings.lifeline)

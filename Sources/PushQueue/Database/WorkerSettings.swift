@@ -9,7 +9,7 @@ package enum WorkerSettings {
         "transaction_timeout": "0", "idle_session_timeout": "0", "idle_in_transaction_session_timeout": "1min",
     ])
 
-    /// For the shared connection: a statement that waits for a lock holds up all behind it, so it soon fails and is tried again
+    /// For the shared connection: a statement that waits for a lock delays all behind it, so it soon fails and is tried again
     /// on the detour.
     package static let shared = Self.common.with(["lock_timeout": "100ms", "statement_timeout": "30s"])
 

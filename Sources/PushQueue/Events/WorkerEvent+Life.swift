@@ -18,7 +18,7 @@ extension WorkerEvent {
 
     static func tookOver(workers: Int64, claims: Int64, jobs: Int64) -> Self {
         guard claims > 0 else {
-            return Self(.tookOver, .info, "Took over the jobs of workers that died; they held none.")
+            return Self(.tookOver, .info, "Took over the jobs of workers that died; they had none.")
                 .with(["workers": workers])
         }
         return Self(.tookOver, .warning, "Took over the jobs of workers that died.")

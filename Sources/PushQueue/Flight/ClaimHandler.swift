@@ -98,7 +98,7 @@ struct ClaimHandler: Sendable {
 
     /// Paces background pushes, if the app has a `max_per_device`.
     private mutating func paceDevices(_ state: inout WorkerState) -> Step? {
-        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.settings.maxPerDevice else {
+        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.maxPerDevice else {
             return keepToRate(&state)
         }
         return ask(.pace(most: most), &state)
@@ -180,7 +180,7 @@ struct ClaimHandler: Sendable {
             enter(.awaitingTurn(RateLimits.Turn(begins: now + wait)))
             return .wait(wait)
         case .turnGiven(nil):
-            state.foundNoTurn(for: app, at: now)
+            state.schedule.foundNoTurn(for: app, at: now)
             return release(&state)
         case .waited: return takeIfWorking(turnStep(state), .turn, &state)
         case .failed(let error):
@@ -243,6 +243,7 @@ struct ClaimHandler: Sendable {
 
     private mutating func settle(_ outcomes: Outcomes, hasRest: Bool, _ state: inout WorkerState) -> Step? {
         if claim.isLost { return awaitRest(hasRest, &state) }
+        claim.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: claim, outcomes, at: now)
         let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
         enter(.settling(writing))
@@ -262,9 +263,9 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         var writing = writing
         switch event {
-        case .written(let effect):
-            if retries.isTry, writing.writesOutcomes(effect) { state.schedule.triedSettlementWritten(of: app) }
-            writing.callEnded(effect)
+        case .written(let answer):
+            if retries.isTry, writing.writesOutcomes(answer) { state.schedule.triedSettlementWritten(of: app) }
+            writing.callEnded(answer)
             succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):

@@ -49,7 +49,7 @@ extension Flight {
         case released
         /// If `hasRest`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRest: Bool)
-        case written(SettlementWriting.Effect)
+        case written(SettleAnswer)
         case counted
         /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)

@@ -53,10 +53,10 @@ struct Flight: Sendable {
             return handle(&handler, event, &state, at: now)
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
-                state.schedule.found([plan.lane], at: now)
+                state.schedule.board.found([plan.lane], at: now) { [apps = state.apps] in apps[$0] != nil }
                 if jobs > 0 { reports.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
-                state.splitFailed(in: plan.lane, at: now)
+                state.schedule.splitFailed(in: plan.lane, at: now)
             }
             stage = .over
             return .end
@@ -66,15 +66,12 @@ struct Flight: Sendable {
 
     private mutating func claimed(_ event: Event, _ state: inout WorkerState, at now: MonotonicInstant) -> Step {
         guard case .claimed(let rows) = event else {
-            if case .claimFailed(let fault) = event {
-                state.claimFailed(plan, fault, at: now)
-            } else {
-                state.claimFailed(plan, .connection, at: now)
-            }
+            let fault = if case .claimFailed(let fault) = event { fault } else { ClaimFault.connection }
+            state.schedule.claimFailed(plan, fault, at: now, &state.refusals)
             stage = .over
             return .end
         }
-        large = state.claimAnswered(rows, to: plan, at: now)
+        large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now, &state.refusals)
         guard let jobs = rows.jobs else { return splitLarge() }
         reports.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))

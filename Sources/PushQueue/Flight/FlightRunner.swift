@@ -37,7 +37,7 @@ final class FlightRunner {
             switch step {
             case .deliver(let jobs, let route):
                 let delivered = await deliver(jobs, by: route, for: worker)
-                context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
+                context.event { $0.schedule.admission.capacities.learned(delivered.capacity, of: jobs.app) }
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
@@ -85,7 +85,7 @@ final class FlightRunner {
             let (statement, parameters) = writing.call
             let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
             return await write(for: flight, statement, parameters, isLarge: isLarge) {
-                .written(try SettlementWriting.Effect($0))
+                .written(try SettleAnswer($0))
             }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
@@ -124,7 +124,7 @@ final class FlightRunner {
             plan,
             worker: worker,
             maxBytes: context.options.maxBytes,
-            collapseUnknown: app?.row.settings.collapseUnknown ?? false
+            collapseUnknown: app?.row.collapseUnknown ?? false
         )
         do throws(PostgresError) {
             return .claimed(

@@ -45,14 +45,14 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        let isInDoubt = kind == .settlement && state.schedule.isInDoubt(app)
+        let isInDoubt = kind == .settlement && state.schedule.doubts.contains(app)
         isTry =
             isInDoubt || contentWasRefused
             || (wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now))
         guard isTry else { return nil }
         let mayTry =
             isInDoubt
-            ? state.schedule.mayTrySettlement(of: app, at: now, &state.refusals) : state.refusals.take(at: now)
+            ? state.schedule.doubts.mayTry(app, at: now, &state.refusals) : state.refusals.take(at: now)
         return mayTry ? nil : wait(&state)
     }
 

@@ -13,13 +13,15 @@ struct UnsettledClaim: Sendable {
 
     var jobs: ClaimedJobs
     /// The lowest id of the jobs that were claimed.
-    let first: Int64
+    let lowest: Int64
     /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
     var maxAttempts = Int16.max
     /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
+    /// Why the app cannot send, by the latest outcomes.
+    var hold: Hold?
     var progress = Progress.unsettled
     /// PostgreSQL also refuses the counts of a job.
     var isStuck = false
@@ -28,7 +30,7 @@ struct UnsettledClaim: Sendable {
 
     init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
         self.jobs = jobs
-        first = jobs.lowest
+        lowest = jobs.lowest
         self.worker = worker
         self.answeredAt = answeredAt
         pushes = jobs.batch.count

@@ -13,15 +13,15 @@ extension WorkerState {
 
     func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
         if jobs.batch.isEmpty { return .nothingToSend }
-        guard phase == .working, worker == lease.id, lease.holds(at: now),
+        guard phase == .working, worker == lease.id, lease.isValid(at: now),
             let app = apps[jobs.app], case .success(let route) = app.route
         else { return .release }
-        return .send(route, maxAttempts: Int16(clamping: app.row.settings.maxAttempts))
+        return .send(route, maxAttempts: Int16(clamping: app.row.maxAttempts))
     }
 
     /// Some or all outcomes of a claim are known.
     mutating func settlement(of claim: UnsettledClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
-        var settlement = Settlement(
+        Settlement(
             claim.jobs,
             outcomes,
             after: claim.settled,
@@ -29,12 +29,14 @@ extension WorkerState {
             maxAttempts: claim.maxAttempts,
             // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
-            keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
+            keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.keepUniqueIDs ?? false,
             using: &random
         )
-        // Pushes withheld by a lost lease do not count against the app.
-        if !lease.holds(at: now) { settlement.forgetHold() }
-        return settlement
+    }
+
+    /// Why the app cannot send, by outcomes that have just become known. Pushes withheld by a lost lease do not count against it.
+    func hold(shownBy outcomes: Outcomes, at now: MonotonicInstant) -> Hold? {
+        lease.isValid(at: now) ? Hold(outcomes) : nil
     }
 
     /// A settlement was written.
@@ -58,7 +60,7 @@ extension WorkerState {
     {
         let app = claim.jobs.app
         guard let route = claim.route, route == (try? apps[app]?.route.get()) else { return nil }
-        if let cause = settlement.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
+        if let cause = claim.hold { return phase == .working ? hold(app, for: cause, at: now) : nil }
         return settlement.gatewayAnswers ? endHold(of: app) : nil
     }
 }

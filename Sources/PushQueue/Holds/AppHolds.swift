@@ -13,6 +13,9 @@ struct AppHolds: Sendable {
     private static let backOff = BackOff(from: .seconds(1), to: .seconds(60))
 
     private var holds: [Int32: Entry] = [:]
+    private var random: SeededGenerator
+
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     var all: [(app: Int32, hold: Hold)] { holds.compactMap { app, entry in entry.hold.map { (app, $0) } } }
 
@@ -29,15 +32,10 @@ struct AppHolds: Sendable {
     func isOnProbation(_ app: Int32) -> Bool { holds[app] != nil }
 
     /// - Returns: How long the app is held, or nil if it was held already.
-    mutating func hold(
-        _ app: Int32,
-        for hold: Hold,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration? {
+    mutating func hold(_ app: Int32, for hold: Hold, at now: MonotonicInstant) -> Duration? {
         guard endTime(of: app, at: now) == nil else { return nil }
         var backOff = holds[app]?.backOff ?? Self.backOff
-        let wait = backOff.next(using: &generator)
+        let wait = backOff.next(using: &random)
         holds[app] = Entry(backOff: backOff, until: now + wait, hold: hold)
         return wait
     }

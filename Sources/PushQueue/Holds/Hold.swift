@@ -45,12 +45,13 @@ package struct Hold: Error, Equatable, Sendable {
     }
 
     /// Returns nil if the outcomes show none. A refusal of the credential counts only if no push of the batch was delivered.
-    init?(_ outcomes: Outcomes, credentialWorks: Bool) {
+    init?(_ outcomes: Outcomes) {
         if let failure = outcomes.connectFailure {
             self.init(failure)
             return
         }
         if outcomes.areAccepted(at: outcomes.indices) { return nil }
+        let credentialWorks = outcomes.contains { $0.verdict == .accepted }
         var wasSafe = false
         var wasAnswered = false
         for outcome in outcomes {

@@ -18,7 +18,7 @@ extension WorkerState {
             holds.end(app.id)
         }
         for app in changes.rerouted + changes.removed.map(\.id) { notes.add(.holdOutdated(app: app)) }
-        for id in ids { schedule.freed(id) }
+        for id in ids { schedule.board.freed(id) }
         return (changes.unused, events)
     }
 
@@ -33,7 +33,7 @@ extension WorkerState {
     /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: Nil if it is held already.
     mutating func hold(_ id: Int32, for hold: Hold, at now: MonotonicInstant) -> WorkerEvent? {
-        guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now, using: &random) else { return nil }
+        guard let app = apps[id], let wait = holds.hold(id, for: hold, at: now) else { return nil }
         notes.add(.hold(app: id, (hold, wait)))
         if hold.isOfCredential, let certificate = app.row.certificateID {
             let status: CredentialStatus? =
@@ -63,7 +63,7 @@ extension WorkerState {
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.isOnProbation(id) else { return nil }
         holds.end(id)
-        schedule.freed(id)
+        schedule.board.freed(id)
         notes.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { notes.add(.status(of: certificate, .ok, error: nil)) }
         return .holdEnded(app: app.name)

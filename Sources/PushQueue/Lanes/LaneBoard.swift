@@ -8,8 +8,8 @@ struct LaneBoard: Sendable {
     enum Allowance: Equatable {
         /// Nothing may be claimed before that instant or, if it is nil, until the app is freed.
         case blocked(until: MonotonicInstant?)
-        /// A claim takes up to `most` pushes, and a single row up to `room`.
-        case pushes(room: Int, most: Int = .max)
+        /// A claim takes up to `max` pushes, and a single row up to `room`.
+        case pushes(room: Int, max: Int = .max)
     }
 
     /// How many rounds of a ring may pass without a claim. In each, a lane in debt gets another quantum: if it is alone, it pays
@@ -19,7 +19,7 @@ struct LaneBoard: Sendable {
     private static let tries = Lane.Urgency.allCases.count + 1
     /// The most lanes of an app that are in use at a time, and of all apps that do not exist. Otherwise an app with rows in many
     /// lanes would delay the others and fill the memory. Later looks find the remaining lanes.
-    static let mostLanesOfOneApp = 1024
+    static let maxLanesOfOneApp = 1024
 
     /// The pushes of a usual claim.
     let quantum: Int
@@ -75,7 +75,7 @@ struct LaneBoard: Sendable {
     mutating func found(
         _ lanes: some Collection<Lane>,
         at now: MonotonicInstant,
-        exists: (Int32) -> Bool = { _ in true }
+        exists: (Int32) -> Bool
     ) {
         var used = lanesInUse(beside: lanes.count, exists)
         var left = 0
@@ -94,7 +94,7 @@ struct LaneBoard: Sendable {
     mutating func promoted(
         _ rows: [(lane: Lane, lowest: Int64)],
         at now: MonotonicInstant,
-        exists: (Int32) -> Bool = { _ in true }
+        exists: (Int32) -> Bool
     ) {
         var used = lanesInUse(beside: rows.count, exists)
         for (lane, lowest) in rows {
@@ -108,7 +108,7 @@ struct LaneBoard: Sendable {
 
     /// By app. Nil stands for all apps that do not exist. Empty if there cannot be too many.
     private func lanesInUse(beside more: Int, _ exists: (Int32) -> Bool) -> [Int32?: Int] {
-        guard states.count + more > Self.mostLanesOfOneApp else { return [:] }
+        guard states.count + more > Self.maxLanesOfOneApp else { return [:] }
         var used: [Int32?: Int] = [:]
         for (lane, state) in states where state.isInUse { used[exists(lane.app) ? lane.app : nil, default: 0] += 1 }
         return used
@@ -119,7 +119,7 @@ struct LaneBoard: Sendable {
         if let state = states[lane], state.isInUse { return true }
         let app = exists(lane.app) ? lane.app : nil
         // Lanes 0 to 2 of an app are always used.
-        guard used[app, default: 0] < Self.mostLanesOfOneApp || app != nil && lane.isUsual else { return false }
+        guard used[app, default: 0] < Self.maxLanesOfOneApp || app != nil && lane.isUsual else { return false }
         used[app, default: 0] += 1
         return true
     }
@@ -129,11 +129,11 @@ struct LaneBoard: Sendable {
         _ plan: ClaimPlan,
         rows: Int,
         pushes: Int,
-        first: Int64?,
+        lowest: Int64?,
         next: Int?,
         at now: MonotonicInstant
     ) {
-        change(plan.lane) { $0.claimed(plan, rows: rows, pushes: pushes, first: first, next: next, at: now) }
+        change(plan.lane) { $0.claimed(plan, rows: rows, pushes: pushes, lowest: lowest, next: next, at: now) }
     }
 
     /// A claim was not made.
@@ -148,8 +148,8 @@ struct LaneBoard: Sendable {
         }
     }
 
-    mutating func quarantineEnded(in lane: Lane, first: Int64) {
-        change(lane) { $0.quarantineEnded(first: first) }
+    mutating func quarantineEnded(in lane: Lane, lowest: Int64) {
+        change(lane) { $0.quarantineEnded(lowest: lowest) }
     }
 
     /// Jobs of the app may be claimable again.
@@ -193,7 +193,7 @@ struct LaneBoard: Sendable {
     /// The next claim, if there is one now. Small claims go first, since they end soon.
     /// - Parameter allowance: Asked for each lane that might be claimed from.
     mutating func next(
-        in slots: ClaimSlots = ClaimSlots(),
+        in slots: ClaimSlots,
         at now: MonotonicInstant,
         allowance: (Lane) -> Allowance
     ) -> ClaimPlan? {
@@ -228,8 +228,8 @@ struct LaneBoard: Sendable {
             case .blocked(let until):
                 self[depth, urgency].removeFirst()
                 parked.park(lane, until: until)
-            case .pushes(let room, let most):
-                let plan = state.plan(lane, quantum: quantum, room: room, most: most, at: now)
+            case .pushes(let room, let max):
+                let plan = state.plan(lane, quantum: quantum, room: room, max: max, at: now)
                 states[lane] = state
                 if !state.isReady {
                     self[depth, urgency].removeFirst()

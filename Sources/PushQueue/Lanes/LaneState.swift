@@ -64,13 +64,13 @@ struct LaneState: Sendable {
 
     /// A claim was answered. The lane stays ready if it may have more rows, and its depth may have changed.
     /// - Parameters:
-    ///   - first: The lowest id.
+    ///   - lowest: The lowest id.
     ///   - next: The pushes of the next row, if it did not fit.
     mutating func claimed(
         _ plan: ClaimPlan,
         rows: Int,
         pushes: Int,
-        first: Int64?,
+        lowest: Int64?,
         next: Int?,
         at now: MonotonicInstant
     ) -> Bool {
@@ -85,7 +85,7 @@ struct LaneState: Sendable {
             pushesPerRow = pushesPerRow == 0 ? ratio : (pushesPerRow + ratio) / 2
         }
         // The floor may have risen since the claim was planned.
-        if let first, first >= floor.position { floor.took(rows, at: first, now) }
+        if let lowest, lowest >= floor.position { floor.took(rows, at: lowest, now) }
         if next != nil || rows == Int(plan.rows) {
             depth = .deep
             isReady = true
@@ -108,8 +108,8 @@ struct LaneState: Sendable {
     }
 
     /// A quarantined claim has ended. More quarantined jobs may be behind it.
-    mutating func quarantineEnded(first: Int64) -> Bool {
-        floor.lower(to: first)
+    mutating func quarantineEnded(lowest: Int64) -> Bool {
+        floor.lower(to: lowest)
         depth = .deep
         isReady = true
         return true
@@ -128,14 +128,14 @@ struct LaneState: Sendable {
     /// A quantum is spent when less than half of it is left.
     func hasSpent(_ quantum: Int) -> Bool { credit * 2 < quantum }
 
-    /// The next claim, of up to `most` pushes or of a single row that has up to `room`. A lane that has spent its quantum gets
+    /// The next claim, of up to `limit` pushes or of a single row that has up to `room`. A lane that has spent its quantum gets
     /// another one first. Nil if it still has a debt, has too little room, or is shallow with a claim under way.
-    mutating func plan(_ lane: Lane, quantum: Int, room: Int, most: Int, at now: MonotonicInstant) -> ClaimPlan? {
+    mutating func plan(_ lane: Lane, quantum: Int, room: Int, max limit: Int, at now: MonotonicInstant) -> ClaimPlan? {
         guard depth == .deep || asked == 0 else { return nil }
         if hasSpent(quantum) { credit += quantum }
         guard !hasSpent(quantum) else { return nil }
         let size = depth == .deep ? quantum : max(1, quantum / Self.caution)
-        let pushes = max(nextRowPushes, min(size, credit, most))
+        let pushes = max(nextRowPushes, min(size, credit, limit))
         guard pushes <= room else { return nil }
         credit -= pushes
         asked += 1

@@ -23,5 +23,5 @@ struct Lease: Sendable {
     /// Others have declared the worker dead.
     mutating func lost() { end = nil }
 
-    func holds(at now: MonotonicInstant) -> Bool { end.map { now < $0 } ?? false }
+    func isValid(at now: MonotonicInstant) -> Bool { end.map { now < $0 } ?? false }
 }

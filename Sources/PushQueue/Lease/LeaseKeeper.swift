@@ -122,7 +122,7 @@ final class LeaseKeeper {
         repeat {
             // A sleeper sees the others in its slow looks.
             if context.state.sleep.isAwake { await watchOthers() }
-        } while await context.sleep(for: context.event { $0.watchWait(at: .now) })
+        } while await context.sleep(for: context.event { $0.lease.watchWait(at: .now) })
     }
 
     func watchOthers() async {
@@ -162,7 +162,7 @@ final class LeaseKeeper {
     private func takeOver(from dead: [HeartbeatState.Sighting]) async {
         for worker in dead {
             guard let error = await takeOver(from: worker) else { continue }
-            guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
+            guard context.event({ $0.refusals.mayTryNext(after: error, at: .now) }) else { return }
         }
     }
 
@@ -204,7 +204,7 @@ final class LeaseKeeper {
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
-        context.event { $0.schedule.forgetFloors() }
+        context.event { $0.schedule.board.forgetFloors() }
         context.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
         context.dispatchBell.ring()
         return workers > 0
@@ -234,8 +234,8 @@ final class LeaseKeeper {
 
     /// Claims of this worker that it does not know.
     private func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let held = context.state.schedule.heldClaims
-        let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: held)
+        let known = context.state.schedule.knownClaims
+        let parameters = ClaimKey.parameters(straysOf: context.state.lease.id, butFor: known)
         return try await database.ask(connection, ClaimKey.strays, parameters) { try $0.records() }
     }
 
@@ -247,14 +247,14 @@ final class LeaseKeeper {
     }
 
     func releaseAgedStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in context.event({ $0.straysToRelease() }) {
+        for claim in context.event({ $0.lease.straysToRelease() }) {
             do throws(PostgresError) {
                 let parameters = ClaimKey.parameters(releasing: [claim], of: context.state.lease.id)
                 try await connection.execute(ClaimKey.release, parameters)
             } catch {
                 guard error.code == .server else { throw error }
                 database.logError(error)
-                guard context.event({ $0.mayTryNext(after: error, at: .now) }) else { return }
+                guard context.event({ $0.refusals.mayTryNext(after: error, at: .now) }) else { return }
             }
         }
     }

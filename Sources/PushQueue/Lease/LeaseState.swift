@@ -12,8 +12,10 @@ struct LeaseState: Sendable {
     private var longestSilence: Duration
     private var heartbeats = HeartbeatState()
     private var strays = StrayClaims()
+    private var random: SeededGenerator
 
-    init(duration: Duration) {
+    init(duration: Duration, seed: UInt64) {
+        random = SeededGenerator(seed: seed)
         lease = Lease(duration: duration)
         longestSilence = Self.longestSilence(of: duration)
     }
@@ -28,7 +30,7 @@ struct LeaseState: Sendable {
     /// Nil if it is over.
     var end: MonotonicInstant? { lease.end }
 
-    func holds(at now: MonotonicInstant) -> Bool { lease.holds(at: now) }
+    func isValid(at now: MonotonicInstant) -> Bool { lease.isValid(at: now) }
 
     mutating func registered(as id: Int64, askedAt: MonotonicInstant) {
         self.id = id
@@ -59,7 +61,7 @@ struct LeaseState: Sendable {
 
     /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
-        lease.holds(at: now) ? lease.interval : .zero
+        lease.isValid(at: now) ? lease.interval : .zero
     }
 
     // MARK: The others
@@ -79,8 +81,8 @@ struct LeaseState: Sendable {
     var hasSuspects: Bool { heartbeats.hasSuspects }
 
     /// The wait before the heartbeats of others are read again: until a lease may be over, or a fraction of the lease.
-    func watchWait(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) -> Duration {
-        let usual = lease.duration / 15 * Double.random(in: 0.8...1.2, using: &generator)
+    mutating func watchWait(at now: MonotonicInstant) -> Duration {
+        let usual = lease.duration / 15 * Double.random(in: 0.8...1.2, using: &random)
         guard let end = heartbeats.nextEnd, end > now else { return usual }
         return min(usual, max(end - now, .milliseconds(1)))
     }
@@ -89,6 +91,9 @@ struct LeaseState: Sendable {
 
     /// The stray claims past the grace period.
     var agedStrays: [ClaimKey] { strays.aged }
+
+    /// The same in random order, since the first may be refused each time.
+    mutating func straysToRelease() -> [ClaimKey] { agedStrays.shuffled(using: &random) }
 
     mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) {
         strays.found(claims, at: now, grace: max(.seconds(30), lease.duration * 2))

@@ -44,7 +44,7 @@ enum LeaseStatements {
         )
     }
 
-    /// - Parameter settlingTime: How long it has before it counts as stuck. Nil if it holds no claim.
+    /// - Parameter settlingTime: How long it has before it counts as stuck. Nil if it has no claim.
     static func parameters(
         renewing worker: Int64,
         for lease: Duration,

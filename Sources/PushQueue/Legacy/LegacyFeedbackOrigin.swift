@@ -42,7 +42,7 @@ struct LegacyFeedbackOrigin: Sendable {
 
     private init(_ row: AppWithSecret) {
         apps = [row.app.id]
-        names = [row.app.settings.name]
+        names = [row.app.name]
         do throws(Hold) {
             guard let secret = row.secret else { throw row.hasNoCredential }
             let gateway = try row.app.feedbackGateway()

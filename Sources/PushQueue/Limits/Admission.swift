@@ -6,11 +6,11 @@ import CarillonIO
 /// The limit is also the most pushes that are sent twice when the worker dies. One app cannot use all of it, so a gateway that
 /// does not answer does not stop other apps.
 struct Admission: Sendable {
-    /// While claims hold more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
+    /// While claims have more bytes than this for each push that may be in flight, no other is made. Most pushes have far fewer.
     private static let bytesPerPush = 3072
     /// At least this many claims may be in flight; with a higher limit, one for each eight pushes. Each takes some 25 KB besides its
     /// bytes, which matters where claims are small, of many apps or lanes.
-    private static let usualMostClaims = 1024
+    private static let usualMaxClaims = 1024
     /// After this, at the earliest, an app that has its share of the claims asks again.
     private static let claimWait = Duration.milliseconds(20)
     /// The size of the claim that shows whether an app can send again.
@@ -70,7 +70,7 @@ struct Admission: Sendable {
         var most = capacities.room(for: id, inFlight: load.pushes)
         guard most > 0 else { return .blocked(until: nil) }
         // Its rate.
-        if let rate = app.row.settings.maxRate {
+        if let rate = app.row.maxRate {
             guard rates.mayClaim(id) else { return .blocked(until: nil) }
             if let end = rates.waitEnd(of: id, at: now) { return .blocked(until: end) }
             most = min(most, rates.turn(of: rate))
@@ -80,7 +80,7 @@ struct Admission: Sendable {
             guard load.pushes == 0 else { return .blocked(until: nil) }
             most = min(most, Self.probe)
         }
-        return .pushes(room: room, most: most)
+        return .pushes(room: room, max: most)
     }
 
     /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
@@ -96,7 +96,7 @@ struct Admission: Sendable {
 
     var room: Int { total.bytes < limit * Self.bytesPerPush && claimsLeft > 0 ? limit - inFlight : 0 }
 
-    private var claimsLeft: Int { max(Self.usualMostClaims, limit / 8) - total.claims }
+    private var claimsLeft: Int { max(Self.usualMaxClaims, limit / 8) - total.claims }
 
     /// Three quarters of the limit.
     var maxOfOneApp: Int { max(1, limit - limit / 4) }
@@ -120,7 +120,7 @@ struct Admission: Sendable {
     }
 
     /// It was answered with so many bytes.
-    mutating func holds(_ bytes: Int, of app: Int32) { add(Load(bytes: bytes), of: app) }
+    mutating func answered(_ bytes: Int, of app: Int32) { add(Load(bytes: bytes), of: app) }
 
     /// It has ended, perhaps without an answer or jobs.
     mutating func ended(_ bytes: Int = 0, of app: Int32) { add(Load(claims: -1, bytes: -bytes), of: app) }

@@ -2,7 +2,7 @@ import CarillonIO
 
 /// When claims are made again after some that failed: at growing intervals of up to two seconds, with jitter, until one succeeds.
 struct ClaimRetryPace: Sendable {
-    private struct Rest {
+    private struct Wait {
         private var backOff = BackOff.statements
         private(set) var end: MonotonicInstant
 
@@ -19,8 +19,8 @@ struct ClaimRetryPace: Sendable {
     private static let memory = Duration.seconds(600)
 
     /// All claims fail.
-    private var all: Rest?
-    private var lanes: [Lane: Rest] = [:]
+    private var all: Wait?
+    private var lanes: [Lane: Wait] = [:]
 
     /// Whether anything may be claimed. While all claims fail, one at a time shows whether they succeed again.
     func mayClaim(at now: MonotonicInstant, isUnderWay: Bool) -> Bool {
@@ -42,11 +42,11 @@ struct ClaimRetryPace: Sendable {
         at now: MonotonicInstant,
         using generator: inout some RandomNumberGenerator
     ) {
-        lanes[lane, default: Rest(at: now)].failed(at: now, using: &generator)
+        lanes[lane, default: Wait(at: now)].failed(at: now, using: &generator)
         guard allFail else { return }
-        var rest = all ?? Rest(at: now)
-        rest.failed(at: now, using: &generator)
-        all = rest
+        var wait = all ?? Wait(at: now)
+        wait.failed(at: now, using: &generator)
+        all = wait
     }
 
     /// - Parameter hasRows: Without rows, a claim says nothing of the lane: its first row may have to be split.

@@ -10,7 +10,7 @@ package final class FlightCeiling: Sendable {
     }
 
     private struct Account {
-        var held = 0
+        var inFlight = 0
         /// Room reserved while the worker plans a claim.
         var reserved = 0
         /// Until when it counts as waiting for room.
@@ -29,11 +29,11 @@ package final class FlightCeiling: Sendable {
 }
 
 extension FlightCeiling.Member {
-    /// How many more pushes this worker may claim. They stay reserved until it calls `hold`.
-    func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
+    /// How many more pushes this worker may claim. They stay reserved until it calls `report`.
+    func reserve(inFlight pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.accounts.withLock { accounts in
-            accounts[number].held = pushes
-            let left = ceiling.limit - accounts.reduce(0) { $0 + $1.held + $1.reserved }
+            accounts[number].inFlight = pushes
+            let left = ceiling.limit - accounts.reduce(0) { $0 + $1.inFlight + $1.reserved }
             let fair = max(1, ceiling.limit / accounts.count)
             if left <= 0, pushes < fair { accounts[number].waitsUntil = now + .seconds(1) }
             let isWanted = accounts.indices.contains { other in
@@ -45,10 +45,10 @@ extension FlightCeiling.Member {
         }
     }
 
-    func hold(_ pushes: Int) {
+    func report(inFlight pushes: Int) {
         ceiling.accounts.withLock { accounts in
-            if pushes > accounts[number].held { accounts[number].waitsUntil = nil }
-            accounts[number].held = pushes
+            if pushes > accounts[number].inFlight { accounts[number].waitsUntil = nil }
+            accounts[number].inFlight = pushes
             accounts[number].reserved = 0
         }
     }

@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPostgres
 
 /// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. `AppDoubts`
 /// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
@@ -29,7 +30,7 @@ struct RefusalPace: Sendable {
     ///   - isContent: The refusal concerns the content of the statement, and so no other one. A first refusal takes no try from others:
     ///     `AppDoubts` limits those of an app.
     ///   - isTry: The statement counted as a try.
-    mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool = true, at now: MonotonicInstant) {
+    mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool, at now: MonotonicInstant) {
         if !isTry, !isContent { spend(at: now) }
         refusals[kind, default: 0] += 1
         if !isContent { missed[kind] = (count: countMissed(kind, at: now) + 1, latest: now) }
@@ -53,8 +54,11 @@ struct RefusalPace: Sendable {
         refusals[kind] != nil || countMissed(kind, at: now) > 0
     }
 
-    /// Whether a statement of that kind may be sent now; takes a try if it has to.
-    mutating func mayTry(_ kind: Kind, at now: MonotonicInstant) -> Bool { !limits(kind, at: now) || take(at: now) }
+    /// A statement of that kind is to be sent now. Returns whether it counts as a try, which is then taken; nil if there is none.
+    mutating func tryNow(_ kind: Kind, at now: MonotonicInstant) -> Bool? {
+        guard limits(kind, at: now) else { return false }
+        return take(at: now) ? true : nil
+    }
 
     /// When there is a try, if not now.
     /// - Parameter spare: Tries to leave for others.
@@ -73,6 +77,12 @@ struct RefusalPace: Sendable {
     /// Takes a try, if there is one now.
     mutating func take(at now: MonotonicInstant, leaving spare: Int = 0) -> Bool {
         takeOrWait(at: now, leaving: spare) == nil
+    }
+
+    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for one
+    /// after the other, which is a pace too.
+    mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
+        error.isTimeout || error.isRefusal && take(at: now)
     }
 
     /// A try was made, or a statement that did not count as one was refused.

@@ -22,10 +22,7 @@ struct LookRun: Sendable {
     init(in state: inout WorkerState, at now: MonotonicInstant) {
         // A sleeper has not read changes of apps.
         let mayBeOutdated = !state.sleep.isAwake || state.sleep.mustAnnounce
-        switch state.nextStep(at: now) {
-        case .look: step = mayBeOutdated ? .refresh : .look
-        case .ask: step = .ask
-        }
+        step = state.asks(at: now) ? .ask : mayBeOutdated ? .refresh : .look
     }
 
     /// False while changes of apps have to be read first.
@@ -55,11 +52,11 @@ struct LookRun: Sendable {
         switch step {
         case .announce: step = .over(wait: max(wait ?? .zero, state.failed(in: .wake)))
         case .ask where error.code == .server:
-            state.sleepFailed(at: now)
+            state.sleep.failed(at: now)
             // It looks instead.
             succeeded(PollingPace.longest, in: &state)
         case .ask, .refresh, .look, .over:
-            if case .ask = step { state.sleepFailed(at: now) }
+            if case .ask = step { state.sleep.failed(at: now) }
             // A sleeper would repeat the look at every call, without a pace.
             state.sleep.wake(at: now)
             step = .over(wait: state.failed(in: .look))

@@ -22,8 +22,11 @@ struct PollingPace: Sendable {
     private var backOff = BackOff(from: Self.shortest, to: Self.longest)
     private var backOffBeforeSleep = BackOff(from: Self.shortest, to: Self.busy)
     private var costs: [Duration] = []
+    private var random: SeededGenerator
 
-    mutating func foundWork(after cost: Duration, isBusy: Bool, hasMoreLanes: Bool = false) -> Duration {
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    mutating func foundWork(after cost: Duration, isBusy: Bool, hasMoreLanes: Bool) -> Duration {
         backOff.reset()
         backOffBeforeSleep.reset()
         let factor = hasMoreLanes ? Self.costFactorOfManyLanes : Self.costFactor
@@ -31,14 +34,10 @@ struct PollingPace: Sendable {
     }
 
     /// - Parameter idle: How long it has found nothing; nil if it is about to sleep.
-    mutating func foundNothing(
-        after cost: Duration,
-        idleFor idle: Duration? = .zero,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration {
+    mutating func foundNothing(after cost: Duration, idleFor idle: Duration?) -> Duration {
         let least = leastWait(after: cost)
-        guard let idle else { return max(backOffBeforeSleep.next(using: &generator), least) }
-        return max(backOff.next(using: &generator), least, min(idle / Self.idlePart, Self.longestIdle))
+        guard let idle else { return max(backOffBeforeSleep.next(using: &random), least) }
+        return max(backOff.next(using: &random), least, min(idle / Self.idlePart, Self.longestIdle))
     }
 
     private mutating func leastWait(after cost: Duration, _ factor: Int = Self.costFactor) -> Duration {

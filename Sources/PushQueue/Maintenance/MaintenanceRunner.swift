@@ -41,7 +41,7 @@ final class MaintenanceRunner {
         case .own(let isDue, let work):
             context.event { $0.maintenance.began(task.name) }
             guard try await isDue(tools, shared) else { return context.event { $0.maintenance.ended(task.name) } }
-            await database.withOwnConnection(for: .maintenance(task.name.line)) { own throws(PostgresError) in
+            await database.withOwnConnection(for: task.name.purpose) { own throws(PostgresError) in
                 try await work(tools, own)
                 context.event { $0.maintenance.ended(task.name) }
             }
@@ -53,7 +53,7 @@ final class MaintenanceRunner {
             guard try await database.ask(shared, FleetTask.isDue, due, { try $0.bool(0, 0) }) else {
                 return context.event { $0.maintenance.ended(task.name) }
             }
-            await database.withOwnConnection(for: .maintenance(task.name.line)) { own throws(PostgresError) in
+            await database.withOwnConnection(for: task.name.purpose) { own throws(PostgresError) in
                 let worker = context.state.lease.id
                 var run = context.event { FleetRun(task.name, in: &$0) }
                 while true {

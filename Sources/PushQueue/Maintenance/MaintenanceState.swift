@@ -13,8 +13,12 @@ struct MaintenanceState: Sendable {
     private var underWay: Set<MaintenanceTask.Name> = []
     /// How long the latest sweep took.
     private var sweepCost = Duration.zero
+    private var random: SeededGenerator
 
-    init(_ options: WorkerOptions) { self.options = options }
+    init(_ options: WorkerOptions, seed: UInt64) {
+        self.options = options
+        random = SeededGenerator(seed: seed)
+    }
 
     mutating func began(_ task: MaintenanceTask.Name) { begun.insert(task) }
     mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
@@ -46,22 +50,21 @@ struct MaintenanceState: Sendable {
 
     // MARK: Waits
 
-    func wait(using generator: inout some RandomNumberGenerator) -> Duration {
-        options.lease / 3 * Double.random(in: 0.8...1.2, using: &generator)
-    }
+    /// The wait before a task is looked at again.
+    mutating func wait() -> Duration { options.lease / 3 * Double.random(in: 0.8...1.2, using: &random) }
 
-    func wait(for task: MaintenanceTask.Name, using generator: inout some RandomNumberGenerator) -> Duration {
-        begun.contains(task) ? Self.waitAfterFailure : wait(using: &generator)
+    mutating func wait(for task: MaintenanceTask.Name) -> Duration {
+        begun.contains(task) ? Self.waitAfterFailure : wait()
     }
 
     /// Nil if it never runs one.
-    func feedbackWait(using generator: inout some RandomNumberGenerator) -> Duration? {
+    mutating func feedbackWait() -> Duration? {
         let interval = options.feedbackInterval
         guard interval > .zero, !options.once else { return nil }
         let wait =
             begun.contains(.feedback)
             ? min(Self.waitAfterFailure, max(interval / 2, Self.longestWait)) : min(Self.longestWait, interval / 2)
-        return wait * Double.random(in: 0.8...1.2, using: &generator)
+        return wait * Double.random(in: 0.8...1.2, using: &random)
     }
 
     /// Entries that were read are written soon after the connection is back.

@@ -17,7 +17,7 @@ extension MaintenanceTask {
     /// Compares the channels of all apps with Apple's lists, once a day.
     static let channelLists = MaintenanceTask(
         name: .channelLists,
-        wait: { $0.maintenanceWait(for: .channelLists) },
+        wait: { $0.maintenance.wait(for: .channelLists) },
         means: .fleet(.channels, every: { _ in nil }) { tools, connection throws(PostgresError) in
             try await tools.channels.compare(on: connection)
         }

@@ -4,7 +4,7 @@ extension MaintenanceTask {
     /// Takes over claims of workers without a row, such as claims that were locked during a takeover.
     static let orphans = MaintenanceTask(
         name: .orphans,
-        wait: { $0.maintenanceWait() },
+        wait: { $0.maintenance.wait() },
         means: .own(
             ifDue: { tools, connection throws(PostgresError) in try await tools.lease.hasOrphans(connection) },
             { tools, connection throws(PostgresError) in
@@ -16,7 +16,7 @@ extension MaintenanceTask {
     /// Releases stray claims of this worker.
     static let strays = MaintenanceTask(
         name: .strays,
-        wait: { $0.maintenanceWait() },
+        wait: { $0.maintenance.wait() },
         means: .own(
             ifDue: { tools, connection throws(PostgresError) in
                 try await tools.lease.findStrays(on: connection)

@@ -5,7 +5,7 @@ extension MaintenanceTask {
     /// The fleet's feedback passes. A worker with `once` runs none.
     static let feedback = MaintenanceTask(
         name: .feedback,
-        wait: { $0.feedbackWait() },
+        wait: { $0.maintenance.feedbackWait() },
         means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
             try await tools.legacyFeedback.read(on: connection)
             let began = MonotonicInstant.now

@@ -5,7 +5,7 @@ extension MaintenanceTask {
     /// Creates and drops partitions of the history, step by step, each in transactions of its own.
     static let maintain = MaintenanceTask(
         name: .maintain,
-        wait: { $0.maintenanceWait(for: .maintain) },
+        wait: { $0.maintenance.wait(for: .maintain) },
         means: .fleet(.maintain, every: { _ in nil }) { tools, connection throws(PostgresError) in
             try await tools.maintain(on: connection)
         }

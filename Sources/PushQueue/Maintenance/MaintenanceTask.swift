@@ -15,23 +15,8 @@ struct MaintenanceTask: Sendable {
         case channels
         case channelLists
 
-        /// Tasks in the same line are done one at a time: only one may read a feedback list.
-        var line: Name { self == .feedbackLists ? .feedback : self }
-
-        fileprivate var task: MaintenanceTask {
-            switch self {
-            case .counts: .counts
-            case .sweep: .sweep
-            case .orphans: .orphans
-            case .strays: .strays
-            case .maintain: .maintain
-            case .feedback: .feedback
-            case .feedbackLists: .feedbackLists
-            case .connections: .connections
-            case .channels: .channels
-            case .channelLists: .channelLists
-            }
-        }
+        /// Tasks with the same purpose are done one at a time: only one may read a feedback list.
+        var purpose: WorkerDatabase.Purpose { .maintenance(self == .feedbackLists ? .feedback : self) }
     }
 
     typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void
@@ -66,9 +51,11 @@ struct MaintenanceTask: Sendable {
     /// Closes idle connections to gateways.
     static let connections = MaintenanceTask(
         name: .connections,
-        wait: { $0.maintenanceWait() },
+        wait: { $0.maintenance.wait() },
         means: .none { tools in await tools.context.backend.outdate(idle: tools.context.options.idleTimeout) }
     )
 
-    static let all = Name.allCases.map(\.task)
+    static let all = [
+        counts, sweep, orphans, strays, maintain, feedback, feedbackLists, connections, channels, channelLists,
+    ]
 }

@@ -4,8 +4,8 @@ package import CarillonPostgres
 /// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
 package struct ReapPass: Sendable {
     /// The wait after a batch, as a multiple of the batch's duration, so that other work goes first.
-    static let restFactor = 4
-    static let longestRest = Duration.seconds(1)
+    static let waitFactor = 4
+    static let longestWait = Duration.seconds(1)
     /// How often to check whether another pass has ended.
     static let waitForOthers = Duration.milliseconds(200)
 
@@ -21,7 +21,7 @@ package struct ReapPass: Sendable {
         tally.add(batch)
         next = batch.next
         switch batch.state {
-        case .more: return min(cost * Self.restFactor, Self.longestRest)
+        case .more: return min(cost * Self.waitFactor, Self.longestWait)
         case .busy: return Self.waitForOthers
         case .over: return nil
         }
@@ -37,8 +37,8 @@ package struct ReapPass: Sendable {
             let batch: ReapBatch = try await connection.query(ReapBatch.statement, Parameters(app, next)) {
                 try $0.record(0)
             }
-            guard let rest = answered(batch, after: .now - began) else { return }
-            try? await loop.sleep(for: rest)
+            guard let wait = answered(batch, after: .now - began) else { return }
+            try? await loop.sleep(for: wait)
         }
     }
 }

@@ -22,8 +22,6 @@ package struct Settlement: Sendable {
     package private(set) var tally = Tally()
     package private(set) var retryCauses = RetryCause.Counts()
     private(set) var topicRefusals: [TopicRefusal] = []
-    /// Why the app cannot send at the moment.
-    package private(set) var hold: Hold?
     /// The gateway answered a push of the batch.
     let gatewayAnswers: Bool
 
@@ -57,17 +55,17 @@ package struct Settlement: Sendable {
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
-        hold = Hold(outcomes, credentialWorks: credentialWorks)
         ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
             var jobTally = JobTally(job: Int32(place), isInUnfinished: job.origin != nil)
             if let earlier {
-                let open = job.positions.filter { earlier[Int($0)].verdict == .pending }
-                if open.isEmpty { continue }
-                jobTally.isInUnfinished = jobTally.isInUnfinished || open.count < job.pushes + job.refused + job.expired
-                settle(open, of: job, &jobTally, outcomes, using: &generator)
+                let pending = job.positions.filter { earlier[Int($0)].verdict == .pending }
+                if pending.isEmpty { continue }
+                jobTally.isInUnfinished =
+                    jobTally.isInUnfinished || pending.count < job.pushes + job.refused + job.expired
+                settle(pending, of: job, &jobTally, outcomes, using: &generator)
             } else {
                 jobTally.failed = job.refused
                 jobTally.expired = job.expired
@@ -106,8 +104,6 @@ package struct Settlement: Sendable {
         piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
         return piece
     }
-
-    mutating func forgetHold() { hold = nil }
 
     /// The lowest id of the jobs that are back at their place in the queue.
     func lowestGoingBack(of claim: ClaimedJobs) -> Int64? {
@@ -148,8 +144,8 @@ package struct Settlement: Sendable {
         )
         record(sorted, of: job, &jobTally, outcomes)
         let retried = retry(sorted.retried, of: job, &jobTally, using: &generator)
-        let returned = giveBack(sorted.returned, of: job, jobTally, using: &generator)
-        let change = arrange(retried, returned, sorted.open, &jobTally)
+        let returned = returnPushes(sorted.returned, of: job, jobTally, using: &generator)
+        let change = arrange(retried, returned, sorted.pending, &jobTally)
         if keepsUniqueIDs { identify(pushes, of: jobTally.job, outcomes) }
         count(jobTally)
         switch change {
@@ -206,7 +202,7 @@ package struct Settlement: Sendable {
     }
 
     /// The way back of pushes that keep their attempt, or nil if there are none.
-    private func giveBack(
+    private func returnPushes(
         _ returned: SortedPushes.Repeats,
         of job: ClaimedJobs.Job,
         _ jobTally: JobTally,
@@ -227,18 +223,18 @@ package struct Settlement: Sendable {
     private mutating func arrange(
         _ retried: GoingBack?,
         _ returned: GoingBack?,
-        _ open: [Int32],
+        _ pending: [Int32],
         _ jobTally: inout JobTally
     ) -> Change {
         jobTally.retried = Int32(retried?.pushes.count ?? 0)
         jobTally.returned = Int32(returned?.pushes.count ?? 0)
-        jobTally.pending = Int32(open.count)
-        if !open.isEmpty {
+        jobTally.pending = Int32(pending.count)
+        if !pending.isEmpty {
             let isWhole = jobTally.ended + jobTally.goingBack == 0
-            staying.append(Staying(job: jobTally.job, pushes: open, isWhole: isWhole))
+            staying.append(Staying(job: jobTally.job, pushes: pending, isWhole: isWhole))
             if isWhole { return .unchanged }
         }
-        let isWhole = jobTally.ended == 0 && open.isEmpty && (retried == nil || returned == nil)
+        let isWhole = jobTally.ended == 0 && pending.isEmpty && (retried == nil || returned == nil)
         if var retried {
             retried.isWhole = isWhole
             goingBack.append(retried)

@@ -16,24 +16,6 @@ struct SettlementWriting: Sendable {
         case over(isWritten: Bool)
     }
 
-    /// What a call has done.
-    enum Effect: String, Sendable {
-        case written
-        /// The job is settled, but its counts could not be written.
-        case unwritten
-        /// The claim is gone, and no other worker can have taken it over. An earlier call has succeeded, if there was one.
-        case before
-        /// Another worker has taken the claim over.
-        case lost
-
-        init(_ rows: borrowing Rows) throws(PostgresError) {
-            guard let effect = Self(rawValue: try rows.string(0, 0)) else {
-                throw PostgresError(.unexpectedValue, "this program does not know the effect of a settlement")
-            }
-            self = effect
-        }
-    }
-
     /// What follows a call that failed.
     enum Consequence {
         /// Write the half that is next.
@@ -93,7 +75,7 @@ struct SettlementWriting: Sendable {
         }
     }
 
-    /// The call that takes the next step; answers with an `Effect`.
+    /// The call that takes the next step; answers with a `SettleAnswer`.
     var call: (statement: Statement, parameters: Parameters) {
         switch next {
         case .settlement(let settlement):
@@ -118,19 +100,19 @@ struct SettlementWriting: Sendable {
     var isWritten: Bool { if case .over(isWritten: true) = stage { true } else { false } }
 
     /// Whether what this call has written are outcomes, and not only counts or what waits for the rest of the claim.
-    func writesOutcomes(_ effect: Effect) -> Bool {
-        guard effect == .written, case .settlement(let settlement) = next else { return false }
+    func writesOutcomes(_ answer: SettleAnswer) -> Bool {
+        guard answer == .written, case .settlement(let settlement) = next else { return false }
         return settlement.pending == 0
     }
 
-    mutating func callEnded(_ effect: Effect) {
-        guard effect == .written || effect == .unwritten || (effect == .before && mayBeWritten) else {
+    mutating func callEnded(_ answer: SettleAnswer) {
+        guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return
         }
         if case .unrecorded(let job) = next {
             let message = claim.jobs[job].message
-            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: effect != .unwritten))
+            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten))
         }
         mayBeWritten = false
         settlementNumber += 1

@@ -10,14 +10,14 @@ struct SortedPushes {
         case failed
         case retried
         case returned
-        case open
+        case pending
 
         /// - Parameter mayRepeat: The message allows a second send when the outcome is unknown.
         init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
             switch outcome.verdict {
             case .accepted: self = .sent
             case .safe: self = .returned
-            case .pending: self = .open
+            case .pending: self = .pending
             case .unknown: self = mayRepeat ? .retried : .failed
             case .rejected:
                 guard outcome.isRetryable else {
@@ -51,7 +51,7 @@ struct SortedPushes {
     /// They go back without using up an attempt.
     private(set) var returned = Repeats()
     /// They have not ended.
-    private(set) var open: [Int32] = []
+    private(set) var pending: [Int32] = []
     /// How many of them, whatever their fate, have an unknown outcome.
     private(set) var unknown = 0
 
@@ -68,7 +68,7 @@ struct SortedPushes {
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
             case .sent: sent += 1
             case .failed: failed.append(push)
-            case .open: open.append(push)
+            case .pending: pending.append(push)
             case .returned:
                 returned.pushes.append(push)
                 // A push that was not answered has no cause to name.

@@ -6,13 +6,6 @@ import CarillonIO
 /// A sleeper claims nothing, and its questions renew its lease. A notification calls it: it looks for work, and wakes if it has
 /// found some. Slow looks find work without a notification, so notifications are never required.
 struct SleepState: Sendable {
-    enum Step: Sendable {
-        /// Look for lanes with rows.
-        case look
-        /// Ask whether the worker may sleep, or go on sleeping.
-        case ask
-    }
-
     private struct Sleep {
         let since: MonotonicInstant
         /// When it has to wake, whatever happens.
@@ -70,9 +63,11 @@ struct SleepState: Sendable {
     private(set) var mustAnnounce = false
     /// No notification has called it, so the other sleepers do not know.
     private(set) var wokeByItself = false
+    private var random: SeededGenerator
 
     /// - Parameter lease: While the worker is awake.
-    init(lease: Duration, hosts: Int) {
+    init(lease: Duration, hosts: Int, seed: UInt64) {
+        random = SeededGenerator(seed: seed)
         longest = min(hosts > 1 ? Self.longestWaits.manyHosts : Self.longestWaits.oneHost, lease * 2)
         self.lease = max(longest * 5, lease)
     }
@@ -111,28 +106,23 @@ struct SleepState: Sendable {
         sleep = Sleep(since: now, end: end)
     }
 
-    /// What a sleeper does now that its wait has ended, or that it was called.
-    mutating func next(at now: MonotonicInstant) -> Step {
-        guard let sleep else { return .look }
+    /// Whether a sleeper asks again now that its wait has ended, or that it was called. Otherwise it looks.
+    mutating func asksAgain(at now: MonotonicInstant) -> Bool {
+        guard let sleep else { return false }
         if sleep.isCalled {
             self.sleep?.isCalled = false
-            return .look
+            return false
         }
         if let end = sleep.end, end <= now {
             woke(by: .itself, at: now)
-            return .look
+            return false
         }
-        return .ask
+        return true
     }
 
     /// - Parameter cost: How long the answer took.
     /// - Returns: The wait before the next step.
-    mutating func answered(
-        _ answer: SleepAnswer,
-        after cost: Duration,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration {
+    mutating func answered(_ answer: SleepAnswer, after cost: Duration, at now: MonotonicInstant) -> Duration {
         self.cost = cost
         // Also if it has woken while the question was under way.
         mustAnnounce = mustAnnounce || answer.isAlive != nil
@@ -140,7 +130,7 @@ struct SleepState: Sendable {
         let isNew = !sleep.isKnown
         if !answer.maySleep { isPossible = false }
         guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
-            if isNew { refusedUntil = now + refusals.next(using: &generator) }
+            if isNew { refusedUntil = now + refusals.next(using: &random) }
             woke(by: isNew ? .refusal : .itself, at: now)
             return .zero
         }
@@ -175,9 +165,9 @@ struct SleepState: Sendable {
     }
 
     /// It could not ask. The fleet may take it for asleep, or transactions may notify: a rollback does not undo the flag.
-    mutating func failed(at now: MonotonicInstant, using generator: inout some RandomNumberGenerator) {
+    mutating func failed(at now: MonotonicInstant) {
         mustAnnounce = true
-        refusedUntil = now + refusals.next(using: &generator)
+        refusedUntil = now + refusals.next(using: &random)
         woke(by: .refusal, at: now)
     }
 

@@ -3,16 +3,16 @@ import CarillonPostgres
 
 /// When the worker looks, falls asleep and wakes.
 extension WorkerState {
-    /// What to do now that a wait has ended, or the worker was called.
-    mutating func nextStep(at now: MonotonicInstant) -> SleepState.Step {
+    /// Whether to ask for sleep now that a wait has ended, or the worker was called. Otherwise it looks.
+    mutating func asks(at now: MonotonicInstant) -> Bool {
         if let since = sleep.asleepSince {
             // There was no sweep meanwhile.
             if now - since >= SleepState.floorMemory { forgetFloors() }
-            return sleep.next(at: now)
+            return sleep.asksAgain(at: now)
         }
-        guard hasNothingToDo(at: now), sleep.mustAsk(at: now) else { return .look }
+        guard hasNothingToDo(at: now), sleep.mustAsk(at: now) else { return false }
         sleep.fellAsleep(until: holdEnd(at: now), at: now)
-        return .ask
+        return true
     }
 
     /// When an app whose rows wait can be tried again.
@@ -41,14 +41,11 @@ extension WorkerState {
     ) -> (wait: Duration, dead: [HeartbeatState.Sighting]) {
         // It may be below a floor.
         if answer.hasWork { forgetFloors() }
-        let wait = sleep.answered(answer, after: now - askedAt, at: now, using: &random)
+        let wait = sleep.answered(answer, after: now - askedAt, at: now)
         guard answer.isAlive == true else { return (wait, []) }
         lease.slept(askedAt: askedAt, upTo: sleep.lease)
         return (wait, lease.saw(answer.others, at: now))
     }
-
-    /// `carillon.fall_asleep` has failed.
-    mutating func sleepFailed(at now: MonotonicInstant) { sleep.failed(at: now, using: &random) }
 
     /// The arguments of `carillon.fall_asleep`, the transactions that it waits for as one text, because an array cannot be null.
     var sleepParameters: Parameters {

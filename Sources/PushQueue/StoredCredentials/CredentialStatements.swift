@@ -49,9 +49,26 @@ enum CredentialStatements {
         }
     }
 
+    /// The same, minted if there is none. Each worker then mints one with the database's time; the first that is stored is used by
+    /// all.
+    /// - Parameter ask: Calls the function above, and passes on what was minted.
+    /// - Returns: The token, and whether it was minted here.
+    static func providerToken(
+        by key: ProviderTokenKey,
+        _ ask: (_ minted: ProviderToken?) async throws -> (ProviderToken?, now: Int64)
+    ) async throws -> (ProviderToken, isMinted: Bool) {
+        var minted: ProviderToken?
+        for _ in 0..<3 {
+            let (token, now) = try await ask(minted)
+            if let token { return (token, token == minted) }
+            minted = key.mint(at: now)
+        }
+        throw PushError(.noProviderToken, "\(key) was just replaced")
+    }
+
     /// The fleet mints no token for the interval that Apple requires between two of them.
-    static let restTokens = Statement(
-        "rest_tokens",
+    static let stopMinting = Statement(
+        "stop_minting",
         """
         UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
         WHERE p.certificate_id = $1

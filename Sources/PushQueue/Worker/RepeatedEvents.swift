@@ -8,7 +8,7 @@ package struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
     }
 
     /// A gateway may invent any number of reasons. Further kinds in one interval are not logged.
-    private static var most: Int { 256 }
+    private static var maxKinds: Int { 256 }
 
     private let interval: Duration
     private var entries: [Key: Entry] = [:]
@@ -26,9 +26,9 @@ package struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
             entries[key] = Entry(loggedAt: now)
             return entry.suppressed
         }
-        if entries.count >= Self.most {
+        if entries.count >= Self.maxKinds {
             entries = entries.filter { now - $0.value.loggedAt < interval }
-            guard entries.count < Self.most else { return nil }
+            guard entries.count < Self.maxKinds else { return nil }
         }
         entries[key] = Entry(loggedAt: now)
         return times

@@ -33,7 +33,7 @@ package actor Worker {
     private let pushCounts: PushCountWriter
     private let maintenance: MaintenanceRunner
 
-    /// The worker holds the loop, so the loop outlives it.
+    /// The worker keeps the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     package init(
@@ -48,13 +48,8 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.ceiling = ceiling
-        let notesBell = Bell()
-        let meter = WorkerMeter(traffic: traffic) { event in
-            events(event)
-            if event.kind == .held || event.kind == .holdEnded { notesBell.ring() }
-        }
-        self.meter = meter
-        context = WorkerContext(options, on: loop, backend, meter, notesBell: notesBell)
+        meter = WorkerMeter(traffic: traffic, events: events)
+        context = WorkerContext(options, on: loop, backend, meter)
         database = WorkerDatabase(context)
         lease = LeaseKeeper(context, database)
         sleepKeeper = SleepKeeper(context, database, lease)
@@ -163,8 +158,8 @@ package actor Worker {
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
         guard let ceiling else { return context.event { $0.nextClaim(at: now) } }
-        let room = ceiling.reserve(holding: context.state.schedule.inFlight, at: now)
-        defer { ceiling.hold(context.state.schedule.inFlight) }
+        let room = ceiling.reserve(inFlight: context.state.schedule.inFlight, at: now)
+        defer { ceiling.report(inFlight: context.state.schedule.inFlight) }
         return context.event { $0.nextClaim(at: now, within: room) }
     }
 
@@ -185,6 +180,7 @@ package actor Worker {
 
     private func beginGivingUp() {
         guard context.event({ $0.giveUpRequested() }) else { return }
+        context.count { $0.hasGivenUp = true }
         context.log(.gaveUp)
         context.shutdownBell.ring()
         context.dispatchBell.ring()

@@ -17,21 +17,21 @@ final class WorkerContext {
     let callBell = Bell()
     /// Rung when the worker gives up, and when it ends.
     let shutdownBell = Bell()
-    /// Rung when there may be something to write about apps and credentials.
-    let notesBell: Bell
+    /// Rung while there is something to write about apps and credentials.
+    let notesBell = Bell()
 
-    init(_ options: WorkerOptions, on loop: EventLoop, _ backend: any Backend, _ meter: WorkerMeter, notesBell: Bell) {
+    init(_ options: WorkerOptions, on loop: EventLoop, _ backend: any Backend, _ meter: WorkerMeter) {
         self.options = options
         self.loop = loop
         self.backend = backend
         self.meter = meter
-        self.notesBell = notesBell
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
     /// Something has happened. The body must not wait or log.
     func event<R>(_ body: (inout WorkerState) -> R) -> R {
         assertOnLoop()
+        defer { if !state.notes.isEmpty { notesBell.ring() } }
         return body(&state)
     }
 

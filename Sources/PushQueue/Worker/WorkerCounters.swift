@@ -44,6 +44,8 @@ package struct WorkerCounters: Sendable {
     package internal(set) var inFlight = 0
 
     package internal(set) var isConnected = false
+    /// It was told to end at once, or draining took too long.
+    package internal(set) var hasGivenUp = false
     /// Since when it has slept; nil if it is awake.
     package internal(set) var asleepSince: MonotonicInstant?
     var answeredAt: MonotonicInstant?

@@ -17,7 +17,7 @@ package struct WorkerOptions: Sendable {
     package var drainTimeout: Duration = .seconds(30)
     /// How long answered pushes wait for slow pushes of the same claim before they are settled.
     package var settleAfter: Duration = .seconds(1)
-    /// How long it may hold claims and settle none before it counts as stuck.
+    /// How long it may have claims and settle none before it counts as stuck.
     package var stuckAfter: Duration = .seconds(80)
     package var retry = RetryPolicy()
     /// How long a connection to a gateway may be idle.

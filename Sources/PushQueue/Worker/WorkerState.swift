@@ -5,6 +5,9 @@ import CarillonPostgres
 ///
 /// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. `Worker` is
 /// its shell. The simulation runs thousands of them.
+///
+/// A method is here if it joins two of the values below. What concerns only one is asked of that value, which has a generator of
+/// its own if its waits are random.
 struct WorkerState: Sendable {
     enum Phase: Sendable {
         case working
@@ -24,18 +27,18 @@ struct WorkerState: Sendable {
     let options: WorkerOptions
     private(set) var phase = Phase.working
     var lease: LeaseState
-    var schedule: Schedule
+    var schedule: ClaimSchedule
     /// Of all that PostgreSQL refuses.
     var refusals = RefusalPace()
     var apps: AppDirectory
-    var holds = AppHolds()
+    var holds: AppHolds
     var expiry = ExpiryState()
     var maintenance: MaintenanceState
     var sleep: SleepState
     var unwrittenCounts = UnwrittenCounts()
     var notes = CredentialNotes()
     var logLimits = LogLimits()
-    var reconnection = DatabaseReconnectPace()
+    var reconnection: DatabaseReconnectPace
     var lockedApps = LockedApps()
     var wal = WALState()
     private var due = DueFloor()
@@ -43,19 +46,22 @@ struct WorkerState: Sendable {
     private var walk = LookWalk()
     /// The apps of the lanes that the last look in vain has found. They wake no sleeper.
     private(set) var unsendable: Set<Int32> = []
-    private var polling = PollingPace()
+    private var polling: PollingPace
     private var backOffs: [Routine: BackOff] = [:]
     var random: SeededGenerator
 
     /// - Parameter apps: Those whose rows were read before.
     init(_ options: WorkerOptions, seed: UInt64, apps: AppDirectory = AppDirectory()) {
         self.options = options
-        lease = LeaseState(duration: options.lease)
-        schedule = Schedule(options)
         self.apps = apps
-        maintenance = MaintenanceState(options)
-        sleep = SleepState(lease: options.lease, hosts: options.database.hostCount)
         random = SeededGenerator(seed: seed)
+        lease = LeaseState(duration: options.lease, seed: random.next())
+        schedule = ClaimSchedule(options, seed: random.next())
+        holds = AppHolds(seed: random.next())
+        maintenance = MaintenanceState(options, seed: random.next())
+        sleep = SleepState(lease: options.lease, hosts: options.database.hostCount, seed: random.next())
+        reconnection = DatabaseReconnectPace(seed: random.next())
+        polling = PollingPace(seed: random.next())
     }
 
     var isDone: Bool {
@@ -73,8 +79,6 @@ struct WorkerState: Sendable {
         guard phase != .over, reconnection.isConnected else { return nil }
         return backOff.next(using: &random)
     }
-
-    mutating func reconnectionWait() -> Duration { reconnection.next(using: &random) }
 
     mutating func succeeded(in routine: Routine) { backOffs[routine] = nil }
 
@@ -106,41 +110,20 @@ struct WorkerState: Sendable {
 
     mutating func renewed(workersAlive: Int, askedAt: MonotonicInstant) {
         lease.renewed(askedAt: askedAt)
-        schedule.counted(workers: workersAlive)
+        schedule.admission.rates.workersAlive = workersAlive
     }
 
-    /// How long it has before it counts as stuck; negative if it does. Nil if it holds no claim.
+    /// How long it has before it counts as stuck; negative if it does. Nil if it has no claim.
     func settlingWait(at now: MonotonicInstant) -> Duration? {
         schedule.unsettledSince.map { options.stuckAfter - (now - $0) }
     }
 
-    /// The wait before the heartbeats of other workers are read again.
-    mutating func watchWait(at now: MonotonicInstant) -> Duration { lease.watchWait(at: now, using: &random) }
-
-    /// In random order, since the first may be refused each time.
-    mutating func straysToRelease() -> [ClaimKey] { lease.agedStrays.shuffled(using: &random) }
-
-    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for one
-    /// after the other, which is a pace too.
-    mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
-        error.isTimeout || error.isRefusal && refusals.take(at: now)
-    }
-
     // MARK: Maintenance
-
-    /// The wait before a task is looked at again.
-    mutating func maintenanceWait() -> Duration { maintenance.wait(using: &random) }
-
-    mutating func maintenanceWait(for task: MaintenanceTask.Name) -> Duration {
-        maintenance.wait(for: task, using: &random)
-    }
-
-    mutating func feedbackWait() -> Duration? { maintenance.feedbackWait(using: &random) }
 
     var mustSweep: Bool { !floorsToSweep.isEmpty || sweepsScheduled }
 
     /// The floors to look below.
-    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.risenFloors : [] }
+    var floorsToSweep: [(lane: Lane, id: Int64)] { phase == .working ? schedule.board.risenFloors : [] }
 
     /// Whether to look for due jobs from the beginning of `scheduled`.
     var sweepsScheduled: Bool { promotes && !due.isLow }
@@ -173,7 +156,7 @@ struct WorkerState: Sendable {
         return Look(
             began: now,
             wasIdle: wasIdle,
-            range: schedule.lookRange(after: walk.end, maxSteps: walk.foundWork ? options.maxLookSteps : nil),
+            range: schedule.board.lookRange(after: walk.end, maxSteps: walk.foundWork ? options.maxLookSteps : nil),
             start: promotes ? due.start(at: now) : nil,
             followsPromotion: hasPromoted
         )
@@ -181,7 +164,7 @@ struct WorkerState: Sendable {
 
     /// The next looks begin at the beginning.
     mutating func forgetFloors() {
-        schedule.forgetFloors()
+        schedule.board.forgetFloors()
         due = DueFloor()
         walk = LookWalk()
     }
@@ -199,12 +182,12 @@ struct WorkerState: Sendable {
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         hasPromoted = promotion.rows > 0
         due.moved(promotion, from: start, at: now)
-        schedule.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.board.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
     }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.found(lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }
         schedule.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
@@ -224,7 +207,7 @@ struct WorkerState: Sendable {
         sleep.looked(foundWork: foundWork, at: now)
         if foundWork {
             // The next look finds more.
-            let hasMore = schedule.hasLeftLanes || look.end != nil && lanes.count * 2 >= options.maxLookSteps
+            let hasMore = schedule.board.hasLeftLanes || look.end != nil && lanes.count * 2 >= options.maxLookSteps
             return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0, hasMoreLanes: hasMore)
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
@@ -234,7 +217,7 @@ struct WorkerState: Sendable {
         }
         // A worker that cannot sleep looks more rarely when it has been idle for long.
         let idle = sleep.isPossible ? nil : now - (sleep.idleSince ?? now)
-        return polling.foundNothing(after: cost, idleFor: idle, using: &random)
+        return polling.foundNothing(after: cost, idleFor: idle)
     }
 
     /// Whether rows of the app can be claimed soon.
@@ -248,25 +231,7 @@ struct WorkerState: Sendable {
 
     /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
-        guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.holds(at: now) else { return nil }
+        guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.isValid(at: now) else { return nil }
         return schedule.nextClaim(at: now, within: ceiling, of: apps, holds, &refusals)
-    }
-
-    mutating func claimFailed(_ plan: ClaimPlan, _ fault: ClaimFault, at now: MonotonicInstant) {
-        schedule.claimFailed(plan, fault, at: now, &refusals, using: &random)
-    }
-
-    /// Returns the row that has to be split, if any.
-    mutating func claimAnswered(_ answer: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
-        schedule.claimAnswered(answer, to: plan, of: apps, at: now, &refusals)
-    }
-
-    mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) {
-        schedule.splitFailed(in: lane, at: now, using: &random)
-    }
-
-    /// No turn of the app begins soon.
-    mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
-        schedule.foundNoTurn(for: app, at: now, using: &random)
     }
 }

@@ -79,8 +79,8 @@ import Testing
             "apps": "carillon_pushes_total", "failures": "carillon_pushes_total", "retries": "carillon_retries_total",
             "isConnected": "carillon_database_up",
         ]
-        // For labels, bounds and `/readyz`.
-        let others: Set = ["names", "reasons", "answeredAt", "leaseEnd", "asleepSince"]
+        // For labels, bounds, `/readyz` and the exit status.
+        let others: Set = ["names", "reasons", "answeredAt", "leaseEnd", "asleepSince", "hasGivenUp"]
         let properties = Mirror(reflecting: WorkerCounters()).children.compactMap(\.label)
         let counted = Set(properties).subtracting(metrics.keys).subtracting(others)
         #expect(

@@ -24,7 +24,7 @@ import Testing
         counting asked: inout Int,
         _ allowance: (Lane) -> LaneBoard.Allowance
     ) -> ClaimPlan? {
-        board.next(at: now ?? start) { lane in
+        board.next(in: ClaimSlots(), at: now ?? start) { lane in
             asked += 1
             return allowance(lane)
         }
@@ -60,7 +60,7 @@ import Testing
         for _ in 0..<count {
             guard let plan = next(&board) else { break }
             shares[plan.lane, default: 0] += Int(plan.pushes)
-            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: 1, next: nil, at: start)
+            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), lowest: 1, next: nil, at: start)
         }
         return shares
     }
@@ -81,7 +81,7 @@ import Testing
         }
         #expect(rows == [62, 31, 15, 7, 3, 1, 1])
         let plan = try claim(&board)
-        board.claimed(plan, rows: 1, pushes: 1, first: 1, next: 1, at: start)
+        board.claimed(plan, rows: 1, pushes: 1, lowest: 1, next: 1, at: start)
         let more = next(&board)
         #expect(more?.rows == 2)
     }
@@ -93,23 +93,23 @@ import Testing
         let little = 800 / LaneState.caution
         #expect(first.pushes == Int32(little))
         expectNone(&board, because: "one look at a time")
-        board.claimed(first, rows: Int(first.rows), pushes: little, first: 1, next: nil, at: start)
+        board.claimed(first, rows: Int(first.rows), pushes: little, lowest: 1, next: nil, at: start)
         let second = try claim(&board)
         #expect(second.pushes > first.pushes)
-        board.claimed(second, rows: 3, pushes: 3, first: 101, next: nil, at: start)
+        board.claimed(second, rows: 3, pushes: 3, lowest: 101, next: nil, at: start)
         expectNone(&board, because: "it had less than was asked for")
     }
 
     @Test func `an app with rows in many lanes uses a part of them at a time, and the next look brings others`() {
         var board = LaneBoard(quantum: 100)
-        let most = LaneBoard.mostLanesOfOneApp
+        let most = LaneBoard.maxLanesOfOneApp
         let many = (0..<Int16(most + 100)).map { lane(1, $0 + 3) }
         func found() { board.found(many + [lane(1, 0), lane(2, 7)], at: start) }
         func served() -> Set<Lane> {
             var lanes: Set<Lane> = []
             while let plan = next(&board) {
                 #expect(lanes.insert(plan.lane).inserted)
-                board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
+                board.claimed(plan, rows: 0, pushes: 0, lowest: nil, next: nil, at: start)
             }
             return lanes
         }
@@ -122,7 +122,7 @@ import Testing
         #expect(first.contains(lane(1, 0)) && first.contains(lane(2, 7)))
         #expect(first.count == most + 2)
         // So do promoted jobs.
-        board.promoted(many.map { ($0, 5) }, at: start)
+        board.promoted(many.map { ($0, 5) }, at: start) { _ in true }
         #expect(served().count == most)
         // What was served is empty now.
         board.found(many.filter { !first.contains($0) }, at: start)
@@ -132,12 +132,12 @@ import Testing
 
     @Test func `of the lanes of apps that do not exist, a part is used at a time`() {
         var board = LaneBoard(quantum: 100)
-        let most = LaneBoard.mostLanesOfOneApp
+        let most = LaneBoard.maxLanesOfOneApp
         board.found((1...Int32(most * 3)).map { lane($0, 0) } + [lane(-1)], at: start) { $0 == -1 }
         var lanes: Set<Lane> = []
         while let plan = next(&board) {
             lanes.insert(plan.lane)
-            board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
+            board.claimed(plan, rows: 0, pushes: 0, lowest: nil, next: nil, at: start)
         }
         #expect(lanes.count == most + 1 && lanes.contains(lane(-1)))
     }
@@ -146,7 +146,7 @@ import Testing
         var board = LaneBoard(quantum: 100)
         func serve() throws -> Lane {
             let plan = try claim(&board)
-            board.claimed(plan, rows: 1, pushes: 1, first: 1, next: nil, at: start)
+            board.claimed(plan, rows: 1, pushes: 1, lowest: 1, next: nil, at: start)
             return plan.lane
         }
         board.found([lane(1)], at: start)
@@ -166,7 +166,7 @@ import Testing
         var board = LaneBoard(quantum: 100)
         board.found([lane(1)], at: start)
         let plan = try claim(&board)
-        board.claimed(plan, rows: 1, pushes: 1, first: 1, next: nil, at: start)
+        board.claimed(plan, rows: 1, pushes: 1, lowest: 1, next: nil, at: start)
         board.found((1...100).map { lane($0) }, at: start)
         let shares = claims(&board, 3000)
         let others = shares.filter { $0.key != lane(1) }.values
@@ -179,11 +179,11 @@ import Testing
         board.found((1...10).map { lane($0) }, at: start)
         while let plan = next(&board) {
             // So that the floors rise.
-            board.claimed(plan, rows: 5000, pushes: 5000, first: 1, next: nil, at: start)
+            board.claimed(plan, rows: 5000, pushes: 5000, lowest: 1, next: nil, at: start)
         }
         board.found([lane(2), lane(9)], at: start)
         while let plan = next(&board) {
-            board.claimed(plan, rows: 5000, pushes: 5000, first: 5001, next: nil, at: start + .seconds(5))
+            board.claimed(plan, rows: 5000, pushes: 5000, lowest: 5001, next: nil, at: start + .seconds(5))
         }
         let all = board.lookRange(after: nil, maxSteps: nil)
         #expect(all.others.isEmpty && !all.endsAtKnown && all.start == nil)
@@ -278,7 +278,7 @@ import Testing
         var board = LaneBoard(quantum: 100)
         board.found([lane(1)], at: start)
         let first = try claim(&board)
-        board.claimed(first, rows: 0, pushes: 0, first: nil, next: 700, at: start)
+        board.claimed(first, rows: 0, pushes: 0, lowest: nil, next: 700, at: start)
         expectNone(&board, .pushes(room: 699))
         let second = try claim(&board, .pushes(room: 700))
         #expect(second.pushes == 700)
@@ -288,7 +288,7 @@ import Testing
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1)], at: start)
         let first = try claim(&board)
-        board.claimed(first, rows: 1, pushes: 100, first: 1, next: 100, at: start)
+        board.claimed(first, rows: 1, pushes: 100, lowest: 1, next: 100, at: start)
         let second = try claim(&board)
         #expect(second.rows <= 10)
     }
@@ -300,7 +300,7 @@ import Testing
         var id: Int64 = 1
         for _ in 0..<42 {
             let plan = try claim(&board, at: now)
-            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
+            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), lowest: id, next: nil, at: now)
             id += Int64(plan.rows)
             now = now + .milliseconds(20)
         }
@@ -309,7 +309,7 @@ import Testing
         #expect(floor.id < id - 4096)
         let usual = try claim(&board, at: now)
         #expect(usual.floor == id - Int64(usual.rows), "most claims begin at the rows that were claimed last")
-        board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
+        board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), lowest: id, next: nil, at: now)
         #expect(board.risenFloors.map(\.id) == [floor.id])
         now = now + ScanFloor<Int64>.leastInterval
         let rare = try claim(&board, at: now)
@@ -330,10 +330,15 @@ import Testing
         var board = LaneBoard(quantum: 10)
         board.found([lane(1)], at: start)
         if let plan = next(&board) {
-            board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: start)
+            board.claimed(plan, rows: 0, pushes: 0, lowest: nil, next: nil, at: start)
         }
         board.forgetIdle(at: start + .seconds(11))
         expectNone(&board)
         #expect(board.lookRange(after: nil, maxSteps: nil).known.isEmpty)
     }
+}
+
+extension LaneBoard {
+    /// A look found rows in these lanes of apps that exist.
+    mutating func found(_ lanes: [Lane], at now: MonotonicInstant) { found(lanes, at: now) { _ in true } }
 }

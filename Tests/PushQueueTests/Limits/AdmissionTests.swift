@@ -28,13 +28,13 @@ import Testing
         var apps = AppDirectory()
         _ = apps.read([], of: [1, 2, 3])
         func allowance(of app: Int32) -> LaneBoard.Allowance {
-            admission.allowance(of: app, within: .max, apps, AppHolds(), at: .now)
+            admission.allowance(of: app, within: .max, apps, AppHolds(seed: 1), at: .now)
         }
         func began(of app: Int32) -> Int {
             var claims = 0
             while admission.room(for: app) > 0, isOpen(allowance(of: app)) {
                 admission.admit(1, of: app)
-                admission.holds(100, of: app)
+                admission.answered(100, of: app)
                 claims += 1
             }
             return claims

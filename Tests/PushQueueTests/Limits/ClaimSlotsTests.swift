@@ -43,7 +43,7 @@ import Testing
         #expect(plan.depth == .shallow)
         var answer = ClaimRows()
         answer.rows = Int(plan.rows)
-        answer.first = 1
+        answer.lowest = 1
         let tooLarge = state.claimAnswered(answer, to: plan, at: start)
         #expect(tooLarge == nil)
     }

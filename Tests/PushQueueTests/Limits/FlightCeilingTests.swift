@@ -9,19 +9,19 @@ import Testing
     /// A worker that claims all that it wants and may have.
     private struct Claimer {
         let ceiling: FlightCeiling.Member
-        var held = 0
+        var inFlight = 0
 
         mutating func claim(_ wanted: Int, at now: MonotonicInstant) -> Int {
-            let room = ceiling.reserve(holding: held, at: now)
+            let room = ceiling.reserve(inFlight: inFlight, at: now)
             let claimed = min(wanted, room)
-            held += claimed
-            ceiling.hold(held)
+            inFlight += claimed
+            ceiling.report(inFlight: inFlight)
             return claimed
         }
 
         mutating func settle(_ pushes: Int) {
-            held -= pushes
-            ceiling.hold(held)
+            inFlight -= pushes
+            ceiling.report(inFlight: inFlight)
         }
     }
 
@@ -38,10 +38,10 @@ import Testing
 
     @Test func `reserved room is not given to another worker`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        #expect(ceiling.member(0).reserve(holding: 0, at: now) == 100)
-        #expect(ceiling.member(1).reserve(holding: 0, at: now) == 0)
-        ceiling.member(0).hold(10)
-        #expect(ceiling.member(1).reserve(holding: 0, at: now) == 90)
+        #expect(ceiling.member(0).reserve(inFlight: 0, at: now) == 100)
+        #expect(ceiling.member(1).reserve(inFlight: 0, at: now) == 0)
+        ceiling.member(0).report(inFlight: 10)
+        #expect(ceiling.member(1).reserve(inFlight: 0, at: now) == 90)
     }
 
     @Test func `a worker that found no room gets its part of freed room`() {

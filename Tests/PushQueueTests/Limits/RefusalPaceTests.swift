@@ -24,7 +24,7 @@ import Testing
         #expect(!pace.limits(.turn, at: start))
         for _ in 0..<3 {
             #expect(!pace.limits(.turn, at: start))
-            pace.refused(.turn, at: start)
+            pace.refused(.turn, isTry: true, at: start)
         }
         #expect(pace.limits(.turn, at: start) && !pace.limits(.release, at: start))
         pace.succeeded(.turn)
@@ -34,7 +34,7 @@ import Testing
     @Test func `a repeated statement is limited until none of its kind has been refused for half a second`() {
         var pace = RefusalPace()
         #expect(!pace.limitsRepeated(.turn, at: start))
-        pace.refused(.turn, at: start)
+        pace.refused(.turn, isTry: true, at: start)
         #expect(pace.limitsRepeated(.turn, at: start + .seconds(60)) && !pace.limitsRepeated(.release, at: start))
         pace.succeeded(.turn)
         #expect(pace.limitsRepeated(.turn, at: start + .milliseconds(499)))

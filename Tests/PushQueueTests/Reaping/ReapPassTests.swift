@@ -10,7 +10,7 @@ import Testing
     @Test func `the wait after a batch is longer than the batch, up to a limit`() {
         var pass = ReapPass()
         #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
-        #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == ReapPass.longestRest)
+        #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == ReapPass.longestWait)
         #expect(pass.answered(Self.batch(.busy), after: .zero) == ReapPass.waitForOthers)
         #expect(!pass.tally.isComplete)
         #expect(pass.answered(Self.batch(.over), after: .zero) == nil)

@@ -48,7 +48,7 @@ extension ClaimRows {
             }
         }
         rows = claim.jobs.count
-        first = claim.jobs.map(\.id).min()
+        lowest = claim.jobs.map(\.id).min()
         self.jobs = jobs
     }
 }

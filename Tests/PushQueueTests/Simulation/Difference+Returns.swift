@@ -49,7 +49,7 @@ extension Difference {
                 settlementNumber: held.settlementNumber
             )
             let real = try await ask(SettleArguments.statement, arguments.parameters) {
-                try SettlementWriting.Effect($0)
+                try SettleAnswer($0)
             }
             let model = self.model.settle(
                 settlement,

@@ -44,7 +44,7 @@ extension SimulatedWorker {
     private func reconnect() {
         guard !isReconnecting, lifeline == nil || link == nil, state.phase != .over else { return }
         isReconnecting = true
-        after(state.reconnectionWait()) {
+        after(state.reconnection.next()) {
             self.openLifeline { isOpen in
                 let again = {
                     self.isReconnecting = false

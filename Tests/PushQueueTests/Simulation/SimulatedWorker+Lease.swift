@@ -106,7 +106,7 @@ extension SimulatedWorker {
     // MARK: The others
 
     func keepWatch() {
-        let again = { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
+        let again = { self.after(self.state.lease.watchWait(at: self.now)) { self.keepWatch() } }
         // A sleeper sees the others in its slow looks.
         if state.sleep.isAwake { watchOthers(then: again) } else { again() }
     }
@@ -141,7 +141,7 @@ extension SimulatedWorker {
     private func takeOver(fromAll dead: ArraySlice<HeartbeatState.Sighting>, then: @escaping () -> Void) {
         guard let next = dead.first else { return then() }
         takeOver(from: next) { loss in
-            if let loss, !self.state.mayTryNext(after: loss.error, at: self.now) { return then() }
+            if let loss, !self.state.refusals.mayTryNext(after: loss.error, at: self.now) { return then() }
             self.takeOver(fromAll: dead.dropFirst(), then: then)
         }
     }
@@ -197,7 +197,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(.failure(loss))
             case .success(let taken):
                 if taken.workers > 0 || !taken.claims.isEmpty {
-                    self.state.schedule.forgetFloors()
+                    self.state.schedule.board.forgetFloors()
                     self.dispatch()
                 }
                 then(.success(taken.workers > 0))
@@ -225,9 +225,9 @@ extension SimulatedWorker {
         on link: SimulatedLink,
         then: @escaping (Result<[ClaimKey], SimulatedLink.Loss>) -> Void
     ) {
-        let held = state.schedule.heldClaims
+        let known = state.schedule.knownClaims
         let worker = state.lease.id
-        link.ask(self, { $0.strays(of: worker, knowing: held) }, then: then)
+        link.ask(self, { $0.strays(of: worker, knowing: known) }, then: then)
     }
     /// Tells whether some are past the grace period.
     func findStrays(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {
@@ -242,7 +242,7 @@ extension SimulatedWorker {
     }
 
     func releaseAgedStrays(on link: SimulatedLink, then: @escaping (SimulatedLink.Loss?) -> Void) {
-        release(state.straysToRelease()[...], on: link, then: then)
+        release(state.lease.straysToRelease()[...], on: link, then: then)
     }
 
     /// Releases one after the other.
@@ -258,7 +258,7 @@ extension SimulatedWorker {
         } then: { answer in
             if case .failure(let loss) = answer {
                 guard loss == .refused else { return then(loss) }
-                guard self.state.mayTryNext(after: loss.error, at: self.now) else { return then(nil) }
+                guard self.state.refusals.mayTryNext(after: loss.error, at: self.now) else { return then(nil) }
             }
             self.release(strays.dropFirst(), on: link, then: then)
         }

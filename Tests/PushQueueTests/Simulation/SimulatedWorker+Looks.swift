@@ -30,11 +30,11 @@ extension SimulatedWorker {
         case .look: look(on: link) { answer in goOn(answer.map { wait in (wait, false) }) }
         case .ask: askToSleep(on: link, wasAsleep, then: goOn)
         case .announce: announce(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
-        case .over(let wait): rest(for: wait)
+        case .over(let wait): lookAgain(after: wait)
         }
     }
 
-    private func rest(for wait: Duration) {
+    private func lookAgain(after wait: Duration) {
         isLooking = false
         nextLook += 1
         let number = nextLook
@@ -44,7 +44,7 @@ extension SimulatedWorker {
     /// It is time to look, or to ask whether the worker may sleep.
     func ring() {
         isRung = true
-        if !isLooking { rest(for: .zero) }
+        if !isLooking { lookAgain(after: .zero) }
     }
 
     // MARK: Looking
@@ -152,7 +152,7 @@ extension SimulatedWorker {
             case .failure(let loss): return then(loss)
             case .success(let found):
                 guard !found.isEmpty else { return then(nil) }
-                self.state.schedule.returned(found, at: self.now)
+                self.state.schedule.board.returned(found, at: self.now)
                 self.dispatch()
                 then(nil)
             }

@@ -22,14 +22,14 @@ extension SimulatedWorker {
             ),
             SimulatedTask(
                 name: .orphans,
-                wait: { self.state.maintenanceWait() },
+                wait: { self.state.maintenance.wait() },
                 means: .own(ifDue: { link, then in self.findOrphans(on: link, then: then) }) { link, done in
                     self.takeOver(from: nil, on: link) { answer in done(answer.loss) }
                 }
             ),
             SimulatedTask(
                 name: .strays,
-                wait: { self.state.maintenanceWait() },
+                wait: { self.state.maintenance.wait() },
                 means: .own(ifDue: { link, then in self.findStrays(on: link, then: then) }) { link, done in
                     self.releaseAgedStrays(on: link, then: done)
                 }
@@ -37,14 +37,14 @@ extension SimulatedWorker {
             SimulatedTask(
                 name: .maintain,
                 // Less often than it would, since most looks find nothing due; after a failure sooner, since runs are short.
-                wait: { min(self.state.maintenanceWait(for: .maintain) * 3, options.lease) },
+                wait: { min(self.state.maintenance.wait(for: .maintain) * 3, options.lease) },
                 means: .fleet(every: options.lease.nanoseconds / 1000) { link, done in
                     self.maintain(on: link, steps: 3, then: done)
                 }
             ),
             SimulatedTask(
                 name: .feedback,
-                wait: { self.state.feedbackWait() },
+                wait: { self.state.maintenance.feedbackWait() },
                 means: .fleet(every: options.feedbackInterval.nanoseconds / 1000) { link, done in
                     self.reap(ReapPass(), on: link, then: done)
                 }
@@ -114,7 +114,7 @@ extension SimulatedWorker {
     ) {
         switch answer {
         case .failure(let loss): then(loss)
-        case .success(true): withOwnLink(for: .maintenance(task.name.line), work) { _ in then(nil) }
+        case .success(true): withOwnLink(for: task.name.purpose, work) { _ in then(nil) }
         case .success:
             state.maintenance.ended(task.name)
             then(nil)
@@ -170,8 +170,8 @@ extension SimulatedWorker {
             case .failure(let loss): then(loss)
             case .success(let batch):
                 var pass = pass
-                guard let rest = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
-                self.after(rest) { self.reap(pass, on: link, then: then) }
+                guard let wait = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
+                self.after(wait) { self.reap(pass, on: link, then: then) }
             }
         }
     }

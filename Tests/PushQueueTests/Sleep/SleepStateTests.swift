@@ -5,36 +5,35 @@ import Testing
 
 @Suite struct SleepStateTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private var random = SeededGenerator(seed: 3)
     private let alone = SleepAnswer(isAlive: true)
     private let watched = SleepAnswer(isAlive: true, holders: nil, othersAreAwake: true)
 
     private func begin(lease: Duration = .seconds(15), hosts: Int = 1) -> SleepState {
-        var state = SleepState(lease: lease, hosts: hosts)
+        var state = SleepState(lease: lease, hosts: hosts, seed: 3)
         state.connected(canBeNotified: true)
         state.announced()
         return state
     }
 
     /// The worker asks, and is answered at that time.
-    private mutating func ask(
+    private func ask(
         _ state: inout SleepState,
         _ answer: SleepAnswer,
         after cost: Duration = .zero,
         at now: MonotonicInstant
     ) -> Duration {
         if state.isAwake { state.fellAsleep(until: nil, at: now) }
-        return state.answered(answer, after: cost, at: now, using: &random)
+        return state.answered(answer, after: cost, at: now)
     }
 
     /// A worker that has slept since `now`, for so many answers.
-    private mutating func asleep(_ answers: Int) -> SleepState {
+    private func asleep(_ answers: Int) -> SleepState {
         var state = begin()
         for _ in 0..<answers { _ = ask(&state, alone, at: now) }
         return state
     }
 
-    private mutating func waits(_ answer: SleepAnswer, lease: Duration = .seconds(15)) -> [Duration] {
+    private func waits(_ answer: SleepAnswer, lease: Duration = .seconds(15)) -> [Duration] {
         var state = begin(lease: lease)
         var waits: [Duration] = []
         for _ in 0..<5 { waits.append(ask(&state, answer, at: now)) }
@@ -65,20 +64,20 @@ import Testing
     }
 
     @Test func `a worker that cannot be called never asks`() {
-        var state = SleepState(lease: .seconds(15), hosts: 1)
+        var state = SleepState(lease: .seconds(15), hosts: 1, seed: 3)
         #expect(idleTime(state, from: now) >= .seconds(100))
         state.connected(canBeNotified: false)
         #expect(idleTime(state, from: now) >= .seconds(100))
     }
 
-    @Test mutating func `where transactions may be prepared to commit, a worker asks once and stays awake`() {
+    @Test func `where transactions may be prepared to commit, a worker asks once and stays awake`() {
         var state = begin()
         let wait = ask(&state, SleepAnswer(maySleep: false), at: now)
         #expect(wait == .zero && state.isAwake && !state.mustAnnounce && !state.isPossible)
         #expect(idleTime(state, from: now) >= .seconds(100))
     }
 
-    @Test mutating func `slow looks are ever rarer, and at most half a minute or two leases apart`() {
+    @Test func `slow looks are ever rarer, and at most half a minute or two leases apart`() {
         let usual = waits(alone)
         #expect(usual == [.milliseconds(100), .seconds(1), .seconds(10), .seconds(30), .seconds(30)])
         let short = waits(alone, lease: .seconds(2))
@@ -97,37 +96,37 @@ import Testing
     }
 
     @Test func `a worker that begins says that it is awake, because the flag may be left from a dead sleeper`() {
-        var state = SleepState(lease: .seconds(15), hosts: 1)
+        var state = SleepState(lease: .seconds(15), hosts: 1, seed: 3)
         state.connected(canBeNotified: true)
         state.looked(foundWork: false, at: now)
         #expect(state.mustAnnounce && state.wokeByItself && !state.mustAsk(at: now + .seconds(10)))
     }
 
-    @Test mutating func `while others are awake, slow looks are a second apart, and the second one is made at once`() {
+    @Test func `while others are awake, slow looks are a second apart, and the second one is made at once`() {
         let waits = waits(watched)
         #expect(waits == [.milliseconds(1), .milliseconds(100), .seconds(1), .seconds(1), .seconds(1)])
     }
 
-    @Test mutating func `a sleeper wakes for what is due, and for its own end`() {
+    @Test func `a sleeper wakes for what is due, and for its own end`() {
         var state = begin()
         state.fellAsleep(until: now + .seconds(5), at: now)
         _ = ask(&state, alone, at: now)
         let untilDue = ask(&state, SleepAnswer(isAlive: true, dueIn: .milliseconds(700)), at: now)
         let untilEnd = ask(&state, alone, at: now + .seconds(2))
         #expect(untilDue == .milliseconds(701) && untilEnd == .seconds(3))
-        let before = state.next(at: now + .milliseconds(4999))
-        let then = state.next(at: now + .seconds(5))
-        #expect(before == .ask && then == .look && state.isAwake && state.wokeByItself)
+        let before = state.asksAgain(at: now + .milliseconds(4999))
+        let then = state.asksAgain(at: now + .seconds(5))
+        #expect(before && !then && state.isAwake && state.wokeByItself)
     }
 
-    @Test mutating func `a sleeper that is called learns anew when it has to wake`() {
+    @Test func `a sleeper that is called learns anew when it has to wake`() {
         var state = asleep(4)
         let wait = state.lookedWhenCalled(foundWork: false, until: now + .milliseconds(40), at: now)
-        let step = state.next(at: now + .milliseconds(40))
-        #expect(wait == .milliseconds(40) && step == .look && state.isAwake)
+        let asks = state.asksAgain(at: now + .milliseconds(40))
+        #expect(wait == .milliseconds(40) && !asks && state.isAwake)
     }
 
-    @Test mutating func `expensive questions are rare`() {
+    @Test func `expensive questions are rare`() {
         var state = begin()
         let wait = ask(&state, alone, after: .milliseconds(80), at: now)
         #expect(wait == .milliseconds(1600))
@@ -136,7 +135,7 @@ import Testing
     }
 
     /// A long transaction makes each answer slow, because dead entries pile up.
-    @Test mutating func `answers take a small part of the time, also while a transaction is open`() {
+    @Test func `answers take a small part of the time, also while a transaction is open`() {
         var state = begin()
         let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
         let wait = ask(&state, holding, after: .milliseconds(500), at: now)
@@ -147,7 +146,7 @@ import Testing
 
     // MARK: Transactions that do not notify
 
-    @Test mutating func `a sleeper looks often until transactions that began before it slept have ended`() {
+    @Test func `a sleeper looks often until transactions that began before it slept have ended`() {
         var state = begin()
         var waits: [Duration] = []
         for seconds in [0, 1, 10, 60] {
@@ -160,7 +159,7 @@ import Testing
     }
 
     /// Another worker, which was to wait for them, may have died.
-    @Test mutating func `a sleeper does not know of such transactions until nobody else is awake`() {
+    @Test func `a sleeper does not know of such transactions until nobody else is awake`() {
         var state = begin()
         #expect(state.holders == nil)
         for answer in [watched, SleepAnswer(isAlive: true, holders: ["4/7"]), watched] {
@@ -171,12 +170,12 @@ import Testing
 
     // MARK: Calls
 
-    @Test mutating func `a call makes a sleeper look, and what it finds wakes it`() {
+    @Test func `a call makes a sleeper look, and what it finds wakes it`() {
         var state = asleep(1)
         let mustLook = state.called()
-        let step = state.next(at: now)
+        let asks = state.asksAgain(at: now)
         let wait = state.lookedWhenCalled(foundWork: true, until: nil, at: now)
-        #expect(mustLook && step == .look && wait == nil)
+        #expect(mustLook && !asks && wait == nil)
         #expect(state.isAwake && state.mustAnnounce && !state.wokeByItself)
         state.looked(foundWork: false, at: now)
         #expect(!state.mustAsk(at: now + .seconds(10)), "the fleet takes it for asleep")
@@ -184,16 +183,16 @@ import Testing
         #expect(state.mustAsk(at: now + .seconds(10)))
     }
 
-    @Test mutating func `a call that comes while the question is under way is not forgotten`() {
+    @Test func `a call that comes while the question is under way is not forgotten`() {
         var state = begin()
         state.fellAsleep(until: nil, at: now)
         let mustLook = state.called()
         _ = ask(&state, alone, at: now)
-        let steps = [state.next(at: now), state.next(at: now)]
-        #expect(mustLook && steps == [.look, .ask])
+        let asks = [state.asksAgain(at: now), state.asksAgain(at: now)]
+        #expect(mustLook && asks == [false, true])
     }
 
-    @Test mutating func `a call that was for others leaves a sleeper asleep, and it asks soon`() {
+    @Test func `a call that was for others leaves a sleeper asleep, and it asks soon`() {
         var state = asleep(4)
         let wait = state.lookedWhenCalled(foundWork: false, until: nil, at: now)
         let next = ask(&state, alone, at: now)
@@ -203,7 +202,7 @@ import Testing
     }
 
     /// For example for rows of a paused app. Each notification would slow down the commits of all who enqueue.
-    @Test mutating func `calls in vain wake a worker, and it sleeps ever more rarely`() {
+    @Test func `calls in vain wake a worker, and it sleeps ever more rarely`() {
         var state = begin()
         var time = now
         var waits: [Duration] = []
@@ -219,7 +218,7 @@ import Testing
         #expect(waits[0] == .milliseconds(50) && waits[1] == .milliseconds(100) && waits[11] == .seconds(30))
     }
 
-    @Test mutating func `after short sleeps a worker waits longer before the next, and after a long one not`() {
+    @Test func `after short sleeps a worker waits longer before the next, and after a long one not`() {
         var state = begin()
         var time = now
         for (slept, expected) in [(99, 100), (20, 200), (0, 400), (100, 50), (5000, 50)] {
@@ -239,7 +238,7 @@ import Testing
 
     // MARK: Refusals and losses
 
-    @Test mutating func `a worker with work left stays awake, and asks again after growing waits`() {
+    @Test func `a worker with work left stays awake, and asks again after growing waits`() {
         var state = begin()
         var time = now
         var waits: [Duration] = []
@@ -252,21 +251,21 @@ import Testing
         #expect(waits[0] == .milliseconds(50) && waits[7] >= .milliseconds(2500) && waits[7] <= .seconds(5))
     }
 
-    @Test mutating func `work that is found after the worker was marked as asleep makes it announce itself`() {
+    @Test func `work that is found after the worker was marked as asleep makes it announce itself`() {
         var state = begin()
         _ = ask(&state, SleepAnswer(isAlive: true, hasWork: true), at: now)
         #expect(state.isAwake && state.mustAnnounce && state.wokeByItself)
     }
 
-    @Test mutating func `a worker that has woken while its question was under way announces itself`() {
+    @Test func `a worker that has woken while its question was under way announces itself`() {
         var state = begin()
         state.fellAsleep(until: nil, at: now)
         state.wake(at: now)
-        _ = state.answered(alone, after: .zero, at: now, using: &random)
+        _ = state.answered(alone, after: .zero, at: now)
         #expect(state.isAwake && state.mustAnnounce)
     }
 
-    @Test mutating func `a slow look that finds work wakes the worker, and so does a takeover by others`() {
+    @Test func `a slow look that finds work wakes the worker, and so does a takeover by others`() {
         for answer in [SleepAnswer(isAlive: true, hasWork: true), SleepAnswer(isAlive: false)] {
             var state = asleep(3)
             let wait = ask(&state, answer, at: now)
@@ -275,11 +274,11 @@ import Testing
     }
 
     /// Also if PostgreSQL has refused it: a rollback does not undo the flag.
-    @Test mutating func `a question that failed is repeated, and the worker says that it is awake`() {
+    @Test func `a question that failed is repeated, and the worker says that it is awake`() {
         for answers in 0...2 {
             var state = asleep(answers)
             if answers == 0 { state.fellAsleep(until: nil, at: now) }
-            state.failed(at: now, using: &random)
+            state.failed(at: now)
             #expect(state.isAwake && state.mustAnnounce)
             #expect((Duration.milliseconds(50)...Duration.milliseconds(100)).contains(idleTime(state, from: now)))
         }
@@ -291,7 +290,7 @@ import Testing
         #expect(state.mustAnnounce)
     }
 
-    @Test mutating func `a new connection wakes a sleeper, because notifications may have been lost`() {
+    @Test func `a new connection wakes a sleeper, because notifications may have been lost`() {
         var state = asleep(2)
         state.connected(canBeNotified: true)
         #expect(state.isAwake && state.mustAnnounce)

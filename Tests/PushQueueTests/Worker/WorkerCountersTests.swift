@@ -23,7 +23,7 @@ import Testing
         #expect(counters.failures[WorkerCounters.FailureKey(app: 1, status: 400, reason: "Invented3")] == 11)
     }
 
-    @Test func `a worker is ready when it is connected, its database answers, and its lease holds`() {
+    @Test func `a worker is ready when it is connected, its database answers, and its lease is valid`() {
         var counters = WorkerCounters()
         let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
         #expect(counters.readiness(at: now) == .disconnected)

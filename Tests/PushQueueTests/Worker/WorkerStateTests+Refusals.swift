@@ -25,7 +25,7 @@ extension WorkerStateTests {
             while let plan = state.nextClaim(at: now) {
                 claims.append((plan.lane, time))
                 if let fault = fault(plan.lane, time) {
-                    state.claimFailed(plan, fault, at: now)
+                    state.schedule.claimFailed(plan, fault, at: now, &state.refusals)
                     continue
                 }
                 let answer = self.answer(to: plan, rows: plan.rows > 1 ? 1 : 0, claim: Int64(claims.count))
@@ -88,7 +88,7 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var claims: [UnsettledClaim] = []
         for number in 1...2 {
-            state.schedule.found([first], at: now)
+            state.schedule.board.found([first], at: now)
             let plan = try plan(&state, at: now)
             let answer = self.answer(to: plan, rows: 1, claim: Int64(number))
             _ = state.claimAnswered(answer, to: plan, at: now)
@@ -96,7 +96,7 @@ extension WorkerStateTests {
         }
         state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
         func isClaimed() -> Bool {
-            state.schedule.found([first], at: now)
+            state.schedule.board.found([first], at: now)
             return state.nextClaim(at: now) != nil
         }
         for claim in claims {
@@ -113,11 +113,11 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var stuck = try claim(&state, at: now, rows: 1)
         state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
-        state.schedule.found([first], at: now)
+        state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
         for _ in 0..<2 { state.schedule.stuck(&stuck) }
         let other = try claim(&state, at: now, rows: 1)
-        state.schedule.found([first], at: now)
+        state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
         _ = end(stuck, .accepted, in: &state, at: now)
         #expect(state.nextClaim(at: now) == nil)
@@ -137,7 +137,7 @@ extension WorkerStateTests {
                 let answer = self.answer(to: plan, rows: 0, more: 2000)
                 let large = state.claimAnswered(answer, to: plan, at: now)
                 #expect(large == 1000)
-                state.splitFailed(in: first, at: now)
+                state.schedule.splitFailed(in: first, at: now)
             }
         }
         #expect((4...20).contains(claims))
@@ -184,10 +184,10 @@ extension WorkerStateTests {
     @Test func `strays are released one after the other, but for an error that says nothing of them`() throws {
         var state = try begin()
         let refused = PostgresError(.server, "no", sqlState: "P0001")
-        let goOn = (0..<10).map { _ in state.mayTryNext(after: refused, at: now) }
+        let goOn = (0..<10).map { _ in state.refusals.mayTryNext(after: refused, at: now) }
         #expect(goOn == [true, true, true] + Array(repeating: false, count: 7))
         let denied = PostgresError(.server, "no", sqlState: "42501")
-        let goesOn = state.mayTryNext(after: denied, at: now + .seconds(5))
+        let goesOn = state.refusals.mayTryNext(after: denied, at: now + .seconds(5))
         #expect(!goesOn)
     }
 }

@@ -32,33 +32,33 @@ extension WorkerStateTests {
         return state.nextClaim(at: now) != nil
     }
 
-    /// What the worker does a second after its look.
-    private func next(_ state: WorkerState) -> SleepState.Step {
+    /// Whether the worker asks for sleep a second after its look.
+    private func asks(_ state: WorkerState) -> Bool {
         var state = state
-        return state.nextStep(at: now + .seconds(1))
+        return state.asks(at: now + .seconds(1))
     }
 
     @Test func `an idle worker asks whether it may sleep, and claims and renews nothing while it sleeps`() throws {
         var state = try idle()
         let later = now + .seconds(1)
-        let asks = state.nextStep(at: later)
+        let asks = state.asks(at: later)
         _ = answer(&state, at: later)
-        #expect(asks == .ask && !state.sleep.isAwake)
+        #expect(asks && !state.sleep.isAwake)
         #expect(state.heartbeatWait(at: now + .seconds(60)) == .seconds(3), "its lease has run out")
         _ = state.understood([first], at: later)
         #expect(!canClaim(state, at: later))
         // It is called, and its lease of before has not run out yet.
         let isCalled = state.sleep.called()
-        let looks = state.nextStep(at: later)
+        let asksAgain = state.asks(at: later)
         let look = state.lookBegan(at: later)
         _ = state.lookEnded(look, [first], at: later)
-        #expect(isCalled && looks == .look && state.sleep.isAwake && state.sleep.mustAnnounce)
+        #expect(isCalled && !asksAgain && state.sleep.isAwake && state.sleep.mustAnnounce)
         #expect(canClaim(state, at: later))
     }
 
     @Test func `a worker that wakes after its lease renews it before it claims`() throws {
         var state = try idle()
-        _ = state.nextStep(at: now + .seconds(1))
+        _ = state.asks(at: now + .seconds(1))
         _ = answer(&state, at: now + .seconds(1))
         let later = now + .seconds(100)
         state.sleep.wake(at: later)
@@ -80,13 +80,13 @@ extension WorkerStateTests {
         _ = draining.drainRequested()
         var full = try idle(with: [first])
         let once = try idle(begin { $0.once = true })
-        for state in [busy, atWork, draining, full, once] { #expect(next(state) == .look) }
+        for state in [busy, atWork, draining, full, once] { #expect(!asks(state)) }
         // And when that is over, it does.
         _ = end(flight, .accepted, in: &busy, at: now)
         busy = try idle(busy)
         atWork.maintenance.stopped(.maintain)
         full = try idle(full)
-        for state in [busy, atWork, full] { #expect(next(state) == .ask) }
+        for state in [busy, atWork, full] { #expect(asks(state)) }
     }
 
     @Test func `rows of an app that cannot send keep no worker awake, and the next attempt wakes it`() throws {
@@ -95,18 +95,18 @@ extension WorkerStateTests {
         let holdEnd = try #require(state.holds.endTime(of: 1, at: now))
         state = try idle(state, with: [first])
         #expect(state.unsendable == [1])
-        let asks = state.nextStep(at: now + .milliseconds(60))
+        let asks = state.asks(at: now + .milliseconds(60))
         let (wait, _) = answer(&state, at: now + .milliseconds(60))
-        #expect(asks == .ask && wait <= holdEnd - now)
-        let wakes = state.nextStep(at: holdEnd)
-        #expect(wakes == .look && state.sleep.isAwake)
+        #expect(asks && wait <= holdEnd - now)
+        let asksAgain = state.asks(at: holdEnd)
+        #expect(!asksAgain && state.sleep.isAwake)
         // It is about to try: this is no time to sleep.
         let look = state.lookBegan(at: holdEnd)
         _ = state.understood([first], at: holdEnd)
         _ = state.lookEnded(look, [first], at: holdEnd)
         state.sleep.announced()
-        let then = state.nextStep(at: holdEnd + .seconds(1))
-        #expect(then == .look)
+        let then = state.asks(at: holdEnd + .seconds(1))
+        #expect(!then)
     }
 
     /// Its app was held, for example, and is tried again once rows come or it is resumed.
@@ -116,26 +116,26 @@ extension WorkerStateTests {
         _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
         let holdEnd = try #require(state.holds.endTime(of: 1, at: now))
         state = try idle(state)
-        let asks = state.nextStep(at: now + .milliseconds(60))
+        let asks = state.asks(at: now + .milliseconds(60))
         _ = answer(&state, at: now + .milliseconds(60))
-        #expect(asks == .ask && state.unsendable.isEmpty)
+        #expect(asks && state.unsendable.isEmpty)
         let calledAt = hasEnded ? holdEnd : now + .milliseconds(70)
         _ = state.sleep.called()
-        _ = state.nextStep(at: calledAt)
+        _ = state.asks(at: calledAt)
         let look = state.lookBegan(at: calledAt)
         _ = state.understood([first], at: calledAt)
         let wait = state.lookEnded(look, [first], at: calledAt)
         #expect(state.sleep.isAwake == hasEnded)
         if !hasEnded {
             #expect(wait <= holdEnd - calledAt)
-            let wakes = state.nextStep(at: holdEnd)
-            #expect(wakes == .look && state.sleep.isAwake)
+            let asksAgain = state.asks(at: holdEnd)
+            #expect(!asksAgain && state.sleep.isAwake)
         }
     }
 
     @Test func `a sleeper sees when the heartbeat of another worker has not changed for its lease`() throws {
         var state = try idle()
-        _ = state.nextStep(at: now + .seconds(1))
+        _ = state.asks(at: now + .seconds(1))
         let other = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         for second in 1...16 {
             let dead = answer(&state, seeing: [other], at: now + .seconds(second)).dead
@@ -145,7 +145,7 @@ extension WorkerStateTests {
 
     @Test func `slow looks may be far apart, but after an outage missing heartbeats prove nothing`() throws {
         var state = try idle()
-        _ = state.nextStep(at: now + .seconds(1))
+        _ = state.asks(at: now + .seconds(1))
         let other = HeartbeatState.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         let another = HeartbeatState.Sighting(worker: 2, beat: 5, lease: .seconds(15))
         var dead: [[Int64]] = []

@@ -72,6 +72,7 @@ import Testing
     ) -> WorkerEvent? {
         var flight = flight
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
+        flight.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         let event = state.updateHold(after: settlement, of: flight, at: now)
@@ -360,7 +361,7 @@ import Testing
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
         #expect(state.schedule.inFlight == Int(plan.pushes))
-        state.claimFailed(plan, .connection, at: now)
+        state.schedule.claimFailed(plan, .connection, at: now, &state.refusals)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
         _ = try claim(&state, at: now, rows: 1)
@@ -375,11 +376,7 @@ import Testing
         #expect(large == 1000)
         let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.claimAnswered(
-            answer(to: next, more: 360, claim: 2),
-            to: next,
-            at: now
-        )
+        let fitting = state.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
         #expect(fitting == nil)
     }
 

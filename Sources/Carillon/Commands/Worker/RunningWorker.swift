@@ -13,18 +13,13 @@ final class RunningWorker: Sendable {
         case failed(ExitStatus)
     }
 
-    private final class Progress: Sendable {
-        let isStopping = Atomic(false)
-        let hasGivenUp = Atomic(false)
-    }
-
     /// Nil if it is the only database.
     let label: String?
     let log: Log
     let gauges: AppGauges
     private let worker: Worker
     private let loop: EventLoop
-    private let progress = Progress()
+    private let wasStopped = Atomic(false)
 
     init(
         _ options: WorkerOptions,
@@ -44,25 +39,21 @@ final class RunningWorker: Sendable {
             backend: backend,
             loop: loop,
             ceiling: ceiling,
-            traffic: { backend.traffic }
-        ) { [progress] event in
-            if event.kind == .draining { progress.isStopping.store(true, ordering: .relaxed) }
-            if event.kind == .gaveUp { progress.hasGivenUp.store(true, ordering: .relaxed) }
-            log.write(event)
-        }
+            traffic: { backend.traffic },
+            events: { log.write($0) }
+        )
     }
 
     var counters: WorkerCounters { worker.counters }
-    var isStopping: Bool { progress.isStopping.load(ordering: .relaxed) }
-    var hasGivenUp: Bool { progress.hasGivenUp.load(ordering: .relaxed) }
+    var isStopping: Bool { wasStopped.load(ordering: .relaxed) }
 
     func drain() {
-        progress.isStopping.store(true, ordering: .relaxed)
+        wasStopped.store(true, ordering: .relaxed)
         worker.drain()
     }
 
     func giveUp() {
-        progress.isStopping.store(true, ordering: .relaxed)
+        wasStopped.store(true, ordering: .relaxed)
         worker.giveUp()
     }
 

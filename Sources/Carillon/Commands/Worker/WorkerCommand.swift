@@ -145,7 +145,7 @@ private struct WorkerCommand: Sendable {
                 "unknown": total.unknown,
             ]
         )
-        if database.hasGivenUp || !report.isClean { return .tryAgain }
+        if report.counters.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !report.counters.breakers.isEmpty { return .configuration }

@@ -47,7 +47,7 @@ import Testing
             )
             let line = try await worker.line(containing: "died", on: loop)
             #expect(line.contains("\"level\":\"info\"") && line.contains("\"workers\":1"), "\(line)")
-            #expect(line.contains("they held none"), "\(line)")
+            #expect(line.contains("they had none"), "\(line)")
             _ = try await worker.end(by: SIGTERM, on: loop)
         }
     }

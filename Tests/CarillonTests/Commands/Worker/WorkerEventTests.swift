@@ -129,7 +129,7 @@ import Testing
         "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","app":"shop","message":9,"error":"violates"}
         "level":"error","message":"PostgreSQL refused to record anything of a message's outcome.","app":"shop","message":9,"error":"violates"}
         "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","app":"shop","message":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished."}
-        "level":"info","message":"Took over the jobs of workers that died; they held none.","workers":1}
+        "level":"info","message":"Took over the jobs of workers that died; they had none.","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","workers":1,"claims":2,"jobs":30}
         "level":"info","message":"A job had more tokens than one job may have, and was split.","app_id":1,"message":9,"jobs":3}
         "level":"error","message":"Too many.","app":"shop","kind":"token_updates","next_attempt_in":"1m1s500ms"}

@@ -2,22 +2,26 @@ import ApplePush
 import CarillonIO
 
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
-struct Schedule: Sendable {
+///
+/// What concerns only one of its values is asked of that value.
+struct ClaimSchedule: Sendable {
     private let options: WorkerOptions
-    private var board: LaneBoard
-    private var admission: Admission
+    var board: LaneBoard
+    var admission: Admission
+    var doubts = AppDoubts()
     private(set) var slots = ClaimSlots()
-    private var rests = ClaimRetryPace()
-    private var doubts = AppDoubts()
+    private var waits = ClaimRetryPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
-    /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each holds.
+    /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each has.
     private var flights: [ClaimKey: Int] = [:]
-    /// Since when it has held claims and settled none.
+    /// Since when it has had claims and settled none.
     private(set) var unsettledSince: MonotonicInstant?
+    private var random: SeededGenerator
 
-    init(_ options: WorkerOptions) {
+    init(_ options: WorkerOptions, seed: UInt64) {
         self.options = options
+        random = SeededGenerator(seed: seed)
         board = LaneBoard(quantum: options.claimSize)
         admission = Admission(limit: options.maxInFlight, claimSize: options.claimSize)
     }
@@ -25,43 +29,10 @@ struct Schedule: Sendable {
     var inFlight: Int { admission.inFlight }
 
     /// The ids of its rows of `inflight`, as far as it knows.
-    var heldClaims: Set<Int64> { Set(flights.keys.map(\.id)) }
+    var knownClaims: Set<Int64> { Set(flights.keys.map(\.id)) }
 
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
-
-    // MARK: Lanes
-
-    /// What a look walks over.
-    func lookRange(after start: Lane?, maxSteps: Int?) -> LookRange { board.lookRange(after: start, maxSteps: maxSteps) }
-
-    var risenFloors: [(lane: Lane, id: Int64)] { board.risenFloors }
-
-    /// The last look found rows in more lanes than may be in use.
-    var hasLeftLanes: Bool { board.hasLeftLanes }
-
-    /// A look found rows in these lanes.
-    /// - Parameter exists: Whether there is such an app.
-    mutating func found(_ lanes: [Lane], at now: MonotonicInstant, exists: (Int32) -> Bool = { _ in true }) {
-        board.found(lanes, at: now, exists: exists)
-    }
-
-    /// Jobs that were due have come to these lanes.
-    mutating func promoted(
-        _ rows: [(lane: Lane, lowest: Int64)],
-        at now: MonotonicInstant,
-        exists: (Int32) -> Bool
-    ) {
-        board.promoted(rows, at: now, exists: exists)
-    }
-
-    mutating func returned(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
-        board.returned(rows, at: now)
-    }
-
-    mutating func freed(_ app: Int32) { board.freed(app) }
-
-    mutating func forgetFloors() { board.forgetFloors() }
 
     // MARK: Claims
 
@@ -73,21 +44,22 @@ struct Schedule: Sendable {
         _ holds: AppHolds,
         _ refusals: inout RefusalPace
     ) -> ClaimPlan? {
-        guard min(ceiling, admission.room) > 0, rests.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
+        guard min(ceiling, admission.room) > 0, waits.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
         let mustTry = refusals.limits(.claim, at: now)
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
-            if let end = rests.end(of: lane, at: now) { return .blocked(until: end) }
+            if let end = waits.end(of: lane, at: now) { return .blocked(until: end) }
             guard doubts.mayClaim(lane) else { return .blocked(until: nil) }
             // Lanes that have failed leave a try for one that has not.
-            let hasFailed = rests.hasFailed(lane)
+            let hasFailed = waits.hasFailed(lane)
             if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
                 return .blocked(until: end)
             }
             return admission.allowance(of: lane.app, within: ceiling, apps, holds, at: now)
         }
-        guard let plan else { return nil }
-        if mustTry || rests.hasFailed(plan.lane) { _ = refusals.take(at: now) }
+        guard var plan else { return nil }
+        plan.isTry = mustTry || waits.hasFailed(plan.lane)
+        if plan.isTry { refusals.spend(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
         doubts.claimed(plan.lane)
@@ -99,8 +71,7 @@ struct Schedule: Sendable {
         _ plan: ClaimPlan,
         _ fault: ClaimFault,
         at now: MonotonicInstant,
-        _ refusals: inout RefusalPace,
-        using generator: inout some RandomNumberGenerator
+        _ refusals: inout RefusalPace
     ) {
         slots.free(plan.depth)
         doubts.ended(plan.lane)
@@ -109,23 +80,17 @@ struct Schedule: Sendable {
         admission.ended(of: plan.lane.app)
         stoppedWaiting(plan.lane.app)
         guard fault != .connection else { return }
-        refusals.refused(.claim, isTry: refusals.limits(.claim, at: now) || rests.hasFailed(plan.lane), at: now)
-        rests.failed(plan.lane, all: fault == .everything, at: now, using: &generator)
+        refusals.refused(.claim, isTry: plan.isTry, at: now)
+        waits.failed(plan.lane, all: fault == .everything, at: now, using: &random)
     }
 
     /// The lane has a row that could not be split: claims would only find it again.
-    mutating func splitFailed(
-        in lane: Lane,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) {
-        rests.failed(lane, at: now, using: &generator)
-    }
+    mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) { waits.failed(lane, at: now, using: &random) }
 
     /// Forgets lanes that have had no rows for a while.
     mutating func forgetIdle(at now: MonotonicInstant) {
         board.forgetIdle(at: now)
-        rests.forgetIdle(at: now)
+        waits.forgetIdle(at: now)
         doubts.forgetIdle(at: now)
     }
 
@@ -143,12 +108,12 @@ struct Schedule: Sendable {
         slots.free(plan.depth)
         if answer.jobs == nil { doubts.ended(plan.lane) }
         refusals.succeeded(.claim)
-        rests.succeeded(plan.lane, hasRows: answer.rows > 0)
+        waits.succeeded(plan.lane, hasRows: answer.rows > 0)
         board.claimed(
             plan,
             rows: answer.rows,
             pushes: pushes,
-            first: answer.first,
+            lowest: answer.lowest,
             // A row that never fits has to be split first.
             next: large == nil ? answer.next?.pushes : nil,
             at: now
@@ -157,7 +122,7 @@ struct Schedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = answer.jobs {
             flights[jobs.key] = jobs.byteCount
-            admission.holds(jobs.byteCount, of: jobs.app)
+            admission.answered(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
             admission.ended(of: plan.lane.app)
@@ -173,12 +138,8 @@ struct Schedule: Sendable {
     }
 
     /// No turn of the app begins soon: the next try is within a second.
-    mutating func foundNoTurn(
-        for app: Int32,
-        at now: MonotonicInstant,
-        using generator: inout some RandomNumberGenerator
-    ) {
-        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &generator))
+    mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
+        admission.rates.wait(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &random))
     }
 
     /// How many tokens each job of a split row has.
@@ -227,20 +188,13 @@ struct Schedule: Sendable {
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
-        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, first: claim.first) }
+        if claim.jobs.areQuarantined { board.quarantineEnded(in: claim.lane, lowest: claim.lowest) }
     }
 
     /// All jobs that went back were due at that time.
     func areReturnsDue(at instant: MonotonicInstant) -> Bool { returnsDue.map { $0 <= instant } ?? true }
 
     // MARK: Refused settlements
-
-    func isInDoubt(_ app: Int32) -> Bool { doubts.contains(app) }
-
-    /// Whether a settlement of an app in doubt may be sent now. Takes a try if there is one.
-    mutating func mayTrySettlement(of app: Int32, at now: MonotonicInstant, _ refusals: inout RefusalPace) -> Bool {
-        doubts.mayTry(app, at: now, &refusals)
-    }
 
     /// PostgreSQL has refused a settlement for its content. One that was sent before the app was in doubt takes a try afterwards.
     mutating func settlementRefused(
@@ -265,10 +219,4 @@ struct Schedule: Sendable {
         doubts.ended(claim.lane)
         board.freed(claim.jobs.app)
     }
-
-    // MARK: Limits
-
-    mutating func learned(capacity: Int?, of app: Int32) { admission.capacities.learned(capacity, of: app) }
-
-    mutating func counted(workers: Int) { admission.rates.workersAlive = workers }
 }

@@ -1,0 +1,19 @@
+import CarillonPostgres
+
+/// What a call that writes a settlement, or a piece of it, has done.
+enum SettleAnswer: String, Sendable {
+    case written
+    /// The job is settled, but its counts could not be written.
+    case unwritten
+    /// The claim is gone, and no other worker can have taken it over. An earlier call has succeeded, if there was one.
+    case before
+    /// Another worker has taken the claim over.
+    case lost
+
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        guard let answer = Self(rawValue: try rows.string(0, 0)) else {
+            throw PostgresError(.unexpectedValue, "this program does not know the answer of a settlement")
+        }
+        self = answer
+    }
+}
