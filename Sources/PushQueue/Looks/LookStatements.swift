@@ -54,15 +54,6 @@ enum LookStatements {
         """
     )
 
-    /// What the walk has found, in any order. Lanes may be there twice.
-    struct Answer: Sendable {
-        var lanes: [Lane] = []
-        /// Where the walk ended; nil if it went over the last lane.
-        let end: Lane?
-        let isDue: Bool
-        let cost: Duration
-    }
-
     /// A stop of the walk.
     private struct Stop {
         static let end = Self(app: Int64(Int32.max) + 1, lane: 0)
@@ -127,22 +118,6 @@ enum LookStatements {
             stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
         }
         return [start] + stops + (range.endsAtKnown ? [] : [.end])
-    }
-
-    /// What `above` has found. By position, since there may be many lanes.
-    static func answer(_ rows: borrowing Rows) throws(PostgresError) -> Answer {
-        let last = rows.count - 1
-        let end = try rows.int64(last, "walk_end")
-        let number = Int16(truncatingIfNeeded: end)
-        var answer = Answer(
-            end: Int32(exactly: (end - Int64(number)) >> 16).map { Lane(app: $0, number: number) },
-            isDue: try rows.bool(last, "is_due"),
-            cost: .microseconds(try rows.int64(last, "cost"))
-        )
-        for row in 0..<last {
-            answer.lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
-        }
-        return answer
     }
 
     /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a
