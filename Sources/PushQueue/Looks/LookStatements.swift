@@ -84,8 +84,22 @@ enum LookStatements {
         over paused: [PausedRange] = [],
         dueAfter position: DueFloor.Position?
     ) -> Parameters {
-        let stops = stops(range, over: paused)
-        let asked = range.known + range.others
+        let last = range.endsAtKnown ? range.known.last?.lane : nil
+        let known =
+            paused.isEmpty
+            ? range.known
+            : range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) } }
+        let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
+        let skipped = paused.filter { paused in
+            Int64(paused.last) >= start.app && last.map { paused.last < $0.app } ?? true
+        }
+        var stops = known.map { Stop($0.lane) }
+        if !skipped.isEmpty {
+            stops += skipped.map { Stop($0) }
+            stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
+        }
+        stops = [start] + stops + (last == nil ? [.end] : [])
+        let asked = known + range.others
         return Parameters(
             PostgresArray(stops.lazy.map(\.app)),
             PostgresArray(stops.lazy.map(\.lane)),
@@ -99,25 +113,6 @@ enum LookStatements {
             PostgresArray(asked.lazy.map(\.lane.number)),
             PostgresArray(asked.lazy.map(\.id))
         )
-    }
-
-    private static func stops(_ range: LookRange, over paused: [PausedRange]) -> [Stop] {
-        let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
-        let last = range.endsAtKnown ? range.known.last?.lane : nil
-        var stops: [Stop] = []
-        if paused.isEmpty {
-            stops = range.known.map { Stop($0.lane) }
-        } else {
-            let walked = range.known.filter { known in
-                known.lane == last || !paused.contains { $0.contains(known.lane.app) }
-            }
-            let ahead = paused.filter { paused in
-                Int64(paused.last) >= start.app && last.map { paused.last < $0.app } ?? true
-            }
-            stops = walked.map { Stop($0.lane) } + ahead.map { Stop($0) }
-            stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
-        }
-        return [start] + stops + (range.endsAtKnown ? [] : [.end])
     }
 
     /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a
