@@ -12,15 +12,12 @@ struct MaintenanceFindings: Sendable {
         """
     )
 
-    let failing: [MaintenanceRecord]
-    let spills: [MaintenanceReport.DefaultPartition]
+    let report: MaintenanceReport
     /// In seconds.
     let oldestTransaction: Int64?
 
     init(from database: WebDatabase) async throws {
-        let maintenance = try await MaintenanceReport(from: database)
-        failing = maintenance.failing
-        spills = maintenance.filledPartitions
+        report = try await MaintenanceReport(from: database)
         oldestTransaction = try await database.query(Self.transaction) { rows in
             try rows.int64IfPresent(0, "age")
         }

@@ -167,7 +167,7 @@ enum ProblemRules {
 
     private static func ofMaintenance(_ maintenance: MaintenanceFindings) -> [Problem] {
         let link = PageSection.workers.link
-        var problems = maintenance.failing.map { failing in
+        var problems = maintenance.report.failing.map { failing in
             Problem(
                 severity: .warning,
                 sentence: "The maintenance step '\(failing.step)' fails"
@@ -176,10 +176,10 @@ enum ProblemRules {
                 link: link
             )
         }
-        problems += maintenance.spills.map { spill in
+        problems += maintenance.report.filledPartitions.map { partition in
             Problem(
                 severity: .warning,
-                sentence: "The default partition of \(spill.table) has \(Counted.text(spill.rows, "row")).",
+                sentence: "The default partition of \(partition.table) has \(Counted.text(partition.rows, "row")).",
                 remedy: "Maintenance is late: run a worker, or CALL carillon.maintain().",
                 link: link
             )

@@ -36,19 +36,21 @@ struct WorkersView: PageView {
         }
         HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
-            if maintenance.failing.isEmpty, maintenance.spills.isEmpty {
+            if maintenance.report.failing.isEmpty, maintenance.report.filledPartitions.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
             }
-            for failing in maintenance.failing {
+            for failing in maintenance.report.failing {
                 HTML(.li) {
                     StateMark.bad.html("'\(failing.step)' fails")
                     " "
                     HTML(.span, .class("note")) { failing.lastError ?? "" }
                 }
             }
-            for spill in maintenance.spills {
+            for partition in maintenance.report.filledPartitions {
                 HTML(.li) {
-                    StateMark.attention.html("\(spill.amount.text) rows in the default partition of \(spill.table)")
+                    StateMark.attention.html(
+                        "\(partition.amount.text) rows in the default partition of \(partition.table)"
+                    )
                 }
             }
             if let age = maintenance.oldestTransaction {
@@ -65,8 +67,10 @@ struct WorkersView: PageView {
     var json: JSONValue {
         [
             "workers": workers, "workers_precision": precision,
-            "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
-            "default_partition_rows": maintenance.spills.map {
+            "maintenance_failing": maintenance.report.failing.map {
+                ["step": $0.step, "error": $0.lastError] as JSONValue
+            },
+            "default_partition_rows": maintenance.report.filledPartitions.map {
                 ["table": $0.table, "rows": $0.rows, "rows_precision": $0.rowsPrecision] as JSONValue
             },
             "oldest_transaction_seconds": maintenance.oldestTransaction,
