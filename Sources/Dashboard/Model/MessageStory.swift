@@ -48,8 +48,9 @@ struct MessageStory {
     }
 
     private var lastAttempt: String {
-        let answer = message.lastReason.map { (message.lastStatus.map { "\($0) " } ?? "") + $0 }
-        guard let answer, let reason = message.lastReason else { return "The last attempt got no answer." }
+        guard let answer = message.lastAnswer, let reason = message.lastReason else {
+            return "The last attempt got no answer."
+        }
         return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
     }
 

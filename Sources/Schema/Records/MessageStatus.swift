@@ -60,6 +60,9 @@ package struct MessageStatus: Decodable, Sendable {
         try await database.values(of: byID, Parameters(id, app))
     }
 
+    /// The last answer that was no success.
+    package var lastAnswer: String? { lastReason.map { AnswerText.write(lastStatus, $0) } }
+
     /// Updates of it were not sent because newer ones were due.
     package var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
 
@@ -71,7 +74,7 @@ package struct MessageStatus: Decodable, Sendable {
     package struct TokenOutcome: Decodable {
         package let token: String
         package let state: State
-        package let status: Int?
+        package let status: Int64?
         package let reason: String?
         /// The `apns-unique-id`, if it was kept.
         package let uniqueID: String?
@@ -83,7 +86,7 @@ package struct MessageStatus: Decodable, Sendable {
 
         package var wasSent: Bool { state == .sent }
 
-        /// As in "503 ServiceUnavailable"; empty: none.
-        package var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
+        /// Empty if it was sent, or got no answer.
+        package var answer: String { reason.map { AnswerText.write(status, $0) } ?? "" }
     }
 }

@@ -52,9 +52,7 @@ struct FindView: PageView {
                 .text("When") { $0.at?.html ?? HTML("–") },
                 .text("App") { .app($0.app) },
                 .text("What") { $0.mark.html($0.event.rawValue) },
-                .text("Answer") { event in
-                    HTML([event.status.map(String.init), event.reason].compactMap { $0 }.joined(separator: " "))
-                },
+                .text("Answer") { HTML(AnswerText.write($0.status, $0.reason)) },
                 .number("Attempt") { $0.attempt.map(String.init) ?? "–" },
                 .text("Message") { event in event.messageID.map { .message($0, of: event.app) } ?? HTML("–") }
             ).html
