@@ -18,7 +18,6 @@ struct AppChecks {
         if app.isPaused {
             let reason = app.pauseReason.map { ": \($0)" } ?? "."
             return .warning(
-                "app",
                 "The app \(app.name) is paused, and \(waiting)\(reason)"
                     .asSentence,
                 remedy: "Resume it: 'carillon app resume \(app.name.shellQuoted)'."
@@ -26,7 +25,6 @@ struct AppChecks {
         }
         guard let reason = app.holdReason else { return nil }
         return .warning(
-            "app",
             "The app \(app.name) cannot send, and \(waiting): \(reason)"
                 .asSentence,
             remedy: "Fix the cause; workers try again by themselves within a minute."
@@ -38,7 +36,6 @@ struct AppChecks {
         guard let reason = app.failureReason, !app.isPaused, app.failedLastHour > app.sentLastHour else { return nil }
         let ended = app.failedLastHour + app.sentLastHour
         return .warning(
-            "app",
             "Of \(Counted.text(ended, "push", "pushes")) of the app \(app.name) in the last hour, "
                 + "\(app.failedLastHour == ended ? "all" : String(app.failedLastHour)) failed, most of them as \(reason).",
             remedy: FailureRemedy.sentence(for: reason, of: app.name)

@@ -14,13 +14,12 @@ struct CredentialChecks {
         guard !credentials.isEmpty else {
             return [
                 .warning(
-                    "credential",
                     "There is no credential yet.",
                     remedy: "Import one: 'carillon credential import NAME --file FILE'."
                 )
             ]
         }
-        return credentials.map(Self.finding) + (try await mismatches(credentials))
+        return credentials.map(Self.finding) + (await Finding.of("topic") { try await mismatches(credentials) })
     }
 
     /// Apps whose certificate does not cover one of their topics.
@@ -29,7 +28,6 @@ struct CredentialChecks {
             let credential = credentials.first { $0.name == app.credential }
             return (credential?.mismatches(with: app) ?? []).map { mismatch in
                 .warning(
-                    "topic",
                     "\(app.name): \(mismatch)",
                     remedy:
                         "Run 'carillon app set \(app.name.shellQuoted)' with other topics, or import the certificate of "
@@ -44,24 +42,21 @@ struct CredentialChecks {
         let renewal =
             "Renew it, and import it: 'carillon credential import \(credential.name.shellQuoted)'. Workers use it within seconds."
         return switch credential.status {
-        case .ok: .ok("credential", text)
+        case .ok: .ok(text)
         case .rejected:
             .failed(
-                "credential",
                 text,
                 remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name.shellQuoted)'."
             )
-        case .expiring: .warning("credential", text + " It expires soon.", remedy: renewal)
-        case .expired where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
+        case .expiring: .warning(text + " It expires soon.", remedy: renewal)
+        case .expired where !credential.apps.isEmpty: .failed(text + " It has expired.", remedy: renewal)
         case .expired:
             .warning(
-                "credential",
                 text + " It has expired, and no app uses it.",
                 remedy: "Remove it or import a new one."
             )
         default:
             .failed(
-                "credential",
                 text,
                 remedy: "Import it again: 'carillon credential import \(credential.name.shellQuoted)'."
             )

@@ -36,7 +36,6 @@ struct DatabaseChecks {
         let name = "PostgreSQL \(version / 10_000).\(version % 10_000)"
         guard version >= 140_000 else {
             return .failed(
-                "database",
                 "\(name) answers, but PostgreSQL 14 is the oldest supported version.",
                 remedy: "Upgrade the server."
             )
@@ -44,22 +43,21 @@ struct DatabaseChecks {
         let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
         guard takesWrites else {
             return .warning(
-                "database",
                 "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
                 remedy: "Add the primary to the URL; on a primary, turn default_transaction_read_only off."
             )
         }
-        return .ok("database", "\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
+        return .ok("\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
     }
 
     private func schema() async throws -> Finding {
         try await SchemaCheck.run(on: connection)
-        return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
+        return .ok("The schema is at version \(Migration.latest), the one that this program needs.")
     }
 
     private func installation() async throws -> Finding {
         try await InstallationCheck.run(on: connection)
-        return .ok("installation", "Pushes are sent from this database.")
+        return .ok("Pushes are sent from this database.")
     }
 
     private func roles() async throws -> Finding {
@@ -72,7 +70,6 @@ struct DatabaseChecks {
             // A grant to that role would give the rights to all its members.
             if user != login {
                 return .failed(
-                    "roles",
                     "The user \(login) acts as the role \(user), which lacks rights of a worker: \(all).",
                     remedy:
                         "Find what sets the role: ALTER ROLE \(login) RESET role, or another program that runs SET ROLE in the "
@@ -80,14 +77,13 @@ struct DatabaseChecks {
                 )
             }
             return .failed(
-                "roles",
                 "The user \(user) lacks rights of a worker: \(all).",
                 remedy:
                     "As a superuser, or as the schema's owner with the admin option, run GRANT carillon_worker TO \(user). Rights that were revoked from "
                     + "carillon_worker itself are listed by 'carillon migrate sql --after \(Migration.latest)'."
             )
         }
-        return .ok("roles", "The user \(user) has the rights of a worker.")
+        return .ok("The user \(user) has the rights of a worker.")
     }
 
     private static func first(of rights: [String]) -> String {
@@ -98,13 +94,12 @@ struct DatabaseChecks {
         let missing: [String] = try await connection.values(of: CheckStatements.missingGrants)
         guard missing.isEmpty else {
             return .warning(
-                "grants",
                 "Rights that the migrations granted were revoked: \(Self.first(of: missing)).",
                 remedy:
                     "Grant them again as the schema's owner; 'carillon migrate sql --after \(Migration.latest)' shows how."
             )
         }
-        return .ok("grants", "The roles of Carillon have all rights that the migrations granted.")
+        return .ok("The roles of Carillon have all rights that the migrations granted.")
     }
 
     private func reaper() async throws -> Finding {
@@ -112,10 +107,9 @@ struct DatabaseChecks {
             (message: try rows.stringIfPresent(0, 0), command: try rows.stringIfPresent(0, 1))
         }
         guard let message = danger.message else {
-            return .ok("reaper", "Triggers of watched tables run with the rights of carillon_reaper only.")
+            return .ok("Triggers of watched tables run with the rights of carillon_reaper only.")
         }
         return .failed(
-            "reaper",
             "Triggers of watched tables would run with more rights than they should, so nothing is deleted there: \(message).",
             remedy: danger.command?.asSentence
         )
@@ -129,7 +123,6 @@ struct DatabaseChecks {
         }
         if let first = holes.first {
             return .failed(
-                "isolation",
                 "Isolated roles (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
@@ -139,11 +132,10 @@ struct DatabaseChecks {
             try rows.indices.map { (try rows.string($0, 0), try rows.stringIfPresent($0, 1), try rows.string($0, 2)) }
         }
         guard let (app, role, command) = faults.first else {
-            return .ok("isolation", "Every isolated role exists and can use its app.")
+            return .ok("Every isolated role exists and can use its app.")
         }
         let more = faults.count > 1 ? ", and \(faults.count - 1) more of that kind" : ""
         return .warning(
-            "isolation",
             role.map {
                 "The role \($0), isolated to the app \(app), no longer has carillon_tenant, so it can do nothing\(more)."
             }
@@ -156,14 +148,13 @@ struct DatabaseChecks {
         let faults = try await PlanCheck.run(on: connection)
         guard faults.isEmpty else {
             return .failed(
-                "plans",
                 ("\(faults.joined(separator: "; "))").asSentence,
                 remedy:
                     "An index is missing or invalid: create it as the migrations do ('carillon migrate sql'), or REINDEX the "
                     + "table."
             )
         }
-        return .ok("plans", "The worker's statements use their indexes.")
+        return .ok("The worker's statements use their indexes.")
     }
 
     private func clock() async throws -> Finding {
@@ -176,10 +167,9 @@ struct DatabaseChecks {
         let tenths = Int(abs(difference) * 10 + 0.5)
         let text = "\(tenths / 10).\(tenths % 10) s"
         guard abs(difference) >= 5 else {
-            return .ok("clock", "This machine's clock and the database's agree within \(text).")
+            return .ok("This machine's clock and the database's agree within \(text).")
         }
         return .warning(
-            "clock",
             "This machine's clock is \(text) \(difference > 0 ? "ahead of" : "behind") the database's.",
             remedy:
                 "Carillon uses the database's clock, but Apple checks provider tokens and certificates against real time: run "
@@ -193,11 +183,10 @@ struct DatabaseChecks {
             try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
         }
         guard let (minute, seconds, count) = found.first, count > 0 else {
-            return .ok("retries", "No retry is waiting for a clock that was set back.")
+            return .ok("No retry is waiting for a clock that was set back.")
         }
         let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
         return .warning(
-            "retries",
             "The database's clock went back by at least \(DurationText.write(.seconds(seconds))), and \(retries) "
                 + "\(count == 1 ? "waits" : "wait") until it is there again.",
             remedy:
@@ -208,9 +197,8 @@ struct DatabaseChecks {
 
     private func durability() async throws -> Finding {
         let off: [String] = try await connection.values(of: CheckStatements.durability)
-        guard !off.isEmpty else { return .ok("durability", "Committed messages survive a crash of the server.") }
+        guard !off.isEmpty else { return .ok("Committed messages survive a crash of the server.") }
         return .warning(
-            "durability",
             "A crash of the server may lose committed messages: \(Counted.list(off)) \(off.count == 1 ? "is" : "are") off.",
             remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless the database holds nothing that matters."
         )
@@ -218,9 +206,8 @@ struct DatabaseChecks {
 
     private func autovacuum() async throws -> Finding {
         let problems: [String] = try await connection.values(of: CheckStatements.autovacuum)
-        guard !problems.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
+        guard !problems.isEmpty else { return .ok("Autovacuum is on, with the queue's own settings.") }
         return .warning(
-            "autovacuum",
             problems.joined(separator: "; ").asSentence,
             remedy:
                 "Rows of the queue are deleted soon after they are inserted, so it needs autovacuum: turn it on, and set the "
@@ -237,10 +224,9 @@ struct DatabaseChecks {
                 )
             }
         }
-        guard let oldest = holders.first else { return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.") }
+        guard let oldest = holders.first else { return .ok("Nothing keeps vacuum from removing dead rows.") }
         let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
         return .warning(
-            "vacuum",
             "Vacuum cannot remove what the last \(Counted.text(oldest.transactions, "transaction")) deleted: "
                 + "\(oldest.what) has prevented it\(since).",
             remedy:
@@ -263,14 +249,13 @@ private struct LockCheck {
         guard let first = holders.first else {
             let seesAll = try await connection.query(CheckStatements.seesAll) { rows in try rows.bool(0, 0) }
             let limit = seesAll ? "." : "; row locks of other users are seen only with pg_read_all_stats."
-            return .ok("locks", "No session has held a lock on Carillon's tables for long\(limit)")
+            return .ok("No session has held a lock on Carillon's tables for long\(limit)")
         }
         let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
         let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
         let whole = first.locksTables || first.waitsBehind != nil
         let meanwhile = whole ? "all that writes there waits" : "workers continue with other apps"
         return .warning(
-            "locks",
             (first.sentence + others).asSentence,
             remedy: "Meanwhile, \(meanwhile). End the transaction where it was started, or by \(end)."
         )

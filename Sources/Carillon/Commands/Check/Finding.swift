@@ -4,7 +4,8 @@ import CarillonText
 struct Finding: Sendable, JSONConvertible {
     enum Condition: String, Sendable { case ok, warning, failed }
 
-    let subject: String
+    /// What was checked. `of` sets it.
+    private(set) var subject = ""
     let condition: Condition
     let sentence: String
     let remedy: String?
@@ -12,40 +13,37 @@ struct Finding: Sendable, JSONConvertible {
     /// The database it is about, if there are several.
     private(set) var database: String?
 
-    static func ok(_ subject: String, _ sentence: String) -> Finding {
-        Finding(subject: subject, condition: .ok, sentence: sentence, remedy: nil, status: .done)
+    static func ok(_ sentence: String) -> Finding {
+        Finding(condition: .ok, sentence: sentence, remedy: nil, status: .done)
     }
 
-    static func warning(_ subject: String, _ sentence: String, remedy: String) -> Finding {
-        Finding(subject: subject, condition: .warning, sentence: sentence, remedy: remedy, status: .done)
+    static func warning(_ sentence: String, remedy: String) -> Finding {
+        Finding(condition: .warning, sentence: sentence, remedy: remedy, status: .done)
     }
 
-    static func failed(
-        _ subject: String,
-        _ sentence: String,
-        remedy: String?,
-        _ status: ExitStatus = .configuration
-    ) -> Finding {
-        Finding(subject: subject, condition: .failed, sentence: sentence, remedy: remedy, status: status)
+    static func failed(_ sentence: String, remedy: String?, _ status: ExitStatus = .configuration) -> Finding {
+        Finding(condition: .failed, sentence: sentence, remedy: remedy, status: status)
     }
 
-    /// What a check finds, or the error that prevented it.
+    /// What a check finds, or the error that prevented it. An inner check may have another subject.
     static func of(_ subject: String, _ check: () async throws -> [Finding]) async -> [Finding] {
-        do { return try await check() } catch { return [.failed(subject, error)] }
+        var findings: [Finding]
+        do { findings = try await check() } catch { findings = [failed(by: error)] }
+        for place in findings.indices where findings[place].subject.isEmpty { findings[place].subject = subject }
+        return findings
     }
 
     /// From an error, with the error's own hint.
-    static func failed(_ subject: String, _ error: any Error) -> Finding {
+    private static func failed(by error: any Error) -> Finding {
         if let error = error as? PostgresError, error.sqlState == SQLState.lockNotAvailable {
             return .failed(
-                subject,
                 "A lock that another session holds prevented this check: \(error.message).",
                 remedy: "Check again when it is gone; the line 'locks' names sessions that have held one for long.",
                 .tryAgain
             )
         }
         let error = CommandError(explaining: error)
-        return .failed(subject, error.sentence, remedy: error.hint, error.status)
+        return .failed(error.sentence, remedy: error.hint, error.status)
     }
 
     func about(_ database: String) -> Finding {

@@ -15,7 +15,6 @@ struct MaintenanceCheck {
             let others = status.failing.count - 1
             let more = others > 0 ? " (and \(Counted.text(Int64(others), "other")))" : ""
             return .warning(
-                "history",
                 "The maintenance step '\(step.step)'\(more) fails: \(step.lastError ?? "no error was recorded")"
                     .asSentence,
                 remedy:
@@ -25,7 +24,6 @@ struct MaintenanceCheck {
         }
         if let partition = status.filledPartitions.first {
             return .warning(
-                "history",
                 "\(partition.amount.prefixed(Counted.text(partition.rows, "row"))) of carillon.\(partition.table) "
                     + "\(partition.rows == 1 ? "lies" : "lie") in its default partition, because no partition "
                     + "existed for its day.",
@@ -37,11 +35,10 @@ struct MaintenanceCheck {
         let oldest = status.steps.map(\.secondsSinceSuccess).max() ?? 0
         guard oldest < Self.longestPause else {
             return .warning(
-                "history",
                 "Maintenance last ran \(DurationText.write(.seconds(oldest))) ago.",
                 remedy: "Start a worker, which runs it every hour, or have pg_cron run CALL carillon.maintain()."
             )
         }
-        return .ok("history", "Partitions are created ahead of time, and old ones are dropped.")
+        return .ok("Partitions are created ahead of time, and old ones are dropped.")
     }
 }

@@ -12,21 +12,18 @@ struct WorkerCheck {
         let silent = workers.filter { $0.state == .silent }
         if !stuck.isEmpty {
             return .warning(
-                "workers",
                 "\(Self.names(of: stuck)) \(stuck.count == 1 ? "holds" : "hold") claims and settled none for a while.",
                 remedy: "The log may say why. If you end the worker, others take over its claims."
             )
         }
         if !silent.isEmpty {
             return .warning(
-                "workers",
                 "\(Self.names(of: silent)) missed two heartbeats or more.",
                 remedy:
                     "If the worker was killed, others take over its claims once its lease has ended. Start another if none is running."
             )
         }
         return .ok(
-            "workers",
             workers.isEmpty ? "No worker is running." : "\(Counted.text(Int64(workers.count), "worker")) alive."
         )
     }
