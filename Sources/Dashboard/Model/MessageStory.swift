@@ -10,7 +10,7 @@ struct MessageStory {
     var sentences: [String] { [first] + reasons + unknown }
 
     private var first: String {
-        let next = message.nextAttemptAt.map { Moment($0).readable } ?? "an unknown time"
+        let next = message.nextAttemptAt?.readable ?? "an unknown time"
         if let reason = message.waitingReason {
             return "It has not been sent yet: \(reason.asSentence)"
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")

@@ -84,7 +84,7 @@ package struct CredentialStore: Sendable {
         "credential_list",
         """
         SELECT c.id, c.name, c.key_id, c.team_id, c.not_after, coalesce(c.topics, '{}') AS topics, c.status, c.last_error,
-            c.updated_at, ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
+            ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
         FROM carillon.certificates c ORDER BY c.name
         """
     )
@@ -165,7 +165,7 @@ package struct CredentialStore: Sendable {
                     let facts = try text.credential().facts
                     let notAfter = facts.notAfter.map { $0 * 1_000_000 }
                     let parameters = Parameters(Timestamp(notAfter))
-                    credentials[place].notAfter = notAfter
+                    credentials[place].notAfter = notAfter.map { Moment($0) }
                     credentials[place].topics = facts.topics
                     credentials[place].lastError = nil
                     let status: [CredentialStatus] = try await connection.values(of: Self.validity, parameters)

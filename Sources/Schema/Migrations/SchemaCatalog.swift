@@ -67,7 +67,7 @@ struct SchemaCatalog: Sendable {
                     file: try rows.string(row, "file"),
                     checksum: try rows.stringIfPresent(row, "checksum"),
                     release: Release(try rows.string(row, "release")),
-                    appliedAt: try rows.timestamp(row, "applied_at")
+                    appliedAt: Moment(try rows.timestamp(row, "applied_at"))
                 )
             }
         }

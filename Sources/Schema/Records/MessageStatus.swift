@@ -32,8 +32,7 @@ package struct MessageStatus: Decodable, Sendable {
     package let reference: String?
     package let state: State
     package let attempts: Int64?
-    /// Microseconds since 1970.
-    package let nextAttemptAt: Int64?
+    package let nextAttemptAt: Moment?
     package let lastStatus: Int64?
     package let lastReason: String?
     package let tokens: Int64
@@ -41,9 +40,8 @@ package struct MessageStatus: Decodable, Sendable {
     package let waiting: Int
     /// Why nothing of it can be sent at the moment.
     package let waitingReason: String?
-    /// Microseconds since 1970.
-    package let createdAt: Int64?
-    package let finishedAt: Int64?
+    package let createdAt: Moment?
+    package let finishedAt: Moment?
     /// JSON: one object a token.
     private let outcomes: String
     /// For pushes that were not recorded as sent.

@@ -142,7 +142,7 @@ private enum TokenStory {
         let registered = events.first { $0.event == .registered }
         let dead = events.first { $0.event == .deadSince }
         switch (registered?.at, dead?.at) {
-        case (let registered?, let dead?) where registered.microseconds < dead.microseconds:
+        case (let registered?, let dead?) where registered < dead:
             sentences.append(
                 "\(app): Apple reported it dead after it was last registered; the next feedback pass deletes it."
             )
