@@ -1,6 +1,6 @@
 package import CarillonPostgres
+package import CarillonSchema
 package import CarillonWeb
-package import CarillonWording
 
 /// Events of the dashboard for a log.
 package enum DashboardEvent: Sendable {

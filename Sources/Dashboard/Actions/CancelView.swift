@@ -2,7 +2,6 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 struct CancelView: PageView {
     let message: MessageStatus

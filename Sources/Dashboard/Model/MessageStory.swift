@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// Explains in plain words what happened to a message, and why somebody did not get it.
 struct MessageStory {

@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// The recorded events of a message, in order.
 struct MessageTimeline {

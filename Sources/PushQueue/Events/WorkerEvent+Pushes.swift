@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension WorkerEvent {
     /// Another worker had taken the claim over before it was settled.

@@ -1,7 +1,6 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// Finds apps that are paused or held, and apps most of whose pushes fail.
 struct AppChecks {

@@ -1,7 +1,6 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension Command {
     static let messageShow = Command(

@@ -2,7 +2,6 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Lists the channels that Live Activities follow.
 struct ChannelsView: PageView {

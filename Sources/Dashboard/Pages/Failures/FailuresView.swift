@@ -2,7 +2,6 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Failures by app and reason, and a list of the newest; the filters are in the address.
 struct FailuresView: PageView {

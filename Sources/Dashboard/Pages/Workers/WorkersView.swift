@@ -2,7 +2,6 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// The workers of the fleet, and maintenance.
 struct WorkersView: PageView {
