@@ -76,7 +76,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "status": status, "pushes": pushes, "requeued": requeued, "last_at": lastAt,
-            "pushes_precision": amount.precision, "trend": trend, "meaning": ReasonSentence.text(for: reason),
+            "pushes_precision": amount.precision, "trend": trend, "meaning": ReasonText.meaning(of: reason),
         ]
     }
 }

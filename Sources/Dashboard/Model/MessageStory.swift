@@ -50,7 +50,7 @@ struct MessageStory {
         guard let answer = message.lastAnswer, let reason = message.lastReason else {
             return "The last attempt got no answer."
         }
-        return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
+        return "The last attempt was answered \(answer). \(ReasonText.meaning(of: reason))"
     }
 
     /// The reasons of the failures that were read, most frequent first.
@@ -61,9 +61,9 @@ struct MessageStory {
         let order = groups.sorted { ($1.ofReason, $0.record.answer) < ($0.ofReason, $1.record.answer) }
         return order.prefix(5).map { group in
             let (reason, answer, count) = (group.record.reason, group.record.answer, group.ofReason)
-            let remedy = message.app.flatMap { FailureRemedy.sentence(for: reason, of: $0) }.map { " " + $0 } ?? ""
+            let remedy = message.app.flatMap { ReasonText.remedy(for: reason, of: $0) }.map { " " + $0 } ?? ""
             return
-                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"
+                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonText.meaning(of: reason))\(remedy)"
         }
     }
 

@@ -99,7 +99,7 @@ enum ProblemRules {
                 sentence:
                     "No push of \(app.name) was sent in the last hour: \(Quantity.short(app.failedLastHour)) failed"
                     + (app.failureReason.map { ", mostly as \($0)." } ?? "."),
-                remedy: app.failureReason.map { ReasonSentence.text(for: $0) } ?? "See its failures.",
+                remedy: app.failureReason.map { ReasonText.meaning(of: $0) } ?? "See its failures.",
                 link: Link("failures", query: ["app": app.name])
             )
         ]

@@ -43,8 +43,8 @@ import Testing
 
     @Test func `every reason has a sentence`() {
         let names = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) + ["MalformedHeader"]
-        let none = ReasonSentence.text(for: "NoSuchReason")
-        for name in names { #expect(ReasonSentence.text(for: name) != none, "\(name)") }
+        let none = ReasonText.meaning(of: "NoSuchReason")
+        for name in names { #expect(ReasonText.meaning(of: name) != none, "\(name)") }
     }
 
     @Test(arguments: [("acme", "acme"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$(rm)", "'$(rm)'"), ("", "''")])

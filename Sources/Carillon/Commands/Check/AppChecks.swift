@@ -37,7 +37,7 @@ struct AppChecks {
         return .warning(
             "Of \(Counted.text(ended, "push", "pushes")) of the app \(app.name) in the last hour, "
                 + "\(app.failedLastHour == ended ? "all" : String(app.failedLastHour)) failed, most of them as \(reason).",
-            remedy: FailureRemedy.sentence(for: reason, of: app.name)
+            remedy: ReasonText.remedy(for: reason, of: app.name)
                 ?? "See which: 'carillon failures list --app \(app.name.shellQuoted)'."
         )
     }

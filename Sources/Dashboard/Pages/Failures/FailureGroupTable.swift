@@ -49,7 +49,7 @@ struct FailureGroupTable {
             .number("Requeued") { $0.requeued == 0 ? "–" : Int($0.requeued).grouped },
             .text("Last") { $0.lastAt.html },
             .text("What it means") { group in
-                HTML(.span, .class("note")) { ReasonSentence.text(for: group.reason) }
+                HTML(.span, .class("note")) { ReasonText.meaning(of: group.reason) }
             },
         ]
         return hasActions ? facts + [.text("Actions") { actions(for: $0) }] : facts

@@ -76,7 +76,7 @@ struct FailuresView: PageView {
     /// If one reason of one app is selected, the setting that may have caused it.
     private var remedy: String? {
         guard let app, let reason else { return nil }
-        return FailureRemedy.sentence(for: reason, of: app)
+        return ReasonText.remedy(for: reason, of: app)
     }
 
     private var filters: HTML {

@@ -153,7 +153,7 @@ private enum TokenStory {
         }
         if let failure = events.first(where: { $0.event == .failed }), let reason = failure.reason {
             sentences.append(
-                "\(app): the last push to it that failed has the reason \(reason). \(ReasonSentence.text(for: reason))"
+                "\(app): the last push to it that failed has the reason \(reason). \(ReasonText.meaning(of: reason))"
             )
         }
         let waiting = events.count { [.ready, .scheduled, .inFlight].contains($0.event) }
