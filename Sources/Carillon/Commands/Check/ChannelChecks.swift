@@ -32,17 +32,17 @@ struct ChannelChecks {
         """
     )
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let apps: [Channels] = try await connection.values(of: Self.channels)
         let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
-        var findings = apps.compactMap(Self.finding)
+        var lines = apps.compactMap(Self.line)
         for app in apps {
-            if let site = sites[app.appID] { findings.append(await look(at: site, of: app.name)) }
+            if let site = sites[app.appID] { lines.append(await look(at: site, of: app.name)) }
         }
-        return findings
+        return lines
     }
 
-    private static func finding(_ app: Channels) -> Finding? {
+    private static func line(_ app: Channels) -> CheckLine? {
         guard let reference = app.reference else { return nil }
         let others = app.broken > 1 ? " and \(Counted.text(app.broken - 1, "other"))" : ""
         let reason = app.error.map { ": \($0)" } ?? "."
@@ -53,7 +53,7 @@ struct ChannelChecks {
         )
     }
 
-    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> Finding {
+    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> CheckLine {
         let gateway: Gateway
         do {
             let site = try site.get()

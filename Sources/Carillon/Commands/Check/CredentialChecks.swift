@@ -8,7 +8,7 @@ import CarillonText
 struct CredentialChecks {
     let connection: PostgresConnection
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let store = CredentialStore(connection)
         let credentials = try await store.inspect()
         guard !credentials.isEmpty else {
@@ -19,12 +19,12 @@ struct CredentialChecks {
                 )
             ]
         }
-        return credentials.map(Self.finding) + (await Finding.of("topic") { try await mismatches(credentials) })
+        return credentials.map(Self.line) + (await CheckLine.of("topic") { try await mismatches(credentials) })
     }
 
     /// Apps whose certificate does not cover one of their topics.
-    private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
-        try await AppStore(connection).list().flatMap { app -> [Finding] in
+    private func mismatches(_ credentials: [StoredCredential]) async throws -> [CheckLine] {
+        try await AppStore(connection).list().flatMap { app -> [CheckLine] in
             let credential = credentials.first { $0.name == app.credential }
             return (credential?.mismatches(with: app) ?? []).map { mismatch in
                 .warning(
@@ -37,7 +37,7 @@ struct CredentialChecks {
         }
     }
 
-    private static func finding(_ credential: StoredCredential) -> Finding {
+    private static func line(_ credential: StoredCredential) -> CheckLine {
         let text = "\(credential.name): " + (credential.lastError ?? credential.sentence).asSentence
         let renewal =
             "Renew it, and import it: 'carillon credential import \(credential.name.shellQuoted)'. Workers use it within seconds."

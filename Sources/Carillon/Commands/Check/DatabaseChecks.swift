@@ -10,28 +10,28 @@ struct DatabaseChecks {
     let connection: PostgresConnection
 
     /// Without failures the schema exists, so the other checks make sense.
-    func run() async -> [Finding] {
-        var findings = await Finding.of("database") { [try await server()] }
-        findings += await Finding.of("migrations") { [try await schema()] }
-        guard findings.last?.condition == .ok else { return findings }
-        findings += await Finding.of("installation") { [try await installation()] }
-        findings += await Finding.of("roles") { [try await roles()] }
-        findings += await Finding.of("grants") { [try await grants()] }
-        findings += await Finding.of("reaper") { [try await reaper()] }
-        findings += await Finding.of("isolation") { [try await isolation()] }
-        findings += await Finding.of("plans") { [try await plans()] }
-        findings += await Finding.of("clock") { [try await clock()] }
-        findings += await Finding.of("retries") { [try await retries()] }
-        findings += await Finding.of("durability") { [try await durability()] }
-        findings += await Finding.of("autovacuum") { [try await autovacuum()] }
-        findings += await Finding.of("vacuum") { [try await horizon()] }
-        findings += await Finding.of("locks") { [try await LockCheck(connection: connection).run()] }
-        findings += await Finding.of("workers") { [try await WorkerCheck(connection: connection).run()] }
-        findings += await Finding.of("history") { [try await MaintenanceCheck(connection: connection).run()] }
-        return findings
+    func run() async -> [CheckLine] {
+        var lines = await CheckLine.of("database") { [try await server()] }
+        lines += await CheckLine.of("migrations") { [try await schema()] }
+        guard lines.last?.condition == .ok else { return lines }
+        lines += await CheckLine.of("installation") { [try await installation()] }
+        lines += await CheckLine.of("roles") { [try await roles()] }
+        lines += await CheckLine.of("grants") { [try await grants()] }
+        lines += await CheckLine.of("reaper") { [try await reaper()] }
+        lines += await CheckLine.of("isolation") { [try await isolation()] }
+        lines += await CheckLine.of("plans") { [try await plans()] }
+        lines += await CheckLine.of("clock") { [try await clock()] }
+        lines += await CheckLine.of("retries") { [try await retries()] }
+        lines += await CheckLine.of("durability") { [try await durability()] }
+        lines += await CheckLine.of("autovacuum") { [try await autovacuum()] }
+        lines += await CheckLine.of("vacuum") { [try await horizon()] }
+        lines += await CheckLine.of("locks") { [try await LockCheck(connection: connection).run()] }
+        lines += await CheckLine.of("workers") { try await workers() }
+        lines += await CheckLine.of("history") { try await history() }
+        return lines
     }
 
-    private func server() async throws -> Finding {
+    private func server() async throws -> CheckLine {
         let version = connection.serverVersion
         let name = "PostgreSQL \(version / 10_000).\(version % 10_000)"
         guard version >= 140_000 else {
@@ -50,17 +50,17 @@ struct DatabaseChecks {
         return .ok("\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
     }
 
-    private func schema() async throws -> Finding {
+    private func schema() async throws -> CheckLine {
         try await SchemaCheck.run(on: connection)
         return .ok("The schema is at version \(Migration.latest), the one that this program needs.")
     }
 
-    private func installation() async throws -> Finding {
+    private func installation() async throws -> CheckLine {
         try await InstallationCheck.run(on: connection)
         return .ok("Pushes are sent from this database.")
     }
 
-    private func roles() async throws -> Finding {
+    private func roles() async throws -> CheckLine {
         let missing: [String] = try await connection.values(of: CheckStatements.missingRights)
         let (user, login) = try await connection.query(CheckStatements.user) { rows in
             (try rows.string(0, 0), try rows.string(0, 1))
@@ -90,7 +90,7 @@ struct DatabaseChecks {
         rights.prefix(3).joined(separator: ", ") + (rights.count > 3 ? " and more" : "")
     }
 
-    private func grants() async throws -> Finding {
+    private func grants() async throws -> CheckLine {
         let missing: [String] = try await connection.values(of: CheckStatements.missingGrants)
         guard missing.isEmpty else {
             return .warning(
@@ -102,7 +102,7 @@ struct DatabaseChecks {
         return .ok("The roles of Carillon have all rights that the migrations granted.")
     }
 
-    private func reaper() async throws -> Finding {
+    private func reaper() async throws -> CheckLine {
         let danger = try await connection.query(CheckStatements.unsafeReaper) { rows in
             (message: try rows.stringIfPresent(0, 0), command: try rows.stringIfPresent(0, 1))
         }
@@ -115,7 +115,7 @@ struct DatabaseChecks {
         )
     }
 
-    private func isolation() async throws -> Finding {
+    private func isolation() async throws -> CheckLine {
         let holes = try await connection.query(CheckStatements.openIsolation) { rows in
             try rows.indices.map { row in
                 (hole: try rows.string(row, 0), roles: try rows.strings(row, 1).compactMap(\.self))
@@ -144,7 +144,7 @@ struct DatabaseChecks {
         )
     }
 
-    private func plans() async throws -> Finding {
+    private func plans() async throws -> CheckLine {
         let faults = try await PlanCheck.run(on: connection)
         guard faults.isEmpty else {
             return .failed(
@@ -157,7 +157,7 @@ struct DatabaseChecks {
         return .ok("The worker's statements use their indexes.")
     }
 
-    private func clock() async throws -> Finding {
+    private func clock() async throws -> CheckLine {
         // The first answer may include the time to prepare the statement.
         _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
         let before = Date().timeIntervalSince1970
@@ -178,7 +178,7 @@ struct DatabaseChecks {
     }
 
     /// Retries that were timed while the database's clock was ahead.
-    private func retries() async throws -> Finding {
+    private func retries() async throws -> CheckLine {
         let found = try await connection.query(CheckStatements.setBack) { rows in
             try rows.indices.map { (try rows.string($0, 0), try rows.int64($0, 1), try rows.int64($0, 2)) }
         }
@@ -195,7 +195,7 @@ struct DatabaseChecks {
         )
     }
 
-    private func durability() async throws -> Finding {
+    private func durability() async throws -> CheckLine {
         let off: [String] = try await connection.values(of: CheckStatements.durability)
         guard !off.isEmpty else { return .ok("Committed messages survive a crash of the server.") }
         return .warning(
@@ -204,7 +204,7 @@ struct DatabaseChecks {
         )
     }
 
-    private func autovacuum() async throws -> Finding {
+    private func autovacuum() async throws -> CheckLine {
         let problems: [String] = try await connection.values(of: CheckStatements.autovacuum)
         guard !problems.isEmpty else { return .ok("Autovacuum is on, with the queue's own settings.") }
         return .warning(
@@ -215,7 +215,7 @@ struct DatabaseChecks {
         )
     }
 
-    private func horizon() async throws -> Finding {
+    private func horizon() async throws -> CheckLine {
         let holders = try await connection.query(CheckStatements.horizon) { rows in
             try rows.indices.map { row in
                 (
@@ -234,6 +234,18 @@ struct DatabaseChecks {
                 + "set idle_in_transaction_session_timeout."
         )
     }
+
+    private func workers() async throws -> [CheckLine] {
+        let workers = try await WorkerRecord.all(from: connection)
+        let lines = CheckLine.warnings(WorkerRecord.findings(of: workers))
+        let alive = Counted.text(Int64(workers.count), "worker") + " alive."
+        return lines.isEmpty ? [.ok(workers.isEmpty ? "No worker is running." : alive)] : lines
+    }
+
+    private func history() async throws -> [CheckLine] {
+        let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
+        return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
+    }
 }
 
 /// Finds sessions whose locks, or whose waits for locks, block workers or applications.
@@ -243,7 +255,7 @@ private struct LockCheck {
 
     let connection: PostgresConnection
 
-    func run() async throws -> Finding {
+    func run() async throws -> CheckLine {
         let parameters = LockHolder.parameters(olderThan: Self.age)
         let holders: [LockHolder] = try await connection.values(of: LockHolder.statement, parameters)
         guard let first = holders.first else {

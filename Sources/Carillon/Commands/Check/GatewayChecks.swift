@@ -9,7 +9,7 @@ struct GatewayChecks {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let apps = try await RoutedApp.all(on: connection)
         var routes: [App.Route: [String]] = [:]
         for app in apps {
@@ -17,22 +17,19 @@ struct GatewayChecks {
         }
         // Apps with the same gateway and credential share one check.
         let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
-        return await Finding.of("app") { Self.unusable(apps) }
+        return await CheckLine.of("app") { Self.unusable(apps) }
             + looks.mapAtOnce { await look(at: $0.key, for: $0.value) }
     }
 
     /// Apps that have no route.
-    private static func unusable(_ apps: [RoutedApp]) -> [Finding] {
-        guard !apps.isEmpty else {
-            return [.warning("There is no app yet.", remedy: "Add one: 'carillon app add NAME'.")]
-        }
-        return apps.compactMap { app -> Finding? in
+    private static func unusable(_ apps: [RoutedApp]) -> [CheckLine] {
+        apps.compactMap { app -> CheckLine? in
             guard case .failure(let hold) = app.route else { return nil }
             return .failed("\(app.name): \(hold.message)", remedy: remedy(of: hold, app.name))
         }
     }
 
-    private func look(at route: App.Route, for apps: [String]) async -> Finding {
+    private func look(at route: App.Route, for apps: [String]) async -> CheckLine {
         let names = apps.count > 3 ? "\(apps[0]) and \(apps.count - 1) more apps" : apps.joined(separator: ", ")
         do throws(PushError) {
             let took = try await GatewayProbe.run(route.gateway, with: route.credential, on: loop)

@@ -46,7 +46,11 @@ struct AppPageView: PageView {
                 note: app.failureReason.map { "mostly \($0)" },
                 mark: app.failedLastHour > 0 ? .bad : .quiet
             ),
-            .init("Ready", Quantity.short(app.ready), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
+            .init(
+                "Ready",
+                Quantity.short(app.ready),
+                note: app.oldestAge.map { "oldest waits \(DurationText.age($0))" }
+            ),
             .init("Scheduled", Quantity.short(app.later), note: "later, and retries"),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
@@ -94,7 +98,7 @@ struct AppPageView: PageView {
                     since.html
                     ". "
                 }
-                ProblemRules.holdRemedy(app)
+                app.holdRemedy
             }
         }
         if let error = app.credentialError, error != app.holdReason {

@@ -10,7 +10,8 @@ struct OverviewQuery {
         async let workers = WorkerRecord.all(most: WorkerRow.most, from: database)
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
-        async let maintenance = MaintenanceFindings(from: database)
+        async let maintenance = MaintenanceReport(from: database)
+        async let oldestTransaction = OldestTransaction.age(from: database)
         async let latency = Latency(from: database)
         async let appCount = LookDepth.appCount(from: database)
         let (found, fleet) = (try await apps, try await workers)
@@ -20,7 +21,12 @@ struct OverviewQuery {
             minutes: try await minutes,
             day: try await day,
             countsMore: try await appCount > LookDepth.apps,
-            problems: ProblemRules.problems(apps: found, workers: fleet, maintenance: try await maintenance),
+            findings: OverviewFindings.all(
+                apps: found,
+                workers: fleet,
+                maintenance: try await maintenance,
+                oldestTransaction: try await oldestTransaction
+            ),
             latency: try await latency
         )
     }

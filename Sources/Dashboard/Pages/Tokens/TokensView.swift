@@ -53,7 +53,7 @@ struct TokensView: PageView {
         if let passes {
             FactList(
                 ("Next feedback pass", passes.next.html),
-                ("A pass every", HTML(Quantity.age(passes.everySeconds))),
+                ("A pass every", HTML(DurationText.age(passes.everySeconds))),
                 ("Last report handled", passes.lastHandled?.html ?? HTML("none yet"))
             ).html
         }

@@ -8,7 +8,12 @@ struct WorkersQuery {
 
     func run() async throws -> WorkersView {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
-        async let maintenance = MaintenanceFindings(from: database)
-        return WorkersView(workers: try await workers, maintenance: try await maintenance)
+        async let maintenance = MaintenanceReport(from: database)
+        async let oldestTransaction = OldestTransaction.age(from: database)
+        return WorkersView(
+            workers: try await workers,
+            maintenance: try await maintenance,
+            oldestTransaction: try await oldestTransaction
+        )
     }
 }

@@ -6,7 +6,9 @@ import CarillonWeb
 /// The workers of the fleet, and maintenance.
 struct WorkersView: PageView {
     let workers: [WorkerRow]
-    let maintenance: MaintenanceFindings
+    let maintenance: MaintenanceReport
+    /// In seconds.
+    let oldestTransaction: Int64?
 
     var title: String { "Workers" }
     var section: PageSection { .workers }
@@ -25,9 +27,9 @@ struct WorkersView: PageView {
                 .text("Host") { HTML($0.worker.host ?? "–") },
                 .text("Version") { HTML($0.worker.version ?? "–") },
                 .text("Since") { $0.startedAt.html },
-                .number("Up") { Quantity.age($0.worker.upFor) },
-                .number("Last heartbeat") { Quantity.age($0.worker.silentFor) + " ago" },
-                .number("Lease") { Quantity.age($0.worker.lease) },
+                .number("Up") { DurationText.age($0.worker.upFor) },
+                .number("Last heartbeat") { DurationText.age($0.worker.silentFor) + " ago" },
+                .number("Lease") { DurationText.age($0.worker.lease) },
                 .number("Claims") { Int($0.worker.claims).grouped },
                 .number("Connections") { $0.connections.map { Int($0).grouped } ?? "–" },
                 .number("Sent, two minutes") { Quantity.short($0.sentLastMinute) }
@@ -35,27 +37,20 @@ struct WorkersView: PageView {
         }
         HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
-            if maintenance.report.failing.isEmpty, maintenance.report.filledPartitions.isEmpty {
+            if maintenance.findings.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
             }
-            for failing in maintenance.report.failing {
+            for finding in maintenance.findings {
                 HTML(.li) {
-                    StateMark.bad.html("'\(failing.step)' fails")
+                    StateMark.attention.html(finding.sentence)
                     " "
-                    HTML(.span, .class("note")) { failing.lastError ?? "" }
+                    HTML(.span, .class("note")) { finding.remedy }
                 }
             }
-            for partition in maintenance.report.filledPartitions {
+            if let age = oldestTransaction {
                 HTML(.li) {
-                    StateMark.attention.html(
-                        "\(partition.amount.text) rows in the default partition of \(partition.table)"
-                    )
-                }
-            }
-            if let age = maintenance.oldestTransaction {
-                HTML(.li) {
-                    (age >= ProblemRules.longTransaction ? StateMark.attention : .quiet)
-                        .html("The oldest transaction that this login sees has been open for \(Quantity.age(age))")
+                    (age >= OldestTransaction.longAge ? StateMark.attention : .quiet)
+                        .html("The oldest transaction that this login sees has been open for \(DurationText.age(age))")
                 }
             }
         }
@@ -66,13 +61,13 @@ struct WorkersView: PageView {
     var json: JSONValue {
         [
             "workers": workers, "workers_precision": precision,
-            "maintenance_failing": maintenance.report.failing.map {
+            "maintenance_failing": maintenance.failing.map {
                 ["step": $0.step, "error": $0.lastError] as JSONValue
             },
-            "default_partition_rows": maintenance.report.filledPartitions.map {
+            "default_partition_rows": maintenance.filledPartitions.map {
                 ["table": $0.table, "rows": $0.rows, "rows_precision": $0.rowsPrecision] as JSONValue
             },
-            "oldest_transaction_seconds": maintenance.oldestTransaction,
+            "oldest_transaction_seconds": oldestTransaction,
         ]
     }
 }
