@@ -26,7 +26,7 @@ struct FailuresView: PageView {
     private var isFirst: Bool { start == nil }
 
     private var searched: String {
-        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(LookDepth.apps) apps" : "")
+        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(ReadDepth.apps) apps" : "")
     }
 
     private var link: Link {
@@ -98,7 +98,7 @@ struct FailuresView: PageView {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "since": window.rawValue, "groups": groups,
-            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.most),
+            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.maxCount),
             "failures": failures.map { $0.json(tokens) },
             "failures_precision": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
         ]

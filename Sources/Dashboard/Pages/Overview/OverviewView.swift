@@ -5,7 +5,7 @@ import CarillonWeb
 /// The first page: how much is sent, how much waits, and what is wrong.
 struct OverviewView: PageView {
     /// The maximum number of apps that are read, in order of name.
-    static let most = 200
+    static let maxApps = 200
     /// The maximum number of apps that are shown.
     private static let shown = 20
 
@@ -41,13 +41,13 @@ struct OverviewView: PageView {
     var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
     private var later: Amount { apps.reduce(ofAll) { $0 + $1.later } }
     /// Others may have more.
-    private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.most)) }
+    private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.maxApps)) }
     var inFlight: Amount { apps.reduce(ofAll) { $0 + Amount($1.inFlight) } }
     private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
     /// How long the oldest job has waited.
     var oldestWait: String? { oldestAge.map { ofAll.prefixed(DurationText.age($0)) } }
     var workersAlive: Amount {
-        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.most))
+        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxCount))
     }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
@@ -91,11 +91,11 @@ struct OverviewView: PageView {
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }
         PushCountChart(buckets: buckets, span: span).html
-        if apps.count == Self.most {
+        if apps.count == Self.maxApps {
             HTML(.p, .class("note")) {
                 "The findings about apps, and the numbers of ready, scheduled and in-flight jobs, cover only the first "
-                    + "\(Self.most) apps by name"
-                    + (countsMore ? ", and those of pushes the first \(LookDepth.apps)." : ".")
+                    + "\(Self.maxApps) apps by name"
+                    + (countsMore ? ", and those of pushes the first \(ReadDepth.apps)." : ".")
             }
         }
         if !apps.isEmpty {

@@ -90,7 +90,7 @@ struct TokensView: PageView {
 
     private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.apps) }
     private var daysPrecision: Amount.Precision {
-        .init(isCut: apps > LookDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
+        .init(isCut: apps > ReadDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
     }
 
     var json: JSONValue {

@@ -56,7 +56,7 @@ struct WorkersView: PageView {
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.most) }
+    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxCount) }
 
     var json: JSONValue {
         [
