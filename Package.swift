@@ -82,16 +82,8 @@ let package = Package(
             swiftSettings: domain
         ),
         .target(
-            name: "CarillonWording",
-            dependencies: ["CarillonPostgres", "CarillonSchema", "CarillonText"],
-            path: "Sources/Wording",
-            swiftSettings: domain
-        ),
-        .target(
             name: "CarillonPushQueue",
-            dependencies: [
-                "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonWording",
-            ],
+            dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText"],
             path: "Sources/PushQueue",
             swiftSettings: domain
         ),
@@ -106,7 +98,7 @@ let package = Package(
             name: "CarillonDashboard",
             dependencies: [
                 "ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonTLS",
-                "CarillonWeb", "CarillonWording",
+                "CarillonWeb",
             ],
             path: "Sources/Dashboard",
             resources: [.embedInCode("Assets")],  // what pages load: the program carries it inside
@@ -119,7 +111,7 @@ let package = Package(
             dependencies: [
                 "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonIO", "CarillonPostgres",
                 "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
-                "CarillonTLS", "CarillonWeb", "CarillonWording",
+                "CarillonTLS", "CarillonWeb",
             ],
             swiftSettings: settings
         ),

@@ -1,7 +1,7 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// The routes of the pages of one database: they check access, read or change something, and respond with HTML or JSON.
 struct Dashboard: Sendable {

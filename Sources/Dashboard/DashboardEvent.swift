@@ -1,6 +1,6 @@
 package import CarillonPostgres
+package import CarillonSchema
 package import CarillonWeb
-package import CarillonWording
 
 package enum DashboardEvent: Sendable {
     /// The password was wrong.

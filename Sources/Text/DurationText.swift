@@ -37,6 +37,17 @@ package enum DurationText {
         return text
     }
 
+    /// The two largest units of a duration in seconds, for example "3m 5s" or "2d 4h".
+    package static func age(_ seconds: Int64) -> String {
+        let units: [(String, Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
+        let size = max(0, seconds)
+        guard let first = units.firstIndex(where: { size >= $0.1 }) else { return "0s" }
+        let (name, length) = units[first]
+        let rest = size % length
+        guard first + 1 < units.count, rest / units[first + 1].1 > 0 else { return "\(size / length)\(name)" }
+        return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
+    }
+
     private static func milliseconds(_ number: Substring, unit: Int64) -> Int64? {
         let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let whole = Int64(first) else { return nil }

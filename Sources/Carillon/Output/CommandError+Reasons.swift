@@ -6,7 +6,6 @@ import CarillonPushQueue
 import CarillonSchema
 import CarillonTLS
 import CarillonText
-import CarillonWording
 
 extension CommandError {
     /// Explains any error to the user who called the command.

@@ -1,6 +1,6 @@
 import CarillonPushQueue
+import CarillonSchema
 import CarillonWeb
-import CarillonWording
 
 struct PyapnsLog: Sendable {
     let log: Log

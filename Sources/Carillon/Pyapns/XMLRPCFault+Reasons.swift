@@ -1,7 +1,7 @@
 import CarillonPostgres
 import CarillonPushQueue
+import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension XMLRPCFault {
     static let doubt = "It is unknown whether the call took effect: notifications may have been enqueued."

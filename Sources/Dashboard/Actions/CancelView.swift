@@ -1,7 +1,6 @@
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 struct CancelView: PageView {
     let message: MessageStatus

@@ -1,8 +1,8 @@
 import CarillonPostgres
+import CarillonSchema
 import CarillonTLS
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// `POST /messages`: enqueues in one transaction, for the app of a bearer token. A request with a key is enqueued once, however
 /// often it is sent.

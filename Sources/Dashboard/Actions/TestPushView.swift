@@ -49,11 +49,11 @@ struct TestPushView: PageView {
     @HTMLBuilder private var fields: HTML {
         HTML(.div, .class("filters")) {
             ActionForm.choice("App", "app", apps.map { ($0, $0) }, chosen: push.app)
-            ActionForm.field("Device token", "token", value: push.token, most: 600, isWide: true)
+            ActionForm.field("Device token", "token", value: push.token, maxLength: 600, isWide: true)
         }
         HTML(.div, .class("filters")) {
-            ActionForm.field("Title", "title", value: push.title, most: 1_000)
-            ActionForm.field("Text", "text", value: push.text, most: 4_000, isWide: true)
+            ActionForm.field("Title", "title", value: push.title, maxLength: 1_000)
+            ActionForm.field("Text", "text", value: push.text, maxLength: 4_000, isWide: true)
             ActionForm.field("Badge", "badge", value: push.badge, type: "number")
             ActionForm.field("Sound", "sound", value: push.sound, note: "default")
         }
@@ -72,7 +72,7 @@ struct TestPushView: PageView {
                     [("", "default"), ("10", "10, at once"), ("5", "5, sparing power"), ("1", "1, low")],
                     chosen: push.priority
                 )
-                ActionForm.field("Collapse id", "collapse_id", value: push.collapseID, most: 64)
+                ActionForm.field("Collapse id", "collapse_id", value: push.collapseID, maxLength: 64)
             }
             HTML(.label, .class("wide")) {
                 "Payload, in place of title, text, badge and sound (leave these empty)"
@@ -98,7 +98,7 @@ struct TestPushView: PageView {
 
     var json: JSONValue {
         let page: JSONValue = [
-            "apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == LookDepth.apps), "preview": preview,
+            "apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == ReadDepth.apps), "preview": preview,
         ]
         return notices.isEmpty ? page : .joined(page, ["notices": notices])
     }

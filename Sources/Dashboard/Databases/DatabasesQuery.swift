@@ -1,6 +1,7 @@
 import CarillonIO
+import CarillonSchema
+import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Reads the state of several databases concurrently.
 struct DatabasesQuery {

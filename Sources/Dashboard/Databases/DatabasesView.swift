@@ -29,13 +29,13 @@ struct DatabasesView: PageView {
 
         var mark: StateMark {
             guard let overview else { return .bad }
-            if overview.problems.contains(where: { $0.severity == .critical }) { return .bad }
-            return overview.problems.isEmpty ? .good : .attention
+            if overview.findings.contains(where: { $0.severity == .critical }) { return .bad }
+            return overview.findings.isEmpty ? .good : .attention
         }
 
         var sentence: String {
-            guard let problems = overview?.problems else { return error ?? "" }
-            return problems.isEmpty ? "Nothing is wrong" : Counted.text(Int64(problems.count), "problem")
+            guard let findings = overview?.findings else { return error ?? "" }
+            return findings.isEmpty ? "Nothing is wrong" : Counted.text(Int64(findings.count), "finding")
         }
     }
 

@@ -36,7 +36,7 @@ struct ActionForm {
         _ name: String,
         value: String? = nil,
         type: String = "text",
-        most: Int = 255,
+        maxLength: Int = 255,
         least: String = "0",
         isWide: Bool = false,
         note: String? = nil
@@ -48,7 +48,7 @@ struct ActionForm {
                 Attribute(.name, name),
                 Attribute(.type, type),
                 Attribute(.value, value),
-                Attribute(.maxlength, type == "text" ? String(most) : nil),
+                Attribute(.maxlength, type == "text" ? String(maxLength) : nil),
                 Attribute(.min, type == "number" ? least : nil),
                 Attribute(.autocomplete, "off"),
                 Attribute(.placeholder, note)

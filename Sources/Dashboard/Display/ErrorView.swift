@@ -1,6 +1,6 @@
+import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Explains why there is nothing to show.
 struct ErrorView: PageView {

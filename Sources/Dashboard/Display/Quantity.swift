@@ -21,17 +21,6 @@ enum Quantity {
     /// The same with its precision: "about 12.3k".
     static func short(_ amount: Amount) -> String { amount.prefixed(short(amount.value)) }
 
-    /// The two largest units of a duration in seconds: "3m 5s", "2d 4h".
-    static func age(_ seconds: Int64) -> String {
-        let units: [(String, Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
-        let size = max(0, seconds)
-        guard let first = units.firstIndex(where: { size >= $0.1 }) else { return "0s" }
-        let (name, length) = units[first]
-        let rest = size % length
-        guard first + 1 < units.count, rest / units[first + 1].1 > 0 else { return "\(size / length)\(name)" }
-        return "\(size / length)\(name) \(rest / units[first + 1].1)\(units[first + 1].0)"
-    }
-
     /// "25 ms", "2.5 s", "5 min", "2 h", with a space that does not break.
     static func duration(_ seconds: Double) -> String {
         if seconds < 1 { return oneDigit(seconds * 1_000) + "\u{a0}ms" }

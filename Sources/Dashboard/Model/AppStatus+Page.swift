@@ -6,10 +6,10 @@ extension AppStatus {
     static func bounded(
         _ name: String? = nil,
         after: String? = nil,
-        most: Int64,
+        maxCount: Int64,
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
-        let depth = try await LookDepth.read(for: name, from: database)
-        return try await all(named: name, after: after, most: most, countingTo: depth, from: database)
+        let depth = try await ReadDepth.read(for: name, from: database)
+        return try await all(named: name, after: after, maxCount: maxCount, countingTo: depth, from: database)
     }
 }

@@ -5,7 +5,7 @@ import CarillonText
 /// How many pushes of an app failed for a reason, among its newest failures.
 struct FailureGroup: Decodable, Sendable, JSONConvertible {
     /// The maximum number of groups; the largest are shown.
-    static let most = 25
+    static let maxCount = 25
 
     /// $1: the name of an app; $2: a reason; $3: how many seconds to look back; $4: whether to include dismissed failures; $5: how
     /// many of the newest failures of each app to read. $1 and $2 may be null.
@@ -27,18 +27,18 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
                         floor(greatest(0, extract(epoch FROM now() - least(f.failed_at, now())) * \(FailureTrend.parts) / $3))::int8 AS ago
                     FROM carillon.failures f
                     WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
-                    ORDER BY f.failed_at DESC \(LookDepth.limit("$5"))) f
+                    ORDER BY f.failed_at DESC \(ReadDepth.limit("$5"))) f
             ) f
             WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
             GROUP BY f.app, f.reason, f.status, f.ago
         ) g
-        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(most)
+        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(maxCount)
         """
     )
 
     /// The app named by $1, or all apps.
     static let chosenApps = """
-        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(LookDepth.apps)
+        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(ReadDepth.apps)
         """
 
     static func read(
@@ -76,7 +76,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "status": status, "pushes": pushes, "requeued": requeued, "last_at": lastAt,
-            "pushes_precision": amount.precision, "trend": trend, "meaning": ReasonSentence.text(for: reason),
+            "pushes_precision": amount.precision, "trend": trend, "meaning": ReasonText.meaning(of: reason),
         ]
     }
 }

@@ -24,7 +24,7 @@ struct FailureTrend: Equatable, Sendable, JSONConvertible {
     /// - Parameter window: the length of the window in seconds.
     func html(of window: Double) -> HTML {
         let peak = counts.compactMap(\.self).max() ?? 0
-        let part = Quantity.age(Int64(window) / Int64(Self.parts))
+        let part = DurationText.age(Int64(window) / Int64(Self.parts))
         return HTML(
             .svg,
             .class("trend"),

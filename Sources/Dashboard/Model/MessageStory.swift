@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// Explains in plain words what happened to a message, and why somebody did not get it.
 struct MessageStory {
@@ -10,7 +9,7 @@ struct MessageStory {
     var sentences: [String] { [first] + reasons + unknown }
 
     private var first: String {
-        let next = message.nextAttemptAt.map { Moment($0).readable } ?? "an unknown time"
+        let next = message.nextAttemptAt?.readable ?? "an unknown time"
         if let reason = message.waitingReason {
             return "It has not been sent yet: \(reason.asSentence)"
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
@@ -48,9 +47,10 @@ struct MessageStory {
     }
 
     private var lastAttempt: String {
-        let answer = message.lastReason.map { (message.lastStatus.map { "\($0) " } ?? "") + $0 }
-        guard let answer, let reason = message.lastReason else { return "The last attempt got no answer." }
-        return "The last attempt was answered \(answer). \(ReasonSentence.text(for: reason))"
+        guard let answer = message.lastAnswer, let reason = message.lastReason else {
+            return "The last attempt got no answer."
+        }
+        return "The last attempt was answered \(answer). \(ReasonText.meaning(of: reason))"
     }
 
     /// The reasons of the failures that were read, most frequent first.
@@ -61,9 +61,9 @@ struct MessageStory {
         let order = groups.sorted { ($1.ofReason, $0.record.answer) < ($0.ofReason, $1.record.answer) }
         return order.prefix(5).map { group in
             let (reason, answer, count) = (group.record.reason, group.record.answer, group.ofReason)
-            let remedy = message.app.flatMap { FailureRemedy.sentence(for: reason, of: $0) }.map { " " + $0 } ?? ""
+            let remedy = message.app.flatMap { ReasonText.remedy(for: reason, of: $0) }.map { " " + $0 } ?? ""
             return
-                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonSentence.text(for: reason))\(remedy)"
+                "\(scope)\(Counted.text(count, "push", "pushes")) failed as \(answer). \(ReasonText.meaning(of: reason))\(remedy)"
         }
     }
 

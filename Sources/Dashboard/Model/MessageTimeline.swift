@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// The recorded events of a message, in order.
 struct MessageTimeline {
@@ -26,7 +25,7 @@ struct MessageTimeline {
     }
 
     private var past: [Event] {
-        var events = [Event(at: message.createdAt.map(Moment.init), text: enqueued, mark: .quiet)]
+        var events = [Event(at: message.createdAt, text: enqueued, mark: .quiet)]
         events += flights.map { flight in
             let by = flight.worker.map { " by worker \($0)" } ?? ""
             let text =
@@ -80,7 +79,7 @@ struct MessageTimeline {
             let by = isAlone ? " Finished by \(workers[0].worker)." : ""
             events.append(
                 Event(
-                    at: Moment(finished),
+                    at: finished,
                     text: "It ended: \(message.counts).\(by)",
                     mark: StateMark.ofMessage(message.state)
                 )
@@ -103,6 +102,6 @@ struct MessageTimeline {
 
     private var due: [Event] {
         guard let next = message.nextAttemptAt else { return [] }
-        return [Event(at: Moment(next), text: "The next attempt is due.", mark: .attention)]
+        return [Event(at: next, text: "The next attempt is due.", mark: .attention)]
     }
 }

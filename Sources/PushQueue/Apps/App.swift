@@ -1,4 +1,6 @@
 package import ApplePush
+import CarillonPostgres
+package import CarillonSchema
 
 /// A row of `apps`, with the name of its credential.
 @dynamicMemberLookup
@@ -15,9 +17,8 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
     package internal(set) var isPaused = false
     /// Why it is paused, if known.
     package internal(set) var pausedReason: String?
-    /// Microseconds since 1970.
-    package internal(set) var createdAt: Int64 = 0
-    package internal(set) var updatedAt: Int64 = 0
+    package internal(set) var createdAt = Moment(0)
+    package internal(set) var updatedAt = Moment(0)
 
     /// The topics that its messages may have.
     package var allTopics: [String] { (settings.topic.map { [$0] } ?? []) + (settings.topics ?? []) }

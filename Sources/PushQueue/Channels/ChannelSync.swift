@@ -13,8 +13,8 @@ package struct ChannelSync: Sendable {
         package let state: ChannelRecord.State
         /// A worker of this database has made it.
         package let isOurs: Bool
-        /// When an unknown one was first seen, in microseconds since 1970.
-        package let firstSeenAt: Int64?
+        /// When an unknown one was first seen.
+        package let firstSeenAt: Moment?
     }
 
     /// Which unknown channels are removed.
@@ -34,7 +34,7 @@ package struct ChannelSync: Sendable {
             guard entry.state == .unknown else { return false }
             if entry.isOurs { return true }
             guard includesUnknown, let firstSeenAt = entry.firstSeenAt else { return false }
-            return .microseconds(now - firstSeenAt) >= grace
+            return .microseconds(now - firstSeenAt.microseconds) >= grace
         }
     }
 

@@ -1,6 +1,6 @@
 import ApplePush
+import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension WorkerEvent {
     /// Another worker had taken the claim over before it was settled.
@@ -45,6 +45,6 @@ extension WorkerEvent {
         let ending = item.sent == 0 ? ", and none was sent meanwhile." : "."
         return Self(.topicRefused, .warning, "Pushes fail for good because of their topic" + ending)
             .with(["app": app, "topic": topic, "status": item.refusal.status, "reason": reason, "pushes": item.pushes])
-            .with(["sent": item.sent, "remedy": FailureRemedy.sentence(for: reason, of: app)])
+            .with(["sent": item.sent, "remedy": ReasonText.remedy(for: reason, of: app)])
     }
 }

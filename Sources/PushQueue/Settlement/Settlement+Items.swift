@@ -90,6 +90,8 @@ extension Settlement {
         /// Failures that the app's settings may cause.
         package var bad: Int { badTokens + badTopics }
 
+        package static func sum(_ tallies: some Sequence<Self>) -> Self { tallies.reduce(into: Self()) { $0 += $1 } }
+
         static func += (left: inout Self, right: Self) {
             left.sent += right.sent
             left.failed += right.failed

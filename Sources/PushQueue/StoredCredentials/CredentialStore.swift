@@ -84,7 +84,7 @@ package struct CredentialStore: Sendable {
         "credential_list",
         """
         SELECT c.id, c.name, c.key_id, c.team_id, c.not_after, coalesce(c.topics, '{}') AS topics, c.status, c.last_error,
-            c.updated_at, ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
+            ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
         FROM carillon.certificates c ORDER BY c.name
         """
     )
@@ -123,16 +123,16 @@ package struct CredentialStore: Sendable {
 
     private static let validity = Statement("credential_validity", "SELECT carillon.validity($1)")
 
-    private static let record = Statement(
-        "credential_record",
+    private static let setFacts = Statement(
+        "credential_set_facts",
         """
         UPDATE carillon.certificates SET not_after = $2, topics = $3, last_error = NULL, status = carillon.validity($2)
         WHERE name = $1
         """
     )
 
-    private static let recordError = Statement(
-        "credential_record_error",
+    private static let setError = Statement(
+        "credential_set_error",
         "UPDATE carillon.certificates SET status = 'invalid', last_error = $2 WHERE name = $1"
     )
 
@@ -143,7 +143,7 @@ package struct CredentialStore: Sendable {
             do {
                 try await record(try text.credential().facts, of: name)
             } catch let error as SettingsError where error.code == .invalid {
-                try await connection.execute(Self.recordError, Parameters(name, error.message))
+                try await connection.execute(Self.setError, Parameters(name, error.message))
             }
             return try await find(name)
         }
@@ -151,7 +151,7 @@ package struct CredentialStore: Sendable {
 
     private func record(_ facts: Credential.Facts, of name: String) async throws {
         let notAfter = Timestamp(facts.notAfter.map { $0 * 1_000_000 })
-        try await connection.execute(Self.record, Parameters(name, notAfter, PostgresArray(facts.topics)))
+        try await connection.execute(Self.setFacts, Parameters(name, notAfter, PostgresArray(facts.topics)))
     }
 
     /// Every credential with its status now, by its text and the database's clock. Records nothing. A credential that the
@@ -165,7 +165,7 @@ package struct CredentialStore: Sendable {
                     let facts = try text.credential().facts
                     let notAfter = facts.notAfter.map { $0 * 1_000_000 }
                     let parameters = Parameters(Timestamp(notAfter))
-                    credentials[place].notAfter = notAfter
+                    credentials[place].notAfter = notAfter.map { Moment($0) }
                     credentials[place].topics = facts.topics
                     credentials[place].lastError = nil
                     let status: [CredentialStatus] = try await connection.values(of: Self.validity, parameters)

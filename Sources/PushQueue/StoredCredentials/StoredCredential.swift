@@ -11,14 +11,12 @@ package struct StoredCredential: Decodable, Equatable, Identifiable, Sendable {
     package let name: String
     package let keyID: String?
     package let teamID: String?
-    /// Microseconds since 1970; signing keys do not expire.
-    package internal(set) var notAfter: Int64?
+    /// Signing keys do not expire.
+    package internal(set) var notAfter: Moment?
     package internal(set) var topics: [String]
     /// Nil if no program has read it yet.
     package internal(set) var status: CredentialStatus?
     package internal(set) var lastError: String?
-    /// Microseconds since 1970.
-    package let updatedAt: Int64
     package let apps: [String]
 
     package var kind: Kind { keyID == nil ? .certificate : .token }

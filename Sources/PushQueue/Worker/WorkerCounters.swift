@@ -53,7 +53,7 @@ package struct WorkerCounters: Sendable {
 
     package init() {}
 
-    package var total: Settlement.Tally { apps.values.reduce(into: Settlement.Tally()) { $0 += $1 } }
+    package var total: Settlement.Tally { .sum(apps.values) }
 
     /// The worker queries the database more than once a second, and in its sleep every half minute.
     private static let longestSilence = (awake: Duration.seconds(4), asleep: Duration.seconds(35))

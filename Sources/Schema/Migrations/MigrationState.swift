@@ -12,8 +12,7 @@ package struct MigrationState: Sendable, Identifiable, Equatable {
     package let version: Int
     package let name: String
     package let condition: Condition
-    /// Microseconds since 1970.
-    package let appliedAt: Int64?
+    package let appliedAt: Moment?
 
     package var id: Int { version }
 }

@@ -4,6 +4,5 @@ package struct RoutineRelease: Sendable, Equatable {
     package let release: Release
     /// Unknown: a newer release has applied them.
     package let condition: MigrationState.Condition
-    /// Microseconds since 1970.
-    package let appliedAt: Int64?
+    package let appliedAt: Moment?
 }

@@ -6,7 +6,7 @@ struct RoutineState: Sendable {
         /// Nil where it was applied by the output of `carillon migrate sql`.
         let checksum: String?
         let release: Release
-        let appliedAt: Int64
+        let appliedAt: Moment
     }
 
     /// What is to be applied.

@@ -6,7 +6,7 @@ struct SchemaState: Sendable {
         let name: String
         /// Nil where the file was run by hand.
         let checksum: String?
-        let appliedAt: Int64
+        let appliedAt: Moment
     }
 
     /// Nil if there is no schema.

@@ -27,6 +27,5 @@ package struct FailureRecord: Record {
 
     package var json: JSONValue { row.with("failed_at", TimeText.milliseconds(failedAt.microseconds)) }
 
-    /// As in "503 ServiceUnavailable".
-    package var answer: String { (status.map { "\($0) " } ?? "") + reason }
+    package var answer: String { AnswerText.write(status, reason) }
 }

@@ -32,8 +32,7 @@ package struct MessageStatus: Decodable, Sendable {
     package let reference: String?
     package let state: State
     package let attempts: Int64?
-    /// Microseconds since 1970.
-    package let nextAttemptAt: Int64?
+    package let nextAttemptAt: Moment?
     package let lastStatus: Int64?
     package let lastReason: String?
     package let tokens: Int64
@@ -41,9 +40,8 @@ package struct MessageStatus: Decodable, Sendable {
     package let waiting: Int
     /// Why nothing of it can be sent at the moment.
     package let waitingReason: String?
-    /// Microseconds since 1970.
-    package let createdAt: Int64?
-    package let finishedAt: Int64?
+    package let createdAt: Moment?
+    package let finishedAt: Moment?
     /// JSON: one object a token.
     private let outcomes: String
     /// For pushes that were not recorded as sent.
@@ -61,6 +59,9 @@ package struct MessageStatus: Decodable, Sendable {
         try await database.values(of: statement, Parameters(id, reference, app))
     }
 
+    /// The last answer that was no success.
+    package var lastAnswer: String? { lastReason.map { AnswerText.write(lastStatus, $0) } }
+
     /// Updates of it were not sent because newer ones were due.
     package var wasSuperseded: Bool { ended.cancelled > 0 && lastReason == "Superseded" }
 
@@ -72,7 +73,7 @@ package struct MessageStatus: Decodable, Sendable {
     package struct TokenOutcome: Decodable {
         package let token: String
         package let state: State
-        package let status: Int?
+        package let status: Int64?
         package let reason: String?
         /// The `apns-unique-id`, if it was kept.
         package let uniqueID: String?
@@ -84,7 +85,7 @@ package struct MessageStatus: Decodable, Sendable {
 
         package var wasSent: Bool { state == .sent }
 
-        /// As in "503 ServiceUnavailable"; empty: none.
-        package var answer: String { reason.map { (status.map { "\($0) " } ?? "") + $0 } ?? "" }
+        /// Empty if it was sent, or got no answer.
+        package var answer: String { reason.map { AnswerText.write(status, $0) } ?? "" }
     }
 }

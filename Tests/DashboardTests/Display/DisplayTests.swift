@@ -22,7 +22,7 @@ import Testing
             (-5, "0s"), (0, "0s"), (59, "59s"), (60, "1m"), (185, "3m 5s"), (3_600, "1h"), (90_000, "1d 1h"),
             (86_460, "1d"),
         ]
-        for (age, text) in ages { #expect(Quantity.age(age) == text) }
+        for (age, text) in ages { #expect(DurationText.age(age) == text) }
         let amounts = [Amount(1_000), Amount(1_001, .atLeast), Amount(200_000, .about)]
         #expect(amounts.map(Quantity.short) == ["1,000", "at least 1,001", "about 200k"])
         #expect(amounts.map(\.text) == ["1,000", "at least 1,001", "about 200,000"])
@@ -43,8 +43,8 @@ import Testing
 
     @Test func `every reason has a sentence`() {
         let names = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) + ["MalformedHeader"]
-        let none = ReasonSentence.text(for: "NoSuchReason")
-        for name in names { #expect(ReasonSentence.text(for: name) != none, "\(name)") }
+        let none = ReasonText.meaning(of: "NoSuchReason")
+        for name in names { #expect(ReasonText.meaning(of: name) != none, "\(name)") }
     }
 
     @Test(arguments: [("acme", "acme"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$(rm)", "'$(rm)'"), ("", "''")])

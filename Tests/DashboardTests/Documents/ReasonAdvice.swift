@@ -1,10 +1,12 @@
 import ApplePush
+import CarillonSchema
 
 /// What docs/reasons.md tells the reader to do about a reason.
 enum ReasonAdvice {
     /// The advice that follows from what Carillon does about a reason of APNs, unless the reason has its own.
     static func text(for name: String) -> String? {
         if let own = own[name] { return own }
+        if let change = ReasonText.change(for: name, of: "APP") { return change.replacing("'", with: "`") }
         guard let (reason, status) = Reason.all.first(where: { $0.reason.name == name }) else { return nil }
         return switch reason.action(status: status) {
         case .deleteToken: "Nothing: a feedback pass deletes the device token."
@@ -15,8 +17,6 @@ enum ReasonAdvice {
         }
     }
 
-    private static let topic =
-        "Set the right topic, `carillon app set APP --topic TOPIC`, or import a credential for it."
     private static let bug = "If the gateway is APNs, report it as a bug: Carillon should never send such a request."
     private static let gateway = "Check the `gateway` of the app."
     private static let collapse =
@@ -28,8 +28,6 @@ enum ReasonAdvice {
     static let own: [String: String] = [
         "BadChannelId": channel,
         "BadCollapseId": collapse,
-        "BadDeviceToken":
-            "If the tokens are of the other environment, set it: `carillon app set APP --environment NAME`.",
         "BadExpirationDate":
             "Leave out `expires_at` for a [channel](channels.md#create-a-channel) with policy 0.",
         "BadMessageId": bug,
@@ -37,12 +35,9 @@ enum ReasonAdvice {
         "BadPriority": priority,
         "BadRequestParams": bug,
         "BadRequestPayload": "Correct the payload.",
-        "BadTopic": topic,
         "BroadcastFeatureNotEnabled": capability,
         "CannotCreateChannelConfig": "Remove channels that you no longer use.",
         "ChannelNotRegistered": channel,
-        "DeviceTokenNotForTopic":
-            "Set the topic of the app that the tokens are from: `carillon app set APP --topic TOPIC`.",
         "DuplicateHeaders": bug,
         "FeatureNotEnabled": capability,
         "InvalidPushType": "Use the [push type](enqueue.md#push-types) of the payload and the topic.",
@@ -58,13 +53,12 @@ enum ReasonAdvice {
         "MissingChannelQueueSize": bug,
         "MissingDeviceToken": bug,
         "MissingPushType": bug,
-        "MissingTopic": "Name a topic: `carillon app set APP --topic TOPIC`.",
         "OutcomeUnknown": "Requeue it, if the device may receive it twice.",
         "PayloadEmpty": "Give each token a payload.",
         "PayloadTooLarge": "Shorten the payload.",
         "Poison": "Find out from the logs why the workers died, before you requeue it.",
-        "TopicDisallowed": topic,
-        "TopicMismatch": topic,
+        "TopicMismatch":
+            "Set the right topic, `carillon app set APP --topic TOPIC`, or import a credential for it.",
         "TopicNotAllowed": "Name a [topic of the app](isolation.md#topics).",
         "UnknownApp": "Use the `id` of a row of `carillon.apps` as `app_id`.",
         "UnknownPriority": priority,

@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonPushQueue
+import CarillonSchema
 import TestSupport
 
 @testable import CarillonDashboard
@@ -20,7 +21,7 @@ struct ReasonsReference {
         var rows: [String] = []
         for name in Self.names {
             let cells = [
-                "`\(name)`", Self.source(of: name), ReasonSentence.text(for: name), ReasonAdvice.text(for: name) ?? "",
+                "`\(name)`", Self.source(of: name), ReasonText.meaning(of: name), ReasonAdvice.text(for: name) ?? "",
                 try await requeueing(of: name),
             ]
             rows.append("| \(cells.joined(separator: " | ")) |")

@@ -29,7 +29,7 @@ import Testing
         (
             "/",
             [
-                "problems", "sent_per_second", "failed_per_second", "retried_per_second", "ready", "scheduled",
+                "findings", "sent_per_second", "failed_per_second", "retried_per_second", "ready", "scheduled",
                 "in_flight", "oldest_age_seconds", "workers_alive", "counts", "apps",
             ]
         ),

@@ -23,7 +23,7 @@ import Testing
         _ checksum: String? = "sum",
         of release: String = "0.10.0"
     ) -> RoutineState.Record {
-        RoutineState.Record(file: path, checksum: checksum, release: Release(release), appliedAt: 7)
+        RoutineState.Record(file: path, checksum: checksum, release: Release(release), appliedAt: Moment(7))
     }
 
     static func state(

@@ -58,7 +58,7 @@ private struct AppView: JSONConvertible {
             app.json,
             [
                 "credential_topics": credential?.topics ?? [],
-                "created_at": TimeText.seconds(app.createdAt), "updated_at": TimeText.seconds(app.updatedAt),
+                "created_at": app.createdAt, "updated_at": app.updatedAt,
                 "status": status,
             ]
         )
@@ -80,8 +80,7 @@ private struct AppView: JSONConvertible {
             rows.append((setting.name, setting.text(settings)))
         }
         rows += [
-            ("waiting", waiting), ("added", TimeText.seconds(app.createdAt)),
-            ("changed", TimeText.seconds(app.updatedAt)),
+            ("waiting", waiting), ("added", app.createdAt.text), ("changed", app.updatedAt.text),
         ]
         let width = rows.map(\.0.count).max() ?? 0
         return rows.compactMap { name, value in value.map { "\(name.padding(to: width))  \($0.visible)" } }

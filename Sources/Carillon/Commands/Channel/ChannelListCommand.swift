@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension Command {
     static let channelList = Command(

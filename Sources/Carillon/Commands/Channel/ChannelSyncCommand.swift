@@ -55,7 +55,7 @@ extension Command {
                     .left("CHANNEL") { $0.channelID ?? "-" },
                     .left("REFERENCE") { $0.reference ?? "-" },
                     .left("STATE") { isRemoved($0) ? "removed" : $0.state.rawValue },
-                    .left("FIRST SEEN") { $0.firstSeenAt.map { TimeText.seconds($0) } ?? "-" }
+                    .left("FIRST SEEN") { $0.firstSeenAt?.text ?? "-" }
                 )
             )
         }
@@ -74,7 +74,7 @@ extension ChannelSync.Entry {
         [
             "channel_id": channelID, "reference": reference, "state": isRemoved ? "removed" : state.rawValue,
             "ours": isOurs,
-            "first_seen_at": firstSeenAt.map { TimeText.seconds($0) },
+            "first_seen_at": firstSeenAt,
         ]
     }
 }

@@ -32,29 +32,28 @@ struct ChannelChecks {
         """
     )
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let apps: [Channels] = try await connection.values(of: Self.channels)
         let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
-        var findings = apps.compactMap(Self.finding)
+        var lines = apps.compactMap(Self.line)
         for app in apps {
-            if let site = sites[app.appID] { findings.append(await look(at: site, of: app.name)) }
+            if let site = sites[app.appID] { lines.append(await look(at: site, of: app.name)) }
         }
-        return findings
+        return lines
     }
 
-    private static func finding(_ app: Channels) -> Finding? {
+    private static func line(_ app: Channels) -> CheckLine? {
         guard let reference = app.reference else { return nil }
         let others = app.broken > 1 ? " and \(Counted.text(app.broken - 1, "other"))" : ""
         let reason = app.error.map { ": \($0)" } ?? "."
         return .warning(
-            "channels",
             "The channel '\(reference)'\(others) of the app \(app.name) cannot be published to\(reason)".asSentence,
             remedy:
                 "Fix that, and request it again; 'carillon channel list --app \(app.name.shellQuoted)' lists all of them."
         )
     }
 
-    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> Finding {
+    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> CheckLine {
         let gateway: Gateway
         do {
             let site = try site.get()
@@ -62,7 +61,6 @@ struct ChannelChecks {
             _ = try await GatewayProbe.run(gateway, with: site.credential, on: loop)
         } catch let hold as Hold {
             return .failed(
-                "channels",
                 "The channels of the app \(app) cannot be managed: \(hold.message)".asSentence,
                 remedy:
                     "Change it: 'carillon app set \(app.shellQuoted)' takes --channel-gateway and all other settings."
@@ -70,7 +68,6 @@ struct ChannelChecks {
         } catch {
             let found = CommandError(explaining: error)
             return .failed(
-                "channels",
                 "\(found.sentence) (the channel service of \(app))",
                 remedy:
                     "Check the host, the port, and any firewall between: TCP to port 2196 must be open, for the "
@@ -78,6 +75,6 @@ struct ChannelChecks {
                 found.status
             )
         }
-        return .ok("channels", "The channel service \(gateway) speaks HTTP/2 over TLS (\(app)).")
+        return .ok("The channel service \(gateway) speaks HTTP/2 over TLS (\(app)).")
     }
 }

@@ -7,28 +7,26 @@ import CarillonText
 struct CredentialChecks {
     let connection: PostgresConnection
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let store = CredentialStore(connection)
         let credentials = try await store.inspect()
         guard !credentials.isEmpty else {
             return [
                 .warning(
-                    "credential",
                     "There is no credential yet.",
                     remedy: "Import one: 'carillon credential import NAME --file FILE'."
                 )
             ]
         }
-        return credentials.map(Self.finding) + (try await mismatches(credentials))
+        return credentials.map(Self.line) + (await CheckLine.of("topic") { try await mismatches(credentials) })
     }
 
     /// Apps whose certificate does not cover one of their topics.
-    private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
-        try await AppStore(connection).list().flatMap { app -> [Finding] in
+    private func mismatches(_ credentials: [StoredCredential]) async throws -> [CheckLine] {
+        try await AppStore(connection).list().flatMap { app -> [CheckLine] in
             let credential = credentials.first { $0.name == app.credential }
             return (credential?.mismatches(with: app) ?? []).map { mismatch in
                 .warning(
-                    "topic",
                     "\(app.name): \(mismatch)",
                     remedy:
                         "Run 'carillon app set \(app.name.shellQuoted)' with other topics, or import the certificate of "
@@ -38,29 +36,26 @@ struct CredentialChecks {
         }
     }
 
-    private static func finding(_ credential: StoredCredential) -> Finding {
+    private static func line(_ credential: StoredCredential) -> CheckLine {
         let text = "\(credential.name): " + (credential.lastError ?? credential.sentence).asSentence
         let renewal =
             "Renew it, and import it: 'carillon credential import \(credential.name.shellQuoted)'. Workers use it within seconds."
         return switch credential.status {
-        case .ok: .ok("credential", text)
+        case .ok: .ok(text)
         case .rejected:
             .failed(
-                "credential",
                 text,
                 remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name.shellQuoted)'."
             )
-        case .expiring: .warning("credential", text + " It expires soon.", remedy: renewal)
-        case .expired where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
+        case .expiring: .warning(text + " It expires soon.", remedy: renewal)
+        case .expired where !credential.apps.isEmpty: .failed(text + " It has expired.", remedy: renewal)
         case .expired:
             .warning(
-                "credential",
                 text + " It has expired, and no app uses it.",
                 remedy: "Remove it or import a new one."
             )
         default:
             .failed(
-                "credential",
                 text,
                 remedy: "Import it again: 'carillon credential import \(credential.name.shellQuoted)'."
             )

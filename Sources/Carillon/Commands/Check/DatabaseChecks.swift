@@ -9,33 +9,32 @@ struct DatabaseChecks {
     let connection: PostgresConnection
 
     /// Without failures the schema exists, so the other checks make sense.
-    func run() async -> [Finding] {
-        var findings = await Finding.of("database") { [try await server()] }
-        findings += await Finding.of("migrations") { [try await schema()] }
-        guard findings.last?.condition == .ok else { return findings }
-        findings += await Finding.of("installation") { [try await installation()] }
-        findings += await Finding.of("roles") { [try await roles()] }
-        findings += await Finding.of("grants") { [try await grants()] }
-        findings += await Finding.of("reaper") { [try await reaper()] }
-        findings += await Finding.of("isolation") { [try await isolation()] }
-        findings += await Finding.of("plans") { [try await plans()] }
-        findings += await Finding.of("clock") { [try await clock()] }
-        findings += await Finding.of("retries") { [try await retries()] }
-        findings += await Finding.of("durability") { [try await durability()] }
-        findings += await Finding.of("autovacuum") { [try await autovacuum()] }
-        findings += await Finding.of("vacuum") { [try await horizon()] }
-        findings += await Finding.of("locks") { [try await LockCheck(connection: connection).run()] }
-        findings += await Finding.of("workers") { [try await WorkerCheck(connection: connection).run()] }
-        findings += await Finding.of("history") { [try await MaintenanceCheck(connection: connection).run()] }
-        return findings
+    func run() async -> [CheckLine] {
+        var lines = await CheckLine.of("database") { [try await server()] }
+        lines += await CheckLine.of("migrations") { [try await schema()] }
+        guard lines.last?.condition == .ok else { return lines }
+        lines += await CheckLine.of("installation") { [try await installation()] }
+        lines += await CheckLine.of("roles") { [try await roles()] }
+        lines += await CheckLine.of("grants") { [try await grants()] }
+        lines += await CheckLine.of("reaper") { [try await reaper()] }
+        lines += await CheckLine.of("isolation") { [try await isolation()] }
+        lines += await CheckLine.of("plans") { [try await plans()] }
+        lines += await CheckLine.of("clock") { [try await clock()] }
+        lines += await CheckLine.of("retries") { [try await retries()] }
+        lines += await CheckLine.of("durability") { [try await durability()] }
+        lines += await CheckLine.of("autovacuum") { [try await autovacuum()] }
+        lines += await CheckLine.of("vacuum") { [try await horizon()] }
+        lines += await CheckLine.of("locks") { [try await LockCheck(connection: connection).run()] }
+        lines += await CheckLine.of("workers") { try await workers() }
+        lines += await CheckLine.of("history") { try await history() }
+        return lines
     }
 
-    private func server() async throws -> Finding {
+    private func server() async throws -> CheckLine {
         let version = connection.serverVersion
         let name = "PostgreSQL \(version / 10_000).\(version % 10_000)"
         guard version >= 140_000 else {
             return .failed(
-                "database",
                 "\(name) answers, but PostgreSQL 14 is the oldest supported version.",
                 remedy: "Upgrade the server."
             )
@@ -43,25 +42,24 @@ struct DatabaseChecks {
         let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
         guard takesWrites else {
             return .warning(
-                "database",
                 "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
                 remedy: "Add the primary to the URL; on a primary, turn default_transaction_read_only off."
             )
         }
-        return .ok("database", "\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
+        return .ok("\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
     }
 
-    private func schema() async throws -> Finding {
+    private func schema() async throws -> CheckLine {
         try await SchemaCheck.run(on: connection)
-        return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
+        return .ok("The schema is at version \(Migration.latest), the one that this program needs.")
     }
 
-    private func installation() async throws -> Finding {
+    private func installation() async throws -> CheckLine {
         try await InstallationCheck.run(on: connection)
-        return .ok("installation", "Pushes are sent from this database.")
+        return .ok("Pushes are sent from this database.")
     }
 
-    private func roles() async throws -> Finding {
+    private func roles() async throws -> CheckLine {
         let missing: [String] = try await connection.values(of: CheckStatements.missingRights)
         let (user, login) = try await connection.query(CheckStatements.user) { rows in
             (try rows.string(0, 0), try rows.string(0, 1))
@@ -71,7 +69,6 @@ struct DatabaseChecks {
             // A grant to that role would give the rights to all its members.
             if user != login {
                 return .failed(
-                    "roles",
                     "The user \(login) acts as the role \(user), which lacks rights of a worker: \(all).",
                     remedy:
                         "Find what sets the role: ALTER ROLE \(login) RESET role, or another program that runs SET ROLE in the "
@@ -79,52 +76,48 @@ struct DatabaseChecks {
                 )
             }
             return .failed(
-                "roles",
                 "The user \(user) lacks rights of a worker: \(all).",
                 remedy:
                     "As a superuser, or as the schema's owner with the admin option, run GRANT carillon_worker TO \(user). Rights that were revoked from "
                     + "carillon_worker itself are listed by 'carillon migrate sql --after \(Migration.latest)'."
             )
         }
-        return .ok("roles", "The user \(user) has the rights of a worker.")
+        return .ok("The user \(user) has the rights of a worker.")
     }
 
     private static func first(of rights: [String]) -> String {
         rights.prefix(3).joined(separator: ", ") + (rights.count > 3 ? " and more" : "")
     }
 
-    private func grants() async throws -> Finding {
+    private func grants() async throws -> CheckLine {
         let missing: [String] = try await connection.values(of: CheckStatements.missingGrants)
         guard missing.isEmpty else {
             return .warning(
-                "grants",
                 "Rights that the migrations granted were revoked: \(Self.first(of: missing)).",
                 remedy:
                     "Grant them again as the schema's owner; 'carillon migrate sql --after \(Migration.latest)' shows how."
             )
         }
-        return .ok("grants", "The roles of Carillon have all rights that the migrations granted.")
+        return .ok("The roles of Carillon have all rights that the migrations granted.")
     }
 
-    private func reaper() async throws -> Finding {
+    private func reaper() async throws -> CheckLine {
         let danger = try await connection.query(CheckStatements.unsafeReaper) { rows in
             (message: try rows.stringIfPresent(0, 0), command: try rows.stringIfPresent(0, 1))
         }
         guard let message = danger.message else {
-            return .ok("reaper", "Triggers of watched tables run with the rights of carillon_reaper only.")
+            return .ok("Triggers of watched tables run with the rights of carillon_reaper only.")
         }
         return .failed(
-            "reaper",
             "Triggers of watched tables would run with more rights than they should, so nothing is deleted there: \(message).",
             remedy: danger.command?.asSentence
         )
     }
 
-    private func isolation() async throws -> Finding {
+    private func isolation() async throws -> CheckLine {
         let holes: [IsolationHole] = try await connection.values(of: CheckStatements.openIsolation)
         if let first = holes.first {
             return .failed(
-                "isolation",
                 "Isolated roles (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
                 remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
@@ -132,11 +125,10 @@ struct DatabaseChecks {
         }
         let faults: [IsolationFault] = try await connection.values(of: CheckStatements.isolation)
         guard let first = faults.first else {
-            return .ok("isolation", "Every isolated role exists and can use its app.")
+            return .ok("Every isolated role exists and can use its app.")
         }
         let more = faults.count > 1 ? ", and \(faults.count - 1) more of that kind" : ""
         return .warning(
-            "isolation",
             first.role.map {
                 "The role \($0), isolated to the app \(first.app), no longer has carillon_tenant, so it can do nothing\(more)."
             }
@@ -145,21 +137,20 @@ struct DatabaseChecks {
         )
     }
 
-    private func plans() async throws -> Finding {
+    private func plans() async throws -> CheckLine {
         let faults = try await PlanCheck.run(on: connection)
         guard faults.isEmpty else {
             return .failed(
-                "plans",
                 ("\(faults.joined(separator: "; "))").asSentence,
                 remedy:
                     "An index is missing or invalid: create it as the migrations do ('carillon migrate sql'), or REINDEX the "
                     + "table."
             )
         }
-        return .ok("plans", "The worker's statements use their indexes.")
+        return .ok("The worker's statements use their indexes.")
     }
 
-    private func clock() async throws -> Finding {
+    private func clock() async throws -> CheckLine {
         // The first answer may include the time to prepare the statement.
         _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
         let before = Date().timeIntervalSince1970
@@ -169,10 +160,9 @@ struct DatabaseChecks {
         let tenths = Int(abs(difference) * 10 + 0.5)
         let text = "\(tenths / 10).\(tenths % 10) s"
         guard abs(difference) >= 5 else {
-            return .ok("clock", "This machine's clock and the database's agree within \(text).")
+            return .ok("This machine's clock and the database's agree within \(text).")
         }
         return .warning(
-            "clock",
             "This machine's clock is \(text) \(difference > 0 ? "ahead of" : "behind") the database's.",
             remedy:
                 "Carillon uses the database's clock, but Apple checks provider tokens and certificates against real time: run "
@@ -181,15 +171,14 @@ struct DatabaseChecks {
     }
 
     /// Retries that were timed while the database's clock was ahead.
-    private func retries() async throws -> Finding {
+    private func retries() async throws -> CheckLine {
         let found: [ClockSetBack] = try await connection.values(of: CheckStatements.setBack)
         guard let clock = found.first, clock.retries > 0 else {
-            return .ok("retries", "No retry is waiting for a clock that was set back.")
+            return .ok("No retry is waiting for a clock that was set back.")
         }
         let count = clock.retries
         let retries = Amount(count, count < 1000 ? .exact : .atLeast).prefixed(Counted.text(count, "retry", "retries"))
         return .warning(
-            "retries",
             "The database's clock went back by at least \(DurationText.write(.seconds(clock.seconds))), and \(retries) "
                 + "\(count == 1 ? "waits" : "wait") until it is there again.",
             remedy:
@@ -198,21 +187,19 @@ struct DatabaseChecks {
         )
     }
 
-    private func durability() async throws -> Finding {
+    private func durability() async throws -> CheckLine {
         let off: [String] = try await connection.values(of: CheckStatements.durability)
-        guard !off.isEmpty else { return .ok("durability", "Committed messages survive a crash of the server.") }
+        guard !off.isEmpty else { return .ok("Committed messages survive a crash of the server.") }
         return .warning(
-            "durability",
             "A crash of the server may lose committed messages: \(Counted.list(off)) \(off.count == 1 ? "is" : "are") off.",
             remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless the database holds nothing that matters."
         )
     }
 
-    private func autovacuum() async throws -> Finding {
+    private func autovacuum() async throws -> CheckLine {
         let problems: [String] = try await connection.values(of: CheckStatements.autovacuum)
-        guard !problems.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
+        guard !problems.isEmpty else { return .ok("Autovacuum is on, with the queue's own settings.") }
         return .warning(
-            "autovacuum",
             problems.joined(separator: "; ").asSentence,
             remedy:
                 "Rows of the queue are deleted soon after they are inserted, so it needs autovacuum: turn it on, and set the "
@@ -220,18 +207,29 @@ struct DatabaseChecks {
         )
     }
 
-    private func horizon() async throws -> Finding {
+    private func horizon() async throws -> CheckLine {
         let holders: [HorizonHolder] = try await connection.values(of: CheckStatements.horizon)
-        guard let oldest = holders.first else { return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.") }
+        guard let oldest = holders.first else { return .ok("Nothing keeps vacuum from removing dead rows.") }
         let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
         return .warning(
-            "vacuum",
             "Vacuum cannot remove what the last \(Counted.text(oldest.transactions, "transaction")) deleted: "
                 + "\(oldest.what) has prevented it\(since).",
             remedy:
                 "End it with SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
                 + "set idle_in_transaction_session_timeout."
         )
+    }
+
+    private func workers() async throws -> [CheckLine] {
+        let workers = try await WorkerRecord.all(from: connection)
+        let lines = CheckLine.warnings(WorkerRecord.findings(of: workers))
+        let alive = Counted.text(Int64(workers.count), "worker") + " alive."
+        return lines.isEmpty ? [.ok(workers.isEmpty ? "No worker is running." : alive)] : lines
+    }
+
+    private func history() async throws -> [CheckLine] {
+        let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
+        return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
     }
 }
 
@@ -269,20 +267,19 @@ private struct LockCheck {
 
     let connection: PostgresConnection
 
-    func run() async throws -> Finding {
+    func run() async throws -> CheckLine {
         let parameters = LockHolder.parameters(olderThan: Self.age)
         let holders: [LockHolder] = try await connection.values(of: LockHolder.statement, parameters)
         guard let first = holders.first else {
             let seesAll = try await connection.query(CheckStatements.seesAll) { rows in try rows.bool(0, 0) }
             let limit = seesAll ? "." : "; row locks of other users are seen only with pg_read_all_stats."
-            return .ok("locks", "No session has held a lock on Carillon's tables for long\(limit)")
+            return .ok("No session has held a lock on Carillon's tables for long\(limit)")
         }
         let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
         let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
         let whole = first.locksTables || first.waitsBehind != nil
         let meanwhile = whole ? "all that writes there waits" : "workers continue with other apps"
         return .warning(
-            "locks",
             (first.sentence + others).asSentence,
             remedy: "Meanwhile, \(meanwhile). End the transaction where it was started, or by \(end)."
         )

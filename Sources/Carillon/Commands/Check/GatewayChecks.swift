@@ -9,35 +9,36 @@ struct GatewayChecks {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    func run() async throws -> [Finding] {
+    func run() async throws -> [CheckLine] {
         let apps = try await RoutedApp.all(on: connection)
-        guard !apps.isEmpty else {
-            return [.warning("app", "There is no app yet.", remedy: "Add one: 'carillon app add NAME'.")]
-        }
-        var findings: [Finding] = []
         var routes: [App.Route: [String]] = [:]
         for app in apps {
-            switch app.route {
-            case .success(let route): routes[route, default: []].append(app.name)
-            case .failure(let hold):
-                findings.append(.failed("app", "\(app.name): \(hold.message)", remedy: Self.remedy(of: hold, app.name)))
-            }
+            if case .success(let route) = app.route { routes[route, default: []].append(app.name) }
         }
         // Apps with the same gateway and credential share one check.
         let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
-        return findings + (await looks.mapAtOnce { await look(at: $0.key, for: $0.value) })
+        return await CheckLine.of("app") { Self.unusable(apps) }
+            + looks.mapAtOnce { await look(at: $0.key, for: $0.value) }
     }
 
-    private func look(at route: App.Route, for apps: [String]) async -> Finding {
+    /// Apps that have no route.
+    private static func unusable(_ apps: [RoutedApp]) -> [CheckLine] {
+        apps.compactMap { app -> CheckLine? in
+            guard case .failure(let hold) = app.route else { return nil }
+            return .failed("\(app.name): \(hold.message)", remedy: remedy(of: hold, app.name))
+        }
+    }
+
+    private func look(at route: App.Route, for apps: [String]) async -> CheckLine {
         let names = apps.count > 3 ? "\(apps[0]) and \(apps.count - 1) more apps" : apps.joined(separator: ", ")
         do throws(PushError) {
             let took = try await GatewayProbe.run(route.gateway, with: route.credential, on: loop)
             let milliseconds = took.nanoseconds / 1_000_000
             let spoken = route.gateway.transport == .http2 ? "HTTP/2 over TLS" : "TLS"
-            return .ok("gateway", "\(route.gateway) speaks \(spoken), in \(milliseconds) ms (\(names)).")
+            return .ok("\(route.gateway) speaks \(spoken), in \(milliseconds) ms (\(names)).")
         } catch {
             let found = CommandError(explaining: error)
-            return .failed("gateway", "\(found.sentence) (\(names))", remedy: Self.remedy(of: error), found.status)
+            return .failed("\(found.sentence) (\(names))", remedy: Self.remedy(of: error), found.status)
         }
     }
 

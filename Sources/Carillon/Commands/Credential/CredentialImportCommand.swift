@@ -36,7 +36,7 @@ private struct CredentialImportCommand {
             return try await CredentialStore(connection).save(text, as: invocation.name)
         }
         if stored.status == .expiring, let end = stored.notAfter {
-            invocation.console.warn("The certificate expires on \(TimeText.day(end)); renew it soon.")
+            invocation.console.warn("The certificate expires on \(end.day); renew it soon.")
         }
         if let certificate = text.certificate, let facts = try? CertificateFacts(pem: certificate), !facts.isApple {
             invocation.console.warn(

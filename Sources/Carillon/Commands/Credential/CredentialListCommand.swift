@@ -18,7 +18,7 @@ extension Command {
                     .left("CREDENTIAL") { $0.name },
                     .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
                     .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
-                    .left("EXPIRES") { $0.notAfter.map(TimeText.day) ?? "-" },
+                    .left("EXPIRES") { $0.notAfter?.day ?? "-" },
                     .left("STATUS") { $0.status?.rawValue ?? "not checked" },
                     .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
                 )
@@ -41,7 +41,7 @@ extension StoredCredential: JSONConvertible {
     var json: JSONValue {
         [
             "name": name, "kind": kind.rawValue, "key_id": keyID, "team_id": teamID, "topics": topics,
-            "not_after": notAfter.map(TimeText.day), "status": status?.rawValue, "last_error": lastError, "apps": apps,
+            "not_after": notAfter?.day, "status": status?.rawValue, "last_error": lastError, "apps": apps,
         ]
     }
 }

@@ -1,5 +1,5 @@
 import CarillonPushQueue
-import CarillonText
+import CarillonSchema
 
 extension StoredCredential {
     /// What it is, for people.
@@ -8,7 +8,7 @@ extension StoredCredential {
         case .token: return "the signing key \(keyID ?? "?") of team \(teamID ?? "?")."
         case .certificate:
             let topics = topics.isEmpty ? "that names no topic" : "for " + topics.joined(separator: ", ")
-            return "a certificate \(topics), valid until \(notAfter.map(TimeText.day) ?? "?")."
+            return "a certificate \(topics), valid until \(notAfter?.day ?? "?")."
         }
     }
 

@@ -1,6 +1,7 @@
 import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
+import CarillonPushQueue
 import CarillonText
 
 /// A run of `carillon demo`: starts everything, sends the pushes of the plan, compares, and removes everything.
@@ -60,7 +61,7 @@ struct DemoRun: Sendable {
         return DemoAudit(plan: plan, recorded: recorded, answered: answered)
     }
 
-    private func line(_ counters: DemoWorkers.Totals, since begin: MonotonicInstant) -> String {
+    private func line(_ counters: Settlement.Tally, since begin: MonotonicInstant) -> String {
         let ended = counters.sent + counters.failed
         let elapsed = (MonotonicInstant.now - begin).seconds
         let share = ended * 100 / max(plan.messages, 1)

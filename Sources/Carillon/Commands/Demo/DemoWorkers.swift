@@ -6,13 +6,6 @@ import Glibc
 
 /// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
 final class DemoWorkers: Sendable {
-    struct Totals: Sendable {
-        var sent = 0
-        var failed = 0
-        var expired = 0
-        var retried = 0
-    }
-
     private struct Member: Sendable {
         let worker: Worker
         let backend: TransportBackend
@@ -61,27 +54,23 @@ final class DemoWorkers: Sendable {
         }
     }
 
-    var totals: Totals {
-        members.reduce(into: Totals()) { totals, member in
-            let done = member.worker.counters.total
-            totals.sent += done.sent
-            totals.failed += done.failed
-            totals.expired += done.expired
-            totals.retried += done.retried
-        }
-    }
+    var total: Settlement.Tally { .sum(members.map { $0.worker.counters.total }) }
 
     /// Waits until this many pushes have ended, and shows the progress. Throws if there is no progress for long.
-    func waitUntilEnded(_ count: Int, on loop: EventLoop, _ progress: (Totals) -> Void) async throws -> Totals {
+    func waitUntilEnded(
+        _ count: Int,
+        on loop: EventLoop,
+        _ progress: (Settlement.Tally) -> Void
+    ) async throws -> Settlement.Tally {
         var before = -1
         var lastMove = MonotonicInstant.now
         while true {
-            let totals = totals
-            progress(totals)
-            let ended = totals.sent + totals.failed + totals.expired
-            if ended >= count { return totals }
-            if ended + totals.retried != before {
-                before = ended + totals.retried
+            let total = total
+            progress(total)
+            let ended = total.sent + total.failed + total.expired
+            if ended >= count { return total }
+            if ended + total.retried != before {
+                before = ended + total.retried
                 lastMove = .now
             } else if MonotonicInstant.now - lastMove > .seconds(30) {
                 throw CommandError(.failed, "There was no progress for 30 s: \(ended) of \(count) pushes have ended.")

@@ -3,7 +3,6 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 /// Prints one line about each message when it has ended. Retries are in the log of the worker.
 struct EndedMessages {

@@ -1,6 +1,5 @@
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension Command {
     static let messageShow = Command(
@@ -35,7 +34,7 @@ extension Command {
             "  \(Counted.text(message.tokens, "token")): \(message.counts); \(Counted.text(message.attempts ?? 0, "attempt"))"
         )
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
-            if let time { console.print("  \(name) \(TimeText.seconds(time))") }
+            if let time { console.print("  \(name) \(time.text)") }
         }
         let tokens = message.tokenOutcomes
         for token in tokens { console.print("  \(token.line.visible)") }

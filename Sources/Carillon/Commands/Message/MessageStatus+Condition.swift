@@ -7,8 +7,8 @@ extension MessageStatus {
         guard waiting > 0 else {
             return state.rawValue + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
         }
-        let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
-        let time = nextAttemptAt.map { ", next at \(TimeText.seconds($0))" } ?? ""
+        let cause = lastAnswer.map { ", after \($0.visible)" } ?? ""
+        let time = nextAttemptAt.map { ", next at \($0.text)" } ?? ""
         let text = state.rawValue + cause + time + (waitingReason.map { "; \($0.visible)" } ?? "")
         return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }

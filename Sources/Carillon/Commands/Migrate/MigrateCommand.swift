@@ -126,7 +126,7 @@ extension Command {
                     .right("VERSION") { $0.version },
                     .left("NAME") { $0.name },
                     .left("CONDITION") { "\($0.condition)" },
-                    .left("APPLIED") { $0.appliedAt.map(TimeText.day) ?? "-" }
+                    .left("APPLIED") { $0.appliedAt?.day ?? "-" }
                 )
                 console.print(table)
             }
@@ -173,7 +173,7 @@ private struct StatusLine {
     let version: String
     let name: String
     let condition: MigrationState.Condition
-    let appliedAt: Int64?
+    let appliedAt: Moment?
 }
 
 extension RoutineRelease {
@@ -188,6 +188,6 @@ extension MigrationState: JSONConvertible {
     }
 
     var json: JSONValue {
-        ["version": version, "name": name, "condition": "\(condition)", "applied_at": appliedAt.map(TimeText.day)]
+        ["version": version, "name": name, "condition": "\(condition)", "applied_at": appliedAt?.day]
     }
 }

@@ -2,7 +2,6 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 extension Command {
     static let send = Command(

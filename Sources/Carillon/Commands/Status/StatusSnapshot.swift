@@ -1,7 +1,6 @@
 import CarillonPostgres
 import CarillonSchema
 import CarillonText
-import CarillonWording
 
 struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]

@@ -24,8 +24,8 @@ enum TokenText {
             digits.append(digit)
         }
         if digits.isEmpty { return "there is no token" }
-        let most = DeviceToken.counts.upperBound
-        if digits.count > most { return "the token has more than \(most) digits" }
+        let maxDigits = DeviceToken.counts.upperBound
+        if digits.count > maxDigits { return "the token has more than \(maxDigits) digits" }
         return digits.count.isMultiple(of: 2) ? nil : "the token has an odd number of digits"
     }
 }

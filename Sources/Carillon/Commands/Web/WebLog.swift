@@ -1,6 +1,6 @@
 import CarillonDashboard
+import CarillonSchema
 import CarillonWeb
-import CarillonWording
 
 struct WebLog: Sendable {
     private let log: Log

@@ -62,10 +62,10 @@ private struct WorkerCommand: Sendable {
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
             binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
         )
-        let served = served(on: databases, backend, loop)
+        let workers = workers(for: databases, backend, loop)
         let endpoints = WorkerEndpoints(
             loop: loop,
-            databases: served,
+            workers: workers,
             traffic: { backend.traffic },
             log: invocation.console.log
         )
@@ -74,7 +74,7 @@ private struct WorkerCommand: Sendable {
             await backend.shutdown()
             server?.stop()
             await dashboard?.stop()
-            for database in served { await database.gauges.close() }
+            for worker in workers { await worker.gauges.close() }
         }
         let endings = try await Cleanup.after(end) {
             try server?.start()
@@ -82,10 +82,10 @@ private struct WorkerCommand: Sendable {
             try dashboard?.start(invocation.console.log)
             return try await Interruption.with(
                 on: loop,
-                signalled: { count in for database in served { count == 1 ? database.drain() : database.giveUp() } }
-            ) { try await run(served) }
+                signalled: { count in for worker in workers { count == 1 ? worker.drain() : worker.giveUp() } }
+            ) { try await run(workers) }
         }
-        let statuses = zip(served, endings).map { status(of: $1, on: $0) }
+        let statuses = zip(workers, endings).map { status(of: $1, for: $0) }
         // Problems that somebody must fix come first, then problems that may resolve themselves.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
@@ -105,8 +105,8 @@ private struct WorkerCommand: Sendable {
     }
 
     /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
-    private func served(
-        on databases: [DatabaseSetting],
+    private func workers(
+        for databases: [DatabaseSetting],
         _ backend: TransportBackend,
         _ loop: EventLoop
     ) -> [RunningWorker] {
@@ -124,21 +124,21 @@ private struct WorkerCommand: Sendable {
         }
     }
 
-    private func run(_ served: [RunningWorker]) async throws -> [RunningWorker.WorkerEnding] {
-        if served.count == 1 { return [try await served[0].run()] }
-        return await served.mapAtOnce { await $0.runBesideOthers() }
+    private func run(_ workers: [RunningWorker]) async throws -> [RunningWorker.WorkerEnding] {
+        if workers.count == 1 { return [try await workers[0].run()] }
+        return await workers.mapAtOnce { await $0.runBesideOthers() }
     }
 
-    private func status(of ending: RunningWorker.WorkerEnding, on database: RunningWorker) -> ExitStatus {
+    private func status(of ending: RunningWorker.WorkerEnding, for worker: RunningWorker) -> ExitStatus {
         switch ending {
         case .failed(let status): status
-        case .worked(let report): status(of: report, on: database)
+        case .worked(let report): status(of: report, for: worker)
         }
     }
 
-    private func status(of report: Worker.Summary, on database: RunningWorker) -> ExitStatus {
+    private func status(of report: Worker.Summary, for worker: RunningWorker) -> ExitStatus {
         let total = report.counters.total
-        database.log.info(
+        worker.log.info(
             "Totals of this run.",
             [
                 "sent": total.sent, "failed": total.failed, "expired": total.expired, "retried": total.retried,

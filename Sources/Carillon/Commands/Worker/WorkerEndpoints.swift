@@ -7,7 +7,8 @@ import CarillonWeb
 /// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
-    let databases: [RunningWorker]
+    /// One for each database.
+    let workers: [RunningWorker]
     let traffic: @Sendable () -> Traffic
     let log: Log
 
@@ -42,15 +43,15 @@ struct WorkerEndpoints: Sendable {
         let program = ProgramMetrics(traffic: traffic(), logLinesLost: log.linesLost, version: Program.version)
         var all = program.measurements
         // At once, so that databases that do not answer delay the response only once.
-        let readings = databases.map { database in Task { await database.gauges.read() } }
-        for (database, reading) in zip(databases, readings) {
+        let readings = workers.map { worker in Task { await worker.gauges.read() } }
+        for (worker, reading) in zip(workers, readings) {
             let reading = await reading.value
             let metrics = WorkerMetrics(
-                counters: database.counters,
+                counters: worker.counters,
                 apps: reading.apps,
                 workers: reading.workers,
                 maintenance: reading.maintenance,
-                database: database.label
+                database: worker.label
             )
             all.merge(metrics.measurements)
         }
@@ -59,11 +60,11 @@ struct WorkerEndpoints: Sendable {
 
     /// Ready if it can work on every database. If there are several, each has its line.
     private func ready() -> Response {
-        if databases.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
+        if workers.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
         let now = MonotonicInstant.now
-        let counters = databases.map(\.counters)
-        let lines = zip(databases, counters).map { database, counters in
-            (database.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
+        let counters = workers.map(\.counters)
+        let lines = zip(workers, counters).map { worker, counters in
+            (worker.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
         }
         let isReady = counters.allSatisfy { $0.readiness(at: now) == .ready }
         return Response(text: lines.joined(), status: isReady ? 200 : 503)

@@ -18,7 +18,7 @@ struct AppControls {
                 ActionForm.field(
                     "Why",
                     "reason",
-                    most: AppAction.reasonLength,
+                    maxLength: AppAction.reasonLength,
                     isWide: true,
                     note: "shown with the app"
                 )

@@ -45,7 +45,11 @@ struct AppPageView: PageView {
                 note: app.failureReason.map { "mostly \($0)" },
                 mark: app.failedLastHour > 0 ? .bad : .quiet
             ),
-            .init("Ready", Quantity.short(app.ready), note: app.oldestAge.map { "oldest waits \(Quantity.age($0))" }),
+            .init(
+                "Ready",
+                Quantity.short(app.ready),
+                note: app.oldestAge.map { "oldest waits \(DurationText.age($0))" }
+            ),
             .init("Scheduled", Quantity.short(app.later), note: "later, and retries"),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
@@ -93,7 +97,7 @@ struct AppPageView: PageView {
                     since.html
                     ". "
                 }
-                ProblemRules.holdRemedy(app)
+                app.holdRemedy
             }
         }
         if let error = app.credentialError, error != app.holdReason {
@@ -133,7 +137,7 @@ struct AppPageView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.most), "changes": changes,
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxCount), "changes": changes,
             "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
         ]
     }

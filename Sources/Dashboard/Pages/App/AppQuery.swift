@@ -26,17 +26,17 @@ struct AppQuery {
 
     func run() async throws -> AppPageView {
         let name = name
-        async let found = AppStatus.bounded(name, most: 1, from: database)
+        async let found = AppStatus.bounded(name, maxCount: 1, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = PushCounts.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
             app: name,
             reason: nil,
             within: span == .hour ? .hour : .day,
-            depth: LookDepth.read(for: name, from: database),
+            depth: ReadDepth.read(for: name, from: database),
             from: database
         )
-        async let changes = ChangesQuery.changes(from: database, app: name, most: Int64(Self.changeCount))
+        async let changes = ChangesQuery.changes(from: database, app: name, maxCount: Int64(Self.changeCount))
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }

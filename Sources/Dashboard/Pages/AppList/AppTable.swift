@@ -14,7 +14,7 @@ struct AppTable {
             .text("App") { .app($0.name) },
             .text("State") { $0.state.mark.html($0.state.rawValue) },
             .number("Ready") { Quantity.short($0.ready) },
-            .number("Oldest") { $0.oldestAge.map(Quantity.age) ?? "–" },
+            .number("Oldest") { $0.oldestAge.map(DurationText.age) ?? "–" },
             .number("Scheduled") { Quantity.short($0.later) },
             .number("In flight") { Int($0.inFlight).grouped },
             .number("Sent, hour") { Quantity.short($0.sentLastHour) },

@@ -56,7 +56,7 @@ struct BroadcastsView: PageView {
             .number("Sent") { Int($0.sent).grouped },
             .number("Failed") { Int($0.failed).grouped },
             .number("Expired") { Int($0.expired).grouped },
-            .number("Ends in") { $0.timeLeft.map { "about " + Quantity.age($0) } ?? "–" },
+            .number("Ends in") { $0.timeLeft.map { "about " + DurationText.age($0) } ?? "–" },
             .number("A second") { $0.waiting > 0 ? Quantity.rate($0.rate) : "–" },
             .text("Enqueued") { $0.createdAt.html }
         ).html

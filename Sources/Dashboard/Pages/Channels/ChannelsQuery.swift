@@ -9,8 +9,8 @@ struct ChannelsQuery {
         "web_channels",
         """
         SELECT \(ChannelRecord.columns)
-        FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(LookDepth.limit("$1"))) c
+        FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.apps)) a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.channels c WHERE c.app_id = a.id ORDER BY c.reference \(ReadDepth.limit("$1"))) c
         ORDER BY c.state = 'ready', a.name, c.reference LIMIT \(count)
         """
     )
@@ -26,14 +26,14 @@ struct ChannelsQuery {
     let database: ServiceRunner
 
     func run() async throws -> ChannelsView {
-        let apps = try await LookDepth.appCount(from: database)
-        let depth = LookDepth.each(of: apps)
+        let apps = try await ReadDepth.appCount(from: database)
+        let depth = ReadDepth.each(of: apps)
         async let channels: [ChannelRecord] = database.values(of: Self.statement, Parameters(depth))
         async let unknown: [ChannelsView.Unknown] = database.values(of: Self.unknown)
         return ChannelsView(
             channels: try await channels,
             unknown: try await unknown,
-            readsAllApps: apps <= LookDepth.apps,
+            readsAllApps: apps <= ReadDepth.apps,
             depth: depth
         )
     }

@@ -1,7 +1,6 @@
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Lists the channels that Live Activities follow.
 struct ChannelsView: PageView {

@@ -13,7 +13,7 @@ struct FailureGroupTable {
     @HTMLBuilder var html: HTML {
         DataTable("Failures in \(window.text), by reason", groups, columns).html
         Self.note(whole)
-        if groups.count == FailureGroup.most {
+        if groups.count == FailureGroup.maxCount {
             HTML(.p, .class("note")) { "The largest \(groups.count): choose an app to see all of its reasons." }
         }
         if let bounded = groups.first(where: \.isBounded) {
@@ -49,7 +49,7 @@ struct FailureGroupTable {
             .number("Requeued") { $0.requeued == 0 ? "–" : Int($0.requeued).grouped },
             .text("Last") { $0.lastAt.html },
             .text("What it means") { group in
-                HTML(.span, .class("note")) { ReasonSentence.text(for: group.reason) }
+                HTML(.span, .class("note")) { ReasonText.meaning(of: group.reason) }
             },
         ]
         return hasActions ? facts + [.text("Actions") { actions(for: $0) }] : facts

@@ -15,7 +15,7 @@ struct FailuresQuery {
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
-            ORDER BY f.failed_at DESC \(LookDepth.limit("$6 + $7"))) f
+            ORDER BY f.failed_at DESC \(ReadDepth.limit("$6 + $7"))) f
         WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7
         """
@@ -29,7 +29,7 @@ struct FailuresQuery {
             SELECT FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
                 SELECT count(*) AS failures FROM (
                     SELECT FROM carillon.failures f WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $2)
-                    \(LookDepth.limit("$3"))) few) c
+                    \(ReadDepth.limit("$3"))) few) c
             WHERE c.failures >= $3) AS is_deep
         """
     )
@@ -53,8 +53,8 @@ struct FailuresQuery {
     }
 
     func run() async throws -> FailuresView {
-        let apps = try await app == nil ? LookDepth.appCount(from: database) : 1
-        let depth = try await LookDepth.read(for: app, from: database)
+        let apps = try await app == nil ? ReadDepth.appCount(from: database) : 1
+        let depth = try await ReadDepth.read(for: app, from: database)
         async let groups = FailureGroup.read(
             app: app,
             reason: reason,
@@ -78,7 +78,7 @@ struct FailuresQuery {
             start: start,
             showsDismissed: showsDismissed,
             depth: depth,
-            readsAll: apps <= LookDepth.apps && !hasMore,
+            readsAll: apps <= ReadDepth.apps && !hasMore,
             groups: try await groups,
             failures: try await failures,
             tokens: tokens

@@ -1,7 +1,6 @@
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// Failures by app and reason, and a list of the newest; the filters are in the address.
 struct FailuresView: PageView {
@@ -26,7 +25,7 @@ struct FailuresView: PageView {
     private var isFirst: Bool { start == nil }
 
     private var searched: String {
-        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(LookDepth.apps) apps" : "")
+        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(ReadDepth.apps) apps" : "")
     }
 
     private var link: Link {
@@ -76,7 +75,7 @@ struct FailuresView: PageView {
     /// If one reason of one app is selected, the setting that may have caused it.
     private var remedy: String? {
         guard let app, let reason else { return nil }
-        return FailureRemedy.sentence(for: reason, of: app)
+        return ReasonText.remedy(for: reason, of: app)
     }
 
     private var filters: HTML {
@@ -98,7 +97,7 @@ struct FailuresView: PageView {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "since": window.rawValue, "groups": groups,
-            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.most),
+            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.maxCount),
             "failures": failures.map { $0.json(tokens) },
             "failures_precision": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
         ]

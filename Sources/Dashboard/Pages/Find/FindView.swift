@@ -52,9 +52,7 @@ struct FindView: PageView {
                 .text("When") { $0.at?.html ?? HTML("–") },
                 .text("App") { .app($0.app) },
                 .text("What") { $0.mark.html($0.event.rawValue) },
-                .text("Answer") { event in
-                    HTML([event.status.map(String.init), event.reason].compactMap { $0 }.joined(separator: " "))
-                },
+                .text("Answer") { HTML(AnswerText.write($0.status, $0.reason)) },
                 .number("Attempt") { $0.attempt.map(String.init) ?? "–" },
                 .text("Message") { event in event.messageID.map { .message($0, of: event.app) } ?? HTML("–") }
             ).html
@@ -144,7 +142,7 @@ private enum TokenStory {
         let registered = events.first { $0.event == .registered }
         let dead = events.first { $0.event == .deadSince }
         switch (registered?.at, dead?.at) {
-        case (let registered?, let dead?) where registered.microseconds < dead.microseconds:
+        case (let registered?, let dead?) where registered < dead:
             sentences.append(
                 "\(app): Apple reported it dead after it was last registered; the next feedback pass deletes it."
             )
@@ -155,7 +153,7 @@ private enum TokenStory {
         }
         if let failure = events.first(where: { $0.event == .failed }), let reason = failure.reason {
             sentences.append(
-                "\(app): the last push to it that failed has the reason \(reason). \(ReasonSentence.text(for: reason))"
+                "\(app): the last push to it that failed has the reason \(reason). \(ReasonText.meaning(of: reason))"
             )
         }
         let waiting = events.count { [.ready, .scheduled, .inFlight].contains($0.event) }

@@ -16,7 +16,7 @@ struct FoundMessage: Record {
         id = message.id
         state = message.state
         reference = message.reference
-        createdAt = message.createdAt.map(Moment.init)
+        createdAt = message.createdAt
     }
 
     var link: Link { Link.message(id, of: app) }

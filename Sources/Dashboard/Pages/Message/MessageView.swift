@@ -105,7 +105,7 @@ struct MessageView: PageView {
             "in_flight_precision": Amount.Precision(isCut: flights.count == MessageQuery.flightLimit),
             "workers": workers,
             "workers_precision": Amount.Precision(
-                isCut: workers.count == WorkerResults.most || workers.contains { $0.jobsPrecision != .exact }
+                isCut: workers.count == WorkerResults.maxCount || workers.contains { $0.jobsPrecision != .exact }
             ),
             "failures": failures.map { $0.record.json(tokens) },
             "failures_precision": Amount.Precision(

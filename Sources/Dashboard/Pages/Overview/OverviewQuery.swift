@@ -5,21 +5,27 @@ struct OverviewQuery {
     var span = PushCountSpan.hour
 
     func run() async throws -> OverviewView {
-        async let apps = AppStatus.bounded(most: Int64(OverviewView.most), from: database)
-        async let workers = WorkerRecord.all(most: WorkerRow.most, from: database)
+        async let apps = AppStatus.bounded(maxCount: Int64(OverviewView.maxApps), from: database)
+        async let workers = WorkerRecord.all(maxCount: WorkerRow.maxCount, from: database)
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
-        async let maintenance = MaintenanceFindings(from: database)
+        async let maintenance = MaintenanceReport(from: database)
+        async let oldestTransaction = OldestTransaction.age(from: database)
         async let latency = Latency(from: database)
-        async let appCount = LookDepth.appCount(from: database)
+        async let appCount = ReadDepth.appCount(from: database)
         let (found, fleet) = (try await apps, try await workers)
         return OverviewView(
             apps: found,
             workers: fleet,
             minutes: try await minutes,
             day: try await day,
-            countsMore: try await appCount > LookDepth.apps,
-            problems: ProblemRules.problems(apps: found, workers: fleet, maintenance: try await maintenance),
+            countsMore: try await appCount > ReadDepth.apps,
+            findings: OverviewFindings.all(
+                apps: found,
+                workers: fleet,
+                maintenance: try await maintenance,
+                oldestTransaction: try await oldestTransaction
+            ),
             latency: try await latency
         )
     }

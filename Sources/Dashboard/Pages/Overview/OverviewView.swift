@@ -5,7 +5,7 @@ import CarillonWeb
 /// The first page: how much is sent, how much waits, and what is wrong.
 struct OverviewView: PageView {
     /// The maximum number of apps that are read, in order of name.
-    static let most = 200
+    static let maxApps = 200
     /// The maximum number of apps that are shown.
     private static let shown = 20
 
@@ -17,7 +17,7 @@ struct OverviewView: PageView {
     let day: [PushCounts]?
     /// Whether there are more apps than `minutes` and `day` cover.
     let countsMore: Bool
-    let problems: [Problem]
+    let findings: [Finding]
     let latency: Latency
 
     var title: String { "Overview" }
@@ -41,13 +41,13 @@ struct OverviewView: PageView {
     var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
     private var later: Amount { apps.reduce(ofAll) { $0 + $1.later } }
     /// Others may have more.
-    private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.most)) }
+    private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.maxApps)) }
     var inFlight: Amount { apps.reduce(ofAll) { $0 + Amount($1.inFlight) } }
     private var oldestAge: Int64? { apps.compactMap(\.oldestAge).max() }
     /// How long the oldest job has waited.
-    var oldestWait: String? { oldestAge.map { ofAll.prefixed(Quantity.age($0)) } }
+    var oldestWait: String? { oldestAge.map { ofAll.prefixed(DurationText.age($0)) } }
     var workersAlive: Amount {
-        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.most))
+        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxCount))
     }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
@@ -58,7 +58,7 @@ struct OverviewView: PageView {
     }
 
     @HTMLBuilder var content: HTML {
-        problemList
+        findingList
         Tiles(
             .init(
                 "Sent a second",
@@ -82,7 +82,7 @@ struct OverviewView: PageView {
                 "Ready",
                 Quantity.short(ready),
                 note: oldestWait.map { "oldest waits \($0)" } ?? "nothing waits",
-                mark: (oldestAge ?? 0) >= ProblemRules.lateAfter ? .attention : .quiet
+                mark: (oldestAge ?? 0) >= AppStatus.lateAfter ? .attention : .quiet
             ),
             .init("Scheduled", Quantity.short(later), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
@@ -91,10 +91,11 @@ struct OverviewView: PageView {
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }
         PushCountChart(buckets: buckets, span: span).html
-        if apps.count == Self.most {
+        if apps.count == Self.maxApps {
             HTML(.p, .class("note")) {
-                "The problems of apps and the numbers of ready, scheduled and in-flight jobs cover only the first \(Self.most) "
-                    + "apps by name" + (countsMore ? ", and those of pushes the first \(LookDepth.apps)." : ".")
+                "The findings about apps, and the numbers of ready, scheduled and in-flight jobs, cover only the first "
+                    + "\(Self.maxApps) apps by name"
+                    + (countsMore ? ", and those of pushes the first \(ReadDepth.apps)." : ".")
             }
         }
         if !apps.isEmpty {
@@ -121,25 +122,25 @@ struct OverviewView: PageView {
         ).html
     }
 
-    private var problemList: HTML {
-        guard !problems.isEmpty else { return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") } }
-        return HTML(.section, .class("problems")) {
+    private var findingList: HTML {
+        guard !findings.isEmpty else { return HTML(.p, .class("allwell")) { StateMark.good.html("Nothing is wrong") } }
+        return HTML(.section, .class("findings")) {
             HTML(.h2) { "What is wrong right now" }
             HTML(.ul) {
-                for problem in problems.prefix(20) {
-                    HTML(.li, .class(problem.severity.rawValue)) {
-                        HTML(.a, .href(problem.link)) { problem.sentence }
-                        HTML(.span, .class("note")) { problem.remedy }
+                for finding in findings.prefix(20) {
+                    HTML(.li, .class(finding.severity.rawValue)) {
+                        HTML(.a, .href(finding.link)) { finding.sentence }
+                        HTML(.span, .class("note")) { finding.remedy }
                     }
                 }
             }
-            if problems.count > 20 { HTML(.p, .class("note")) { "And \(problems.count - 20) more." } }
+            if findings.count > 20 { HTML(.p, .class("note")) { "And \(findings.count - 20) more." } }
         }
     }
 
     var json: JSONValue {
         [
-            "problems": problems, "problems_precision": ofAll.precision,
+            "findings": findings.map(\.json).json, "findings_precision": ofAll.precision,
             "sent_per_second": sentPerSecond, "sent_per_second_precision": counted,
             "failed_per_second": failedPerSecond, "failed_per_second_precision": counted,
             "retried_per_second": retriedPerSecond, "retried_per_second_precision": counted,

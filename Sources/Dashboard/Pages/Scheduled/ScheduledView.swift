@@ -19,8 +19,7 @@ struct ScheduledView: PageView {
         var isRetry: Bool { attempt > 1 }
 
         var lastAnswer: String {
-            guard isRetry else { return "–" }
-            return [lastStatus.map(String.init), lastReason ?? "no answer"].compactMap { $0 }.joined(separator: " ")
+            isRetry ? AnswerText.write(lastStatus, lastReason ?? "no answer") : "–"
         }
     }
 

@@ -18,9 +18,9 @@ struct TokensQuery {
             count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
         FROM (
             SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
-            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(LookDepth.apps)) a CROSS JOIN LATERAL (
+            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.apps)) a CROSS JOIN LATERAL (
                 SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
-                ORDER BY f.id DESC \(LookDepth.limit("$1"))) f) f
+                ORDER BY f.id DESC \(ReadDepth.limit("$1"))) f) f
         WHERE f.seen_at > now() - interval '14 days'
         GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT \(dayCount)
         """
@@ -39,8 +39,8 @@ struct TokensQuery {
 
     func run() async throws -> TokensView {
         async let counts: [TokensView.Count] = database.values(of: Self.counts)
-        let apps = try await LookDepth.appCount(from: database)
-        let depth = LookDepth.each(of: apps)
+        let apps = try await ReadDepth.appCount(from: database)
+        let depth = ReadDepth.each(of: apps)
         async let days: [TokensView.Day] = database.values(of: Self.days, Parameters(depth))
         async let passes: [TokensView.Passes] = database.values(of: Self.passes)
         return TokensView(

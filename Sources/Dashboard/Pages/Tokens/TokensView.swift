@@ -52,7 +52,7 @@ struct TokensView: PageView {
         if let passes {
             FactList(
                 ("Next feedback pass", passes.next.html),
-                ("A pass every", HTML(Quantity.age(passes.everySeconds))),
+                ("A pass every", HTML(DurationText.age(passes.everySeconds))),
                 ("Last report handled", passes.lastHandled?.html ?? HTML("none yet"))
             ).html
         }
@@ -89,7 +89,7 @@ struct TokensView: PageView {
 
     private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.apps) }
     private var daysPrecision: Amount.Precision {
-        .init(isCut: apps > LookDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
+        .init(isCut: apps > ReadDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
     }
 
     var json: JSONValue {

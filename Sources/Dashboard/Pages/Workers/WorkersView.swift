@@ -2,17 +2,23 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import CarillonWording
 
 /// The workers of the fleet, and maintenance.
 struct WorkersView: PageView {
     let workers: [WorkerRow]
-    let maintenance: MaintenanceFindings
+    let maintenance: MaintenanceReport
+    /// In seconds.
+    let oldestTransaction: Int64?
 
     static func read(from database: ServiceRunner) async throws -> WorkersView {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
-        async let maintenance = MaintenanceFindings(from: database)
-        return WorkersView(workers: try await workers, maintenance: try await maintenance)
+        async let maintenance = MaintenanceReport(from: database)
+        async let oldestTransaction = OldestTransaction.age(from: database)
+        return WorkersView(
+            workers: try await workers,
+            maintenance: try await maintenance,
+            oldestTransaction: try await oldestTransaction
+        )
     }
 
     var title: String { "Workers" }
@@ -32,9 +38,9 @@ struct WorkersView: PageView {
                 .text("Host") { HTML($0.worker.host ?? "–") },
                 .text("Version") { HTML($0.worker.version ?? "–") },
                 .text("Since") { $0.startedAt.html },
-                .number("Up") { Quantity.age($0.worker.upFor) },
-                .number("Last heartbeat") { Quantity.age($0.worker.silentFor) + " ago" },
-                .number("Lease") { Quantity.age($0.worker.lease) },
+                .number("Up") { DurationText.age($0.worker.upFor) },
+                .number("Last heartbeat") { DurationText.age($0.worker.silentFor) + " ago" },
+                .number("Lease") { DurationText.age($0.worker.lease) },
                 .number("Claims") { Int($0.worker.claims).grouped },
                 .number("Connections") { $0.connections.map { Int($0).grouped } ?? "–" },
                 .number("Sent, two minutes") { Quantity.short($0.sentLastMinute) }
@@ -42,40 +48,37 @@ struct WorkersView: PageView {
         }
         HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
-            if maintenance.failing.isEmpty, maintenance.spills.isEmpty {
+            if maintenance.findings.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
             }
-            for failing in maintenance.failing {
+            for finding in maintenance.findings {
                 HTML(.li) {
-                    StateMark.bad.html("'\(failing.step)' fails")
+                    StateMark.attention.html(finding.sentence)
                     " "
-                    HTML(.span, .class("note")) { failing.lastError ?? "" }
+                    HTML(.span, .class("note")) { finding.remedy }
                 }
             }
-            for spill in maintenance.spills {
+            if let age = oldestTransaction {
                 HTML(.li) {
-                    StateMark.attention.html("\(spill.amount.text) rows in the default partition of \(spill.table)")
-                }
-            }
-            if let age = maintenance.oldestTransaction {
-                HTML(.li) {
-                    (age >= ProblemRules.longTransaction ? StateMark.attention : .quiet)
-                        .html("The oldest transaction that this login sees has been open for \(Quantity.age(age))")
+                    (age >= OldestTransaction.longAge ? StateMark.attention : .quiet)
+                        .html("The oldest transaction that this login sees has been open for \(DurationText.age(age))")
                 }
             }
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.most) }
+    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxCount) }
 
     var json: JSONValue {
         [
             "workers": workers, "workers_precision": precision,
-            "maintenance_failing": maintenance.failing.map { ["step": $0.step, "error": $0.lastError] as JSONValue },
-            "default_partition_rows": maintenance.spills.map {
+            "maintenance_failing": maintenance.failing.map {
+                ["step": $0.step, "error": $0.lastError] as JSONValue
+            },
+            "default_partition_rows": maintenance.filledPartitions.map {
                 ["table": $0.table, "rows": $0.rows, "rows_precision": $0.rowsPrecision] as JSONValue
             },
-            "oldest_transaction_seconds": maintenance.oldestTransaction,
+            "oldest_transaction_seconds": oldestTransaction,
         ]
     }
 }

@@ -93,7 +93,8 @@ import Testing
             for mark in ["bad\">stuck", "bad\">silent", "good\">alive", "quiet\">asleep since 2026-11-22 11:45:00 UTC"]
             { #expect(html.contains(mark), "\(mark)") }
             let overview = await client.get("/").body
-            #expect(overview.contains("Worker blocked is stuck") && overview.contains("2 silent and 2 stuck"))
+            #expect(overview.contains("Workers blocked and careless hold claims"), "\(overview)")
+            #expect(overview.contains("2 silent and 2 stuck"))
         }
         #expect(check.contains("warning  workers       Workers blocked and careless hold claims"), "\(check)")
         var metrics = MetricsText()

@@ -136,7 +136,7 @@ import Testing
         "level":"info","message":"The app can send again.","app":"shop"}
         "level":"warning","message":"Pushes will be retried.","app":"shop","status":429,"reason":"TooManyRequests","pushes":4}
         "level":"warning","message":"Pushes will be retried.","app":"shop","status":null,"reason":"OutcomeUnknown","pushes":1}
-        "level":"warning","message":"Pushes fail for good because of their topic, and none was sent meanwhile.","app":"shop","topic":"a.b","status":400,"reason":"BadTopic","pushes":5,"sent":0,"remedy":"APNs knows no such topic: set the right one, 'carillon app set shop --topic TOPIC'. Then send them again: 'carillon failures requeue --app shop --reason BadTopic'."}
+        "level":"warning","message":"Pushes fail for good because of their topic, and none was sent meanwhile.","app":"shop","topic":"a.b","status":400,"reason":"BadTopic","pushes":5,"sent":0,"remedy":"Set the right topic, 'carillon app set shop --topic TOPIC', or import a credential for it. Then send them again: 'carillon failures requeue --app shop --reason BadTopic'."}
         "level":"warning","message":"Pushes fail for good because of their topic.","app":"shop","topic":null,"status":400,"reason":"TopicMismatch","pushes":5,"sent":2,"remedy":null}
         "level":"info","message":"Minted the provider token that the fleet uses from now on.","key":"K of T"}
         "level":"warning","message":"A certificate expires soon: import a newer one.","credential":"acme","days_left":6}

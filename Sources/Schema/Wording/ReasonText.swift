@@ -1,6 +1,8 @@
-/// Explains a reason in plain words, for support.
-enum ReasonSentence {
-    private static let sentences: [String: String] = [
+import CarillonText
+
+/// Explains the reason of a failure in plain words, and says what to do about it.
+package enum ReasonText {
+    private static let meanings: [String: String] = [
         "Unregistered":
             "The app was removed from the device, or no longer accepts notifications: the device token is dead.",
         "ExpiredToken": "The device token is no longer valid: the app was removed, or the device was restored.",
@@ -66,7 +68,29 @@ enum ReasonSentence {
         "MalformedOnUnknown": "on_unknown is neither retry nor fail.",
     ]
 
-    static func text(for reason: String) -> String {
-        sentences[reason] ?? "The gateway gave this reason, which Carillon cannot explain."
+    package static func meaning(of reason: String) -> String {
+        meanings[reason] ?? "The gateway gave this reason, which Carillon cannot explain."
+    }
+
+    /// What to do when pushes of an app fail for a reason that its settings cause. Nil if they are not the cause, or the reason does
+    /// not tell.
+    package static func remedy(for reason: String, of app: String) -> String? {
+        change(for: reason, of: app).map {
+            "\($0) Then send them again: 'carillon failures requeue --app \(app.shellQuoted) --reason \(reason.shellQuoted)'."
+        }
+    }
+
+    /// The first sentence of the remedy.
+    package static func change(for reason: String, of app: String) -> String? {
+        let set = "carillon app set \(app.shellQuoted)"
+        return switch reason {
+        case "TopicDisallowed", "BadTopic":
+            "Set the right topic, '\(set) --topic TOPIC', or import a credential for it."
+        case "DeviceTokenNotForTopic": "Set the topic of the app that the tokens are from: '\(set) --topic TOPIC'."
+        case "MissingTopic": "Name a topic: '\(set) --topic TOPIC'."
+        case "BadDeviceToken":
+            "If the tokens are of the other environment, set it: '\(set) --environment NAME'."
+        default: nil
+        }
     }
 }

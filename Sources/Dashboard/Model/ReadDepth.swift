@@ -1,12 +1,12 @@
 import CarillonPostgres
 
-/// How many of the newest rows of each app a page looks at: of all apps together so few that nobody waits for them.
-enum LookDepth {
+/// How many of the newest rows of each app a page reads: of all apps together so few that nobody waits for them.
+enum ReadDepth {
     /// Of one app.
-    private static let most: Int64 = 5_000
+    private static let maxOfOne: Int64 = 5_000
     /// Of all apps together, if they are not too many.
     private static let total: Int64 = 20_000
-    private static let least: Int64 = 50
+    private static let minOfEach: Int64 = 50
     /// The most apps that a page of all apps shows: the first by name.
     static let apps: Int64 = 500
 
@@ -19,13 +19,13 @@ enum LookDepth {
         "SELECT count(*) AS apps FROM (SELECT FROM carillon.apps LIMIT \(apps + 1)) a"
     )
 
-    /// - Parameter app: The app to look at, or nil for each app.
+    /// - Parameter app: The app whose rows are read, or nil for each app.
     static func read(for app: String?, from database: some StatementRunner) async throws -> Int64 {
-        app == nil ? each(of: try await appCount(from: database)) : most
+        app == nil ? each(of: try await appCount(from: database)) : maxOfOne
     }
 
     /// Of each of so many apps.
-    static func each(of apps: Int64) -> Int64 { max(least, min(most, total / max(1, apps))) }
+    static func each(of apps: Int64) -> Int64 { max(minOfEach, min(maxOfOne, total / max(1, apps))) }
 
     /// How many apps there are, up to one more than `apps`.
     static func appCount(from database: some StatementRunner) async throws -> Int64 {

@@ -1,4 +1,3 @@
-package import CarillonSchema
 import CarillonText
 
 extension EndedPushes {

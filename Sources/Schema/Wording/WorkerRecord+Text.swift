@@ -1,5 +1,3 @@
-package import CarillonSchema
-
 extension WorkerRecord {
     /// As in "asleep since 2026-11-22 11:45:00 UTC".
     package var stateText: String {
