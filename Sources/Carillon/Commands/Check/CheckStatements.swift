@@ -22,10 +22,10 @@ enum CheckStatements {
         """
     )
 
-    /// Whether this user sees how old the transactions of others are.
+    /// Whether this login sees how old the transactions of others are.
     static let seesAll = Statement("check_sees_all", "SELECT pg_has_role('pg_read_all_stats', 'USAGE')")
 
-    /// The rights that a worker needs and this user does not have.
+    /// The rights that a worker needs and this login does not have.
     static let missingRights = Statement(
         "check_rights",
         "SELECT m FROM carillon.missing_rights('carillon_worker', current_user) AS m"

@@ -4,7 +4,7 @@ import CarillonSchema
 import CarillonText
 import FoundationEssentials
 
-/// Checks the database: the server, the schema, and whether this user can do a worker's work.
+/// Checks the database: the server, the schema, and whether this login can do a worker's work.
 struct DatabaseChecks {
     let connection: PostgresConnection
 
@@ -42,7 +42,7 @@ struct DatabaseChecks {
         let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
         guard takesWrites else {
             return .warning(
-                "\(name) answers, but accepts no writes from this user: workers wait for a server that does.",
+                "\(name) answers, but accepts no writes from this login: workers wait for a server that does.",
                 remedy: "Add the primary to the URL; on a primary, turn default_transaction_read_only off."
             )
         }

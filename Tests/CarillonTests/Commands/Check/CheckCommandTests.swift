@@ -84,7 +84,7 @@ import Testing
         let before = try await shop.database.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
         let check = try await shop.run("check")
         #expect(check.status == 0, "\(check.output)")
-        #expect(check.output.contains("accepts no writes from this user"))
+        #expect(check.output.contains("accepts no writes from this login"))
         for line in ["ok       credential", "ok       plans", "ok       gateway"] {
             #expect(check.output.contains(line), "\(line)\n\(check.output)")
         }
