@@ -13,9 +13,10 @@ struct HTTP2Deadlines {
         var ping: Duration
         /// How long it may allow no streams, or open no window for waiting bodies.
         var starvation: Duration
-        /// The stream number at which the connection is replaced.
-        var highestStream: Int32 = 1 << 30
     }
+
+    /// The stream number at which the connection is replaced.
+    private static let highestStream: Int32 = 1 << 30
 
     private let limits: Limits
     private var settings: Deadline
@@ -68,7 +69,7 @@ struct HTTP2Deadlines {
     }
 
     func opened(_ stream: Int32, _ life: inout ConnectionLife) {
-        if stream >= limits.highestStream { life.retire(.exhausted) }
+        if stream >= Self.highestStream { life.retire(.exhausted) }
     }
 
     /// How many streams the server allows, whether in use or not.

@@ -18,9 +18,10 @@ struct ConnectionLife {
         var writing: Duration
         /// How long the connection lives. It differs between connections, so that those of a pool do not all end together.
         var age: Duration
-        /// How many pushes in a row may go unanswered.
-        var lateAnswers = 3
     }
+
+    /// How many pushes in a row may go unanswered.
+    private static let lateAnswerLimit = 3
 
     private(set) var phase = Phase.connecting
     private let limits: Limits
@@ -83,7 +84,7 @@ struct ConnectionLife {
     /// A push was not answered in time. After several in a row, the gateway counts as silent.
     mutating func wasLate() {
         lateInARow += 1
-        if lateInARow >= limits.lateAnswers { retire(.silent) }
+        if lateInARow >= Self.lateAnswerLimit { retire(.silent) }
     }
 
     /// The connection accepts no more pushes. Those in flight may still be answered.
