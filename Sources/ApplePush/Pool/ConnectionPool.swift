@@ -34,7 +34,7 @@ actor ConnectionPool {
     let meter: TrafficMeter
     let observer: (any APNs.Observer)?
     let deliveries: DeliveryQueue
-    private var state: PoolState<SystemRandomNumberGenerator>
+    private var state: PoolState
     private var connections: [PushConnection] = []
     var watches: [Int: WatchToken] = [:]
     var dials: [Int: Task<Void, Never>] = [:]
@@ -82,7 +82,7 @@ actor ConnectionPool {
             connections: limits.connections,
             isSingle: limits.isSingle,
             idleTimeout: limits.idleTimeout,
-            random: SystemRandomNumberGenerator()
+            seed: .random(in: .min ... .max)
         )
     }
 
@@ -241,7 +241,7 @@ actor ConnectionPool {
         pumpSoon()
     }
 
-    private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
+    private func perform(_ action: PoolState.Action, at now: MonotonicInstant) {
         switch action {
         case .dial(let id, let terms): dial(id, terms, at: now)
         case .retire(let id, let end): change(id, at: now) { $0.conversation.retire(end) }

@@ -4,7 +4,7 @@ import CarillonIO
 ///
 /// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextShare` returns
 /// which connection takes waiting pushes.
-struct PoolState<Random: RandomNumberGenerator> {
+struct PoolState {
     /// What the owner of the sockets must do.
     enum Action {
         case dial(Int, ConversationTerms)
@@ -28,7 +28,7 @@ struct PoolState<Random: RandomNumberGenerator> {
     private let isSingle: Bool
     private var hasDialed = false
     private let idleTimeout: Duration
-    private var random: Random
+    private var random: SeededGenerator
     private(set) var roster: ConnectionRoster
     private(set) var authorizations = Authorizations()
     private var isFetchingToken = false
@@ -52,13 +52,13 @@ struct PoolState<Random: RandomNumberGenerator> {
         connections: Int,
         isSingle: Bool = false,
         idleTimeout: Duration,
-        random: Random
+        seed: UInt64
     ) {
         self.gateway = gateway
         self.usesTokens = usesTokens
         self.isSingle = isSingle
         self.idleTimeout = idleTimeout
-        self.random = random
+        random = SeededGenerator(seed: seed)
         roster = ConnectionRoster(limit: connections)
     }
 

@@ -5,29 +5,27 @@ import Testing
 
 /// What a pool decides, without socket, clock or task.
 @Suite struct PoolStateTests {
-    private typealias State = PoolState<SeededGenerator>
-
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    private func state(usesTokens: Bool = false, connections: Int = 4) throws -> State {
+    private func state(usesTokens: Bool = false, connections: Int = 4) throws -> PoolState {
         PoolState(
             to: try Gateway("gateway.example:2197"),
             usesTokens: usesTokens,
             connections: connections,
             idleTimeout: .seconds(300),
-            random: SeededGenerator(seed: 1)
+            seed: 1
         )
     }
 
     /// What the state asks for, by name.
-    private func actions(_ state: inout State) -> [String] {
+    private func actions(_ state: inout PoolState) -> [String] {
         var names: [String] = []
         while let action = state.nextAction() { names.append(action.words) }
         return names
     }
 
     /// The state asks for these, in this order, and for nothing else.
-    private func expect(_ words: [String], of state: inout State, at location: SourceLocation = #_sourceLocation) {
+    private func expect(_ words: [String], of state: inout PoolState, at location: SourceLocation = #_sourceLocation) {
         let asked = actions(&state)
         #expect(asked == words, sourceLocation: location)
     }

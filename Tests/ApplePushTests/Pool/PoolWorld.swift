@@ -10,7 +10,7 @@ final class PoolWorld {
         var isOld = false
     }
 
-    private(set) var state: PoolState<SeededGenerator>
+    private(set) var state: PoolState
     let queue = DeliveryQueue(waitingTimeout: .seconds(20))
     private(set) var connections: [Int: Connection] = [:]
     private(set) var faults: [String] = []
@@ -33,7 +33,7 @@ final class PoolWorld {
             usesTokens: seed % 3 == 0,
             connections: 1 + Int(seed % 5),
             idleTimeout: .seconds(300),
-            random: SeededGenerator(seed: seed &+ 1)
+            seed: seed &+ 1
         )
     }
 
