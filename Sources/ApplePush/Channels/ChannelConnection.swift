@@ -196,7 +196,7 @@ actor ChannelConnection {
                     )
                 )
             case .ended: ending = .unknown(lost(failure))
-            case .settingsChanged, .settingsAcknowledged, .written, .begun, .goAway, .pong: break
+            case .settingsChanged, .settingsAcknowledged, .written, .begun, .goAway: break
             }
         }
         return ending

@@ -24,8 +24,7 @@ extension HTTP2Conversation {
                 guard let push = inFlight.remove(tag) else { break }
                 ended += 1
                 if ended(push, ending) { hasAnswer = true }
-            case .goAway(let goAway): goneAway(goAway.errorCode)
-            case .pong: break
+            case .goAway(let code): goneAway(code)
             }
         }
         if hasAnswer { deliveries.answered(at: now) }

@@ -209,7 +209,7 @@ final class HTTP2Conversation: Conversation {
 
     private func ping() {
         // If there is no memory for a ping, the time limits of pushes are enough.
-        try? session.ping(1)
+        try? session.ping()
     }
 
     // MARK: What is received

@@ -238,8 +238,8 @@ package final class ClientSession {
 
     // MARK: The connection
 
-    /// Sends a PING. The answer is ``ClientEvent/pong(_:)`` with the same value.
-    package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
+    /// Sends a PING with the next drain. The answer causes no event.
+    package func ping() throws(HTTP2Error) { try Engine.check(nghttp2_submit_ping(engine, Engine.noFlags, nil)) }
 
     /// Sends a GOAWAY with the next drain. Open requests end with ``end(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {

@@ -71,7 +71,6 @@ extension ClientStreams {
         _ state: State
     ) -> Int32 {
         let header = frame.pointee.hd
-        let isAcknowledgement = Engine.isAcknowledgement(header)
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return 0 }
@@ -81,14 +80,12 @@ extension ClientStreams {
             guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
             return apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
         case NGHTTP2_SETTINGS.rawValue:
-            if isAcknowledgement {
+            if Engine.isAcknowledgement(header) {
                 state.pointee.settingsAcknowledged()
             } else {
                 let settings = frame.pointee.settings
                 state.pointee.settingsArrived(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
             }
-        case NGHTTP2_PING.rawValue where isAcknowledgement:
-            state.pointee.pongArrived(Engine.pingValue(frame))
         case NGHTTP2_GOAWAY.rawValue:
             let (code, debugData) = Engine.goAway(frame)
             state.pointee.goAwayArrived(frame.pointee.goaway.last_stream_id, code, debugData: debugData)

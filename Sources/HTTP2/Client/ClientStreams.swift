@@ -20,8 +20,7 @@ struct ClientStreams: EngineState, ~Copyable {
         case ended(slot: UInt32, ErrorCode, StreamEnding.Origin, isSurelyUnprocessed: Bool)
         case settingsChanged
         case settingsAcknowledged
-        case goAway(lastStream: Int32, ErrorCode)
-        case pong(UInt64)
+        case goAway(ErrorCode)
     }
 
     let settings: ClientSettings
@@ -226,14 +225,12 @@ struct ClientStreams: EngineState, ~Copyable {
 
     mutating func settingsAcknowledged() { events.append(.settingsAcknowledged) }
 
-    mutating func pongArrived(_ value: UInt64) { events.append(.pong(value)) }
-
     mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
         if !isDraining { refuseUnwritten() }
         isDraining = true
         self.lastStream = min(self.lastStream, lastStream)
         goAwayDebugData = Array(debugData.prefix(settings.bodyLimit))
-        events.append(.goAway(lastStream: lastStream, code))
+        events.append(.goAway(code))
     }
 
     /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
@@ -289,8 +286,7 @@ struct ClientStreams: EngineState, ~Copyable {
             return .ended(tag: slot.tag, ending)
         case .settingsChanged: return .settingsChanged
         case .settingsAcknowledged: return .settingsAcknowledged
-        case .goAway(let last, let code): return .goAway(ClientEvent.GoAway(lastStream: last, errorCode: code))
-        case .pong(let value): return .pong(value)
+        case .goAway(let code): return .goAway(code)
         }
     }
 

@@ -42,11 +42,6 @@ package enum Engine {
         header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
     }
 
-    /// The eight bytes of a ping as a number.
-    static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        withUnsafeBytes(of: frame.pointee.ping.opaque_data) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
-    }
-
     /// The code of a GOAWAY and its debug data.
     static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
         let goAway = frame.pointee.goaway

@@ -106,13 +106,6 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         try Engine.check(nghttp2_submit_settings(session, Engine.noFlags, entries, entries.count))
     }
 
-    func ping(_ value: UInt64) throws(HTTP2Error) {
-        let result = withUnsafeBytes(of: value.bigEndian) {
-            nghttp2_submit_ping(session, Engine.noFlags, $0.baseAddress?.assumingMemoryBound(to: UInt8.self))
-        }
-        try Engine.check(result)
-    }
-
     /// Whether neither side has anything left to send.
     var isFinished: Bool {
         state.pointee.failure != nil
