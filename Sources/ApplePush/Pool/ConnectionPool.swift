@@ -12,7 +12,7 @@ actor ConnectionPool {
     struct Limits {
         var connections: Int
         /// Whether there is only one connection, which is not replaced, and no push waits for room.
-        var isSingle = false
+        var isSingle: Bool
         /// How long connecting to one of the gateway's addresses may take.
         var connectTimeout: Duration
         var handshakeTimeout: Duration
@@ -60,7 +60,7 @@ actor ConnectionPool {
         _ wire: any Wire,
         _ limits: Limits,
         meter: TrafficMeter,
-        observer: (any APNs.Observer)? = nil,
+        observer: (any APNs.Observer)?,
         on loop: EventLoop
     ) {
         self.gateway = gateway
@@ -76,14 +76,8 @@ actor ConnectionPool {
                 observer.deliveryEnded(APNs.EndedDelivery(gateway: gateway, duration: duration, outcomes: outcomes))
             }
         }
-        state = PoolState(
-            to: gateway,
-            usesTokens: credential.identity == nil,
-            connections: limits.connections,
-            isSingle: limits.isSingle,
-            idleTimeout: limits.idleTimeout,
-            seed: .random(in: .min ... .max)
-        )
+        let usesTokens = credential.identity == nil
+        state = PoolState(to: gateway, usesTokens: usesTokens, limits, seed: .random(in: .min ... .max))
     }
 
     // MARK: From outside

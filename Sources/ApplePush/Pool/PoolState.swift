@@ -24,10 +24,8 @@ struct PoolState {
 
     private let gateway: Gateway
     private let usesTokens: Bool
-    /// Whether the first connection is the only one, and no push waits for room on it.
-    private let isSingle: Bool
+    private let limits: ConnectionPool.Limits
     private var hasDialed = false
-    private let idleTimeout: Duration
     private var random: SeededGenerator
     private(set) var roster: ConnectionRoster
     private(set) var authorizations = Authorizations()
@@ -46,20 +44,12 @@ struct PoolState {
     private var shares: [ConnectionRoster.Allotment] = []
     private var actions: ArraySlice<Action> = []
 
-    init(
-        to gateway: Gateway,
-        usesTokens: Bool,
-        connections: Int,
-        isSingle: Bool = false,
-        idleTimeout: Duration,
-        seed: UInt64
-    ) {
+    init(to gateway: Gateway, usesTokens: Bool, _ limits: ConnectionPool.Limits, seed: UInt64) {
         self.gateway = gateway
         self.usesTokens = usesTokens
-        self.isSingle = isSingle
-        self.idleTimeout = idleTimeout
+        self.limits = limits
         random = SeededGenerator(seed: seed)
-        roster = ConnectionRoster(limit: connections)
+        roster = ConnectionRoster(limit: limits.connections)
     }
 
     // MARK: What must be done
@@ -83,7 +73,7 @@ struct PoolState {
 
     /// When `passed` must next be called, if nothing happens before.
     var due: MonotonicInstant {
-        min(roster.nextIdle(after: idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
+        min(roster.nextIdle(after: limits.idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
     }
 
     // MARK: Pushes
@@ -113,7 +103,7 @@ struct PoolState {
         if isPreparing, mayAuthorize(at: now), roster.hasRoom { preparationEnded() }
         if waiting == 0 { closeIdle() }
         let expected = waiting + (isPreparing ? 1 : 0)
-        if isSingle, hasDialed {
+        if limits.isSingle, hasDialed {
             if expected > 0, let failure = singleConnectionFailure { giveUpWaiting(failure) }
             return
         }
@@ -194,7 +184,7 @@ struct PoolState {
     }
 
     mutating func passed(to now: MonotonicInstant, waiting: Int) {
-        idled(for: idleTimeout, at: now)
+        idled(for: limits.idleTimeout, at: now)
         if waiting == 0, let spare = roster.spare { actions.append(.retire(spare, .spare)) }
     }
 

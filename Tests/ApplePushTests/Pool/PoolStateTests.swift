@@ -7,14 +7,8 @@ import Testing
 @Suite struct PoolStateTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    private func state(usesTokens: Bool = false, connections: Int = 4) throws -> PoolState {
-        PoolState(
-            to: try Gateway("gateway.example:2197"),
-            usesTokens: usesTokens,
-            connections: connections,
-            idleTimeout: .seconds(300),
-            seed: 1
-        )
+    private func state(usesTokens: Bool = false) throws -> PoolState {
+        PoolState(to: try Gateway("gateway.example:2197"), usesTokens: usesTokens, HTTP2Configuration().pool, seed: 1)
     }
 
     /// What the state asks for, by name.

@@ -28,11 +28,12 @@ final class PoolWorld {
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
         capacity = [1, 10, 100, 1_000][Int(seed % 4)]
+        var configuration = HTTP2Configuration()
+        configuration.connections = 1 + Int(seed % 5)
         state = PoolState(
             to: try Gateway("gateway.example:2197"),
             usesTokens: seed % 3 == 0,
-            connections: 1 + Int(seed % 5),
-            idleTimeout: .seconds(300),
+            configuration.pool,
             seed: seed &+ 1
         )
     }
