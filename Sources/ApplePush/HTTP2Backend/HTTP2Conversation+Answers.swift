@@ -92,7 +92,7 @@ extension HTTP2Conversation {
 
     /// Whether the connection is old enough that the topics of the signing key may have changed since its first push.
     private func isBoundEarlier(at now: MonotonicInstant) -> Bool {
-        authorization != nil && life.age(at: now) > topicBindingAge
+        authorization != nil && life.age(at: now) > configuration.topicBindingAge
     }
 
     /// The provider token is too old, and the next one needs another connection. Returns false if this token had already been

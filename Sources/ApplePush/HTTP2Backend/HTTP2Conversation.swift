@@ -17,8 +17,7 @@ final class HTTP2Conversation: Conversation {
 
     let session: ClientSession
     let deliveries: DeliveryQueue
-    private let requestTimeout: Duration
-    let topicBindingAge: Duration
+    let configuration: HTTP2Configuration
     private let expectedAnswers: Int?
     private var budget: FrameBudget
     var inFlight = InFlightTable()
@@ -41,27 +40,24 @@ final class HTTP2Conversation: Conversation {
 
     init(
         authority: String,
+        _ configuration: HTTP2Configuration,
         _ terms: ConversationTerms,
         sending deliveries: DeliveryQueue,
-        life: ConnectionLife.Limits,
-        deadlines: HTTP2Deadlines.Limits,
-        requestTimeout: Duration,
-        topicBindingAge: Duration,
+        maximumAge: Duration,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
         var settings = ClientSettings()
         settings.keptFields = ["apns-unique-id"]
         session = try ClientSession(settings)
         self.deliveries = deliveries
-        self.requestTimeout = requestTimeout
-        self.topicBindingAge = topicBindingAge
+        self.configuration = configuration
         expectedAnswers = terms.expectedAnswers
         authorization = terms.authorization
         isAccepted = terms.acceptanceLimit == nil
         acceptanceLimit = terms.acceptanceLimit ?? 0
         outgoing = Outgoing(authority: authority, token: terms.authorization?.token)
-        self.life = ConnectionLife(life)
-        self.deadlines = HTTP2Deadlines(deadlines, at: now)
+        life = ConnectionLife(writeTimeout: configuration.writeTimeout, maximumAge: maximumAge)
+        deadlines = HTTP2Deadlines(configuration, at: now)
         budget = FrameBudget(at: now)
     }
 
@@ -124,7 +120,7 @@ final class HTTP2Conversation: Conversation {
     var due: MonotonicInstant {
         var due = min(life.due, deadlines.due(life, inFlight: inFlight.count))
         if let since = unfinished.first?.since { due = min(due, since + Self.longestEnd) }
-        return inFlight.oldest.map { min(due, $0.since + requestTimeout) } ?? due
+        return inFlight.oldest.map { min(due, $0.since + configuration.requestTimeout) } ?? due
     }
 
     // MARK: What is sent
@@ -253,7 +249,7 @@ final class HTTP2Conversation: Conversation {
 
     func passed(to now: MonotonicInstant) {
         endUnfinished(at: now)
-        while let (tag, since) = inFlight.oldest, now - since >= requestTimeout {
+        while let (tag, since) = inFlight.oldest, now - since >= configuration.requestTimeout {
             wasLate(tag, at: now)
             readEvents(at: now)
         }

@@ -22,8 +22,7 @@ final class BinaryWire: Wire {
         sending deliveries: DeliveryQueue,
         at now: MonotonicInstant
     ) throws -> any Conversation {
-        var life = configuration.life
-        life.age = life.age * Double.random(in: 1...2)
-        return BinaryConversation(of: self, sending: deliveries, life: life)
+        let maximumAge = configuration.maximumAge * Double.random(in: 1...2)
+        return BinaryConversation(of: self, sending: deliveries, maximumAge: maximumAge)
     }
 }

@@ -38,12 +38,10 @@ final class ConversationFuzz {
         let configuration = HTTP2Configuration()
         return try HTTP2Conversation(
             authority: "localhost",
+            configuration,
             ConversationTerms(acceptanceLimit: acceptanceLimit),
             sending: queue,
-            life: configuration.life,
-            deadlines: configuration.deadlines,
-            requestTimeout: .seconds(10),
-            topicBindingAge: .seconds(60),
+            maximumAge: configuration.maximumAge,
             at: now
         )
     }

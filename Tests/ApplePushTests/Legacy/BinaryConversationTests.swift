@@ -11,7 +11,7 @@ import Testing
     private static func conversation(_ queue: DeliveryQueue) -> BinaryConversation {
         let configuration = BinaryConfiguration()
         let wire = BinaryWire(configuration)
-        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        let conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: start)
         send(10, by: conversation, at: start)
         return conversation
@@ -59,7 +59,7 @@ import Testing
         wire.window.withLock { $0.ignoredBarrier() }
         let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
         queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start)) { _ in }
-        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        let conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: Self.start)
         let sent = (0..<4).map { round in
             let now = Self.start + .seconds(4) * round
