@@ -206,7 +206,7 @@ actor ConnectionPool {
         }
         connection.conversation.report(to: meter)
         let status = connection.status
-        if !status.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
+        if !connection.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
         state.changed(id, to: status, waiting: deliveries.waiting, at: now)
         performActions(at: now)
     }

@@ -51,7 +51,7 @@ struct ConnectionRoster {
     func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
     /// Whether a connection accepts pushes or will do so.
-    var hasUsable: Bool { members.contains { $0.phase != .draining } }
+    var hasUsable: Bool { members.contains { $0.phase.end == nil } }
 
     /// Whether a push could be sent at once.
     var hasRoom: Bool { members.contains { $0.room.free > 0 } }
@@ -86,12 +86,12 @@ struct ConnectionRoster {
     /// Whether only old connections are left, and they are in use.
     private var needsSuccessor: Bool {
         members.contains { $0.phase == .old && $0.room.inFlight > 0 }
-            && members.allSatisfy { $0.phase == .old || $0.phase == .draining }
+            && members.allSatisfy { $0.phase == .old || $0.phase.end != nil }
     }
 
     /// Decides whether a new connection can wait; nil if one is needed now.
     private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
-        let young = members.filter { $0.phase != .draining && $0.phase != .old }
+        let young = members.filter { $0.phase.end == nil && $0.phase != .old }
         // If only old ones are left, replace one, however much room they have.
         if young.isEmpty { return nil }
         if hasRoom {

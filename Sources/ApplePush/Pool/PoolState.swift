@@ -151,18 +151,19 @@ struct PoolState {
         guard roster.contains(id) else { return }
         if status.isAccepted { isAccepted = true }
         if let token = status.refusedToken { tokenRefused(token, at: now) }
-        if let end = status.end, end.kind == .refused {
+        let end = status.phase.end
+        if let end, end.kind == .refused {
             let failure = end.error(of: gateway)
             if failure.code == .throttled { authorizations.rest(at: now) }
             giveUpWaiting(failure)
         }
-        if status.isClosed, let end = status.end {
+        if case .closed(let end) = status.phase {
             ended(id, by: end, status.answered, at: now)
             // Later deliveries may use the credential again.
             if roster.members.isEmpty, waiting == 0 { isReplaced = false }
             return
         }
-        if status.room.inFlight == 0, let end = status.end { actions.append(.end(id, end)) }
+        if status.room.inFlight == 0, let end { actions.append(.end(id, end)) }
         roster.changed(id, to: status.phase, status.room, at: now)
         for id in roster.replaced { actions.append(.retire(id, .aged)) }
     }

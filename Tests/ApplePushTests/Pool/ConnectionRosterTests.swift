@@ -110,7 +110,7 @@ import Testing
 
     @Test func `a draining connection is replaced at once, and takes no pushes`() {
         var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: start)
+        state.changed(1, to: .draining(.usedUp), Self.room(free: 10, inFlight: 5), at: start)
         #expect(state.shares(of: 5).isEmpty)
         #expect(!state.hasUsable)
         let answer11 = dial(&state, waiting: 5, at: start)
@@ -186,7 +186,7 @@ import Testing
         #expect(state.capacity == nil)
         state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: start)
         #expect(state.capacity == 1_000)
-        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: start)
+        state.changed(1, to: .draining(.usedUp), Self.room(free: 0, inFlight: 100), at: start)
         #expect(state.capacity == nil)
     }
 

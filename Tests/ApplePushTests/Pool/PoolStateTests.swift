@@ -47,14 +47,13 @@ import Testing
         state.spread(left: 1, at: start)
         _ = actions(&state)
         var status = ready(free: 0, inFlight: 1)
-        status.phase = .draining
-        status.end = .usedUp
+        status.phase = .draining(.usedUp)
         state.changed(1, to: status, waiting: 0, at: start)
         expect([], of: &state)
         status.room.inFlight = 0
         state.changed(1, to: status, waiting: 0, at: start)
         expect(["end 1 used_up"], of: &state)
-        status.isClosed = true
+        status.phase = .closed(.usedUp)
         status.answered = 1
         state.changed(1, to: status, waiting: 0, at: start)
         expect(["forget 1 used_up"], of: &state)
@@ -70,10 +69,8 @@ import Testing
         state.changed(1, to: old, waiting: 5, at: start)
         state.credentialReplaced(waiting: 5)
         expect(["retire 1 aged"], of: &state)
-        old.phase = .draining
-        old.end = .aged
+        old.phase = .closed(.aged)
         old.room.inFlight = 0
-        old.isClosed = true
         old.answered = 1
         state.changed(1, to: old, waiting: 5, at: start)
         expect(["forget 1 aged"], of: &state)
@@ -85,8 +82,7 @@ import Testing
         state.changed(2, to: last, waiting: 0, at: start)
         state.spread(left: 0, at: start)
         expect(["end 2 aged"], of: &state)
-        last.isClosed = true
-        last.end = .aged
+        last.phase = .closed(.aged)
         state.changed(2, to: last, waiting: 0, at: start)
         expect(["forget 2 aged"], of: &state)
         // The credential is in use again: its connections are kept.
@@ -122,9 +118,7 @@ import Testing
         state.spread(left: 0, at: start)
         expect(["dial 1"], of: &state)
         var status = ready(free: 0)
-        status.phase = .draining
-        status.isClosed = true
-        status.end = .refused("BadCertificate")
+        status.phase = .closed(.refused("BadCertificate"))
         state.changed(1, to: status, waiting: 5, at: start)
         let asked = Set(actions(&state))
         #expect(asked == ["give up", "end preparing", "forget 1 refused"])

@@ -44,15 +44,15 @@ final class PoolWorld {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<15: add()
         case 15..<20: cancel()
-        case 20..<35: self.any(.dialing) { self.open($0) }
-        case 35..<38: self.any(.dialing) { close($0, .unconnected(PushError(.unreachable, "down"))) }
-        case 38..<70: self.any(.ready) { answer($0) }
-        case 70..<75: self.any(.ready) { takeBack($0) }
-        case 75..<78: self.any(.ready) { drain($0, .usedUp) }
-        case 78..<80: self.any(.draining) { answer($0) }
-        case 80..<82: self.any(.ready) { close($0, .broken("reset")) }
-        case 82: self.any(.ready) { drain($0, .refused("BadCertificate")) }
-        case 83: self.any(.ready) { change($0) { $0.isOld = true } }
+        case 20..<35: self.any({ $0 == .dialing }) { self.open($0) }
+        case 35..<38: self.any({ $0 == .dialing }) { close($0, .unconnected(PushError(.unreachable, "down"))) }
+        case 38..<70: self.any({ $0 == .ready }) { answer($0) }
+        case 70..<75: self.any({ $0 == .ready }) { takeBack($0) }
+        case 75..<78: self.any({ $0 == .ready }) { drain($0, .usedUp) }
+        case 78..<80: self.any({ $0.end != nil }) { answer($0) }
+        case 80..<82: self.any({ $0 == .ready }) { close($0, .broken("reset")) }
+        case 82: self.any({ $0 == .ready }) { drain($0, .refused("BadCertificate")) }
+        case 83: self.any({ $0 == .ready }) { change($0) { $0.isOld = true } }
         case 84: state.credentialReplaced(waiting: queue.waiting)
         case 85..<90: tokenComes()
         default: pass(.milliseconds(Int64.random(in: 1...3_000, using: &random)))
@@ -105,8 +105,8 @@ final class PoolWorld {
         queue.cancel(serial)
     }
 
-    private func any(_ phase: ConnectionStatus.Phase, _ body: (Int) -> Void) {
-        let ids = connections.filter { $0.value.status.phase == phase }.keys.sorted()
+    private func any(_ isWanted: (ConnectionStatus.Phase) -> Bool, _ body: (Int) -> Void) {
+        let ids = connections.filter { isWanted($0.value.status.phase) }.keys.sorted()
         if let id = ids.randomElement(using: &random) { body(id) }
     }
 
@@ -134,17 +134,14 @@ final class PoolWorld {
     /// The gateway takes no more pushes, and has not processed the last ones.
     private func drain(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.status.phase = .draining
-            connection.status.end = end
+            connection.status.phase = .draining(end)
             for _ in 0..<connection.inFlight.count / 2 { queue.takeBack(connection.inFlight.removeLast()) }
         }
     }
 
     private func close(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.status.phase = .draining
-            connection.status.end = connection.status.end ?? end
-            connection.status.isClosed = true
+            connection.status.phase = .closed(connection.status.phase.end ?? end)
             for push in connection.inFlight { queue.end(push, Outcome(.unknown)) }
             connection.inFlight = []
         }
@@ -190,9 +187,7 @@ final class PoolWorld {
             case .dial(let id, _): dial(id)
             case .retire(let id, let end):
                 change(id) { connection in
-                    if connection.status.end != nil { return }
-                    connection.status.phase = .draining
-                    connection.status.end = end
+                    if connection.status.phase.end == nil { connection.status.phase = .draining(end) }
                 }
             case .end(let id, let end): close(id, end)
             case .forget(let id, _): forget(id)
@@ -215,8 +210,8 @@ final class PoolWorld {
         guard let connection = connections.removeValue(forKey: id) else {
             return faults.append("connection \(id) is released twice")
         }
-        if !connection.inFlight.isEmpty || !connection.status.isClosed {
-            faults.append("connection \(id) is released before it is closed")
+        guard connection.inFlight.isEmpty, case .closed = connection.status.phase else {
+            return faults.append("connection \(id) is released before it is closed")
         }
     }
 
