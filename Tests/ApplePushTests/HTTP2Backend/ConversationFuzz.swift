@@ -71,7 +71,7 @@ final class ConversationFuzz {
     private func tidy() throws {
         switch conversation.life.phase {
         case .closed: break
-        case .draining where conversation.inFlight.count == 0: break
+        case .draining where conversation.room.inFlight == 0: break
         default: return
         }
         end()
@@ -82,7 +82,7 @@ final class ConversationFuzz {
 
     private func end() {
         _ = conversation.end(.closedByPeer)
-        forgotten += conversation.inFlight.count
+        forgotten += conversation.room.inFlight
     }
 
     private func send(all: Bool) {
