@@ -1,6 +1,6 @@
 /// How many pushes may be in flight on a connection: a few until the credential is accepted. After that, each answer allows one
-/// more, so that a gateway that soon closes the connection returns few pushes. If the previous connection was lost early, this one
-/// first takes as many pushes as that one answered.
+/// more, so that a gateway that soon closes the connection returns few pushes. If the previous connection was lost early, this
+/// one first takes as many pushes as that one answered.
 struct InFlightAllowance {
     /// How many pushes may be in flight before any has been answered.
     private static let first = 64

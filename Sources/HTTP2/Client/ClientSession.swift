@@ -101,7 +101,7 @@ package final class ClientSession {
             streams.pointee.takeBack(slot)
             throw Engine.error(stream)
         }
-        streams.pointee.slots[Int(slot)].stream = stream
+        streams.pointee.opened(slot, stream: stream)
         return Submission(stream: stream, slot: slot)
     }
 
@@ -120,7 +120,7 @@ package final class ClientSession {
 
     /// Whether a whole request has reached the socket, which has accepted `bytesWritten` of all drained bytes.
     package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
-        !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
+        !isCurrent(submission) || streams.pointee.slots[Int(submission.slot)].isWritten(bytesWritten: bytesWritten)
     }
 
     /// Whether the header of the final answer has arrived.
@@ -167,12 +167,12 @@ package final class ClientSession {
 
     /// Reads the body of an answer. Must be called before the next feed.
     package func withBody<R>(of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.pages.span.bytes.extracting(answer.body.range))
+        read(streams.pointee.answerBytes.pages.span.bytes.extracting(answer.body.range))
     }
 
     /// Reads a kept field of an answer, empty if the answer lacks it; `index` is its place in ``ClientSettings/keptFields``.
     package func withField<R>(_ index: Int, of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].range))
+        read(streams.pointee.answerBytes.kept.span.bytes.extracting(answer.fields[index].range))
     }
 
     /// The debug data of the last GOAWAY, truncated to the settings' body limit; Apple sends `{"reason":…}`.

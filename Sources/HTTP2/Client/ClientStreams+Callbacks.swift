@@ -23,7 +23,7 @@ extension ClientStreams {
     static func setCallbacks(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
             let slot = Self.slot(session, frame!.pointee.hd.stream_id)
-            Self.state(context).pointee.receiving = slot ?? ClientSlot.none
+            Self.state(context).pointee.headerBegan(slot)
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
@@ -57,7 +57,7 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.outgoing = (slot, Engine.endsStream(header))
+            state.pointee.headerFollows(slot, endsStream: Engine.endsStream(header))
         case NGHTTP2_GOAWAY.rawValue:
             let (code, reason) = Engine.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)
