@@ -154,7 +154,7 @@ struct PoolState {
         let end = status.phase.end
         if let end, end.kind == .refused {
             let failure = end.error(of: gateway)
-            if failure.code == .throttled { authorizations.rest(at: now) }
+            if failure.code == .throttled { authorizations.keepCurrent(at: now) }
             giveUpWaiting(failure)
         }
         if case .closed(let end) = status.phase {

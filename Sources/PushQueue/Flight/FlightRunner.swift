@@ -38,7 +38,7 @@ final class FlightRunner {
             case .deliver(let jobs, let route):
                 let delivered = await deliver(jobs, by: route, for: worker)
                 context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
-                rest = delivered.rest
+                rest = delivered.remainder
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }

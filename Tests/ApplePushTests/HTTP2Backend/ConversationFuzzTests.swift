@@ -17,7 +17,7 @@ import Testing
             try fuzz.run(600)
             let first = try #require(returned)
             // If a push ended twice, its delivery would end before its last push.
-            let outcomes = await first.rest?.outcomes() ?? first.outcomes
+            let outcomes = await first.remainder?.outcomes() ?? first.outcomes
             let accepted = outcomes.count { $0.verdict == .accepted }
             #expect(!outcomes.contains { $0.verdict == .pending }, "seed \(seed)")
             #expect(queue.isEmpty && fuzz.forgotten == 0, "seed \(seed)")
