@@ -2,7 +2,8 @@ import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
 
-/// One connection to the channel service. It carries one request at a time, for the caller that took it from `ChannelLines`.
+/// One connection to the channel service. It carries one request at a time, for the caller that took it from
+/// `ChannelConnections`.
 actor ChannelConnection {
     /// How a request ended.
     enum RequestEnding {

@@ -316,9 +316,9 @@ actor ConnectionPool {
         isPumping = true
         var now = MonotonicInstant.now
         deliveries.checkPermits(at: now)
-        while let share = state.nextShare(of: deliveries.waiting, at: now) {
-            change(share.id, at: now) { connection in
-                connection.submit(share.count, at: now)
+        while let allotment = state.nextAllotment(of: deliveries.waiting, at: now) {
+            change(allotment.id, at: now) { connection in
+                connection.submit(allotment.count, at: now)
                 connection.flush(at: now)
             }
             now = .now  // Writing takes time.

@@ -30,8 +30,8 @@ struct ConnectionRoster {
 
     /// How many pushes may be in flight before the gateway has accepted a certificate.
     static let certificateAcceptanceLimit = 8
-    /// The smallest share that is worth its own write.
-    static let smallestShare = 32
+    /// The smallest allotment that is worth its own write.
+    static let smallestAllotment = 32
     /// How long pushes must have waited for room before another connection is opened.
     static let growthDelay: Duration = .milliseconds(100)
 
@@ -111,18 +111,18 @@ struct ConnectionRoster {
     // MARK: Pushes
 
     /// Spreads the waiting pushes over the connections with room, oldest first.
-    func shares(of waiting: Int) -> [Allotment] {
+    func allotments(of waiting: Int) -> [Allotment] {
         let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
-        let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
+        let even = max(Self.smallestAllotment, (waiting + open.count - 1) / open.count)
         var left = waiting
-        var shares: [Allotment] = []
+        var allotments: [Allotment] = []
         for member in open where left > 0 {
             let count = min(member.room.free, even, left)
-            shares.append(Allotment(id: member.id, count: count))
+            allotments.append(Allotment(id: member.id, count: count))
             left -= count
         }
-        return shares
+        return allotments
     }
 
     // MARK: What happened

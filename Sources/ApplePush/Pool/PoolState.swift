@@ -2,8 +2,8 @@ import CarillonIO
 
 /// What a pool knows about its connections and decides about them: a value without sockets, clocks or tasks.
 ///
-/// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextShare` returns
-/// which connection takes waiting pushes.
+/// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextAllotment`
+/// returns which connection takes waiting pushes.
 struct PoolState {
     /// What the owner of the sockets must do.
     enum Action {
@@ -41,7 +41,7 @@ struct PoolState {
     /// When another connection may be opened, if one is needed.
     private(set) var dialDue: MonotonicInstant?
     /// The connections that have yet to take waiting pushes, in reverse order.
-    private var shares: [ConnectionRoster.Allotment] = []
+    private var allotments: [ConnectionRoster.Allotment] = []
     private var actions: ArraySlice<Action> = []
 
     init(to gateway: Gateway, usesTokens: Bool, _ limits: ConnectionPool.Limits, seed: UInt64) {
@@ -57,16 +57,16 @@ struct PoolState {
     mutating func nextAction() -> Action? { actions.popFirst() }
 
     /// The next connection to take waiting pushes, and how many; nil if no connection has room or no push may be sent.
-    mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
+    mutating func nextAllotment(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
         guard waiting > 0, mayAuthorize(at: now) else {
-            shares.removeAll(keepingCapacity: true)
+            allotments.removeAll(keepingCapacity: true)
             return nil
         }
-        while let share = shares.popLast() {
-            if roster.contains(share.id) { return share }
+        while let allotment = allotments.popLast() {
+            if roster.contains(allotment.id) { return allotment }
         }
-        shares = roster.shares(of: waiting).reversed()
-        return shares.popLast()
+        allotments = roster.allotments(of: waiting).reversed()
+        return allotments.popLast()
     }
 
     var capacity: Int? { roster.capacity }

@@ -30,14 +30,14 @@ import Testing
 
     @Test func `a connection is made for waiting pushes, and takes them when it is ready`() throws {
         var state = try self.state()
-        let early = state.nextShare(of: 10, at: start)
+        let early = state.nextAllotment(of: 10, at: start)
         #expect(early == nil)
         state.spread(left: 10, at: start)
         expect(["dial 1"], of: &state)
         state.changed(1, to: ready(free: 100), waiting: 10, at: start)
-        let share = state.nextShare(of: 10, at: start)
-        #expect(share == ConnectionRoster.Allotment(id: 1, count: 10))
-        let none = state.nextShare(of: 0, at: start)
+        let allotment = state.nextAllotment(of: 10, at: start)
+        #expect(allotment == ConnectionRoster.Allotment(id: 1, count: 10))
+        let none = state.nextAllotment(of: 0, at: start)
         #expect(none == nil)
         expect([], of: &state)
     }
@@ -130,8 +130,8 @@ import Testing
         _ = actions(&state)
         state.changed(1, to: ready(free: 10), waiting: 1, at: start)
         for _ in 0..<3 {
-            let share = state.nextShare(of: 1, at: start)
-            #expect(share == nil)
+            let allotment = state.nextAllotment(of: 1, at: start)
+            #expect(allotment == nil)
         }
         expect(["fetch token"], of: &state)
         state.tokenFailed(PushError(.unreachable, "none"), at: start)

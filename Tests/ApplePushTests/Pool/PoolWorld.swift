@@ -216,10 +216,10 @@ final class PoolWorld {
     }
 
     private func pump() {
-        while let share = state.nextShare(of: queue.waiting, at: now) {
+        while let allotment = state.nextAllotment(of: queue.waiting, at: now) {
             let before = queue.waiting
-            change(share.id) { connection in
-                var left = min(share.count, capacity - connection.inFlight.count)
+            change(allotment.id) { connection in
+                var left = min(allotment.count, capacity - connection.inFlight.count)
                 while left > 0, let run = queue.next(left, in: .unlimited) {
                     if cancelled.contains(run.serial) {
                         faults.append("delivery \(run.serial) is sent after it was cancelled")
@@ -229,7 +229,7 @@ final class PoolWorld {
                     left -= run.positions.count
                 }
             }
-            if queue.waiting == before { return faults.append("a share without pushes was handed out") }
+            if queue.waiting == before { return faults.append("an allotment without pushes was handed out") }
         }
         state.spread(left: queue.waiting, at: now)
         settle()
