@@ -104,7 +104,7 @@ package final class ServerSession {
     }
 
     /// Reads a request: its bytes, and the fields as ranges of them. Valid until the next event is read.
-    package func withRequest<R>(_ request: HTTP2Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+    package func withRequest<R>(_ request: HTTP2Request, _ read: (RawSpan, Span<RequestField>) -> R) -> R {
         guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
         let slot = streams.pointee.slots[Int(request.slot)]
         let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)

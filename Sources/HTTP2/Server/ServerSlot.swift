@@ -17,7 +17,7 @@ struct ServerSlot {
     var bodyCount = 0
     /// Names and values, then the body.
     var bytes: UnsafeMutablePointer<UInt8>
-    var fields: UnsafeMutablePointer<Field>
+    var fields: UnsafeMutablePointer<RequestField>
     var nextFree = ServerSlot.none
 
     init(fieldCountLimit: Int) {

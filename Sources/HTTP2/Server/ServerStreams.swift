@@ -69,7 +69,7 @@ struct ServerStreams: EngineState, ~Copyable {
         let start = slots[index].count
         slots[index].append(name.baseAddress, name.count)
         slots[index].append(value.baseAddress, value.count)
-        slots[index].fields[slots[index].fieldCount] = Field(
+        slots[index].fields[slots[index].fieldCount] = RequestField(
             name: ByteRange(start: start, count: name.count),
             value: ByteRange(start: start + name.count, count: value.count)
         )
