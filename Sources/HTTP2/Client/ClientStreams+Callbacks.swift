@@ -57,9 +57,9 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.headerFollows(slot, endsStream: Engine.endsStream(header))
+            state.pointee.headerFollows(slot, endsStream: NGHTTP2.endsStream(header))
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, reason) = Engine.goAway(frame)
+            let (code, reason) = NGHTTP2.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)
         default: break
         }
@@ -74,20 +74,20 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return 0 }
-            let reaction = state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
+            let reaction = state.pointee.headerEnded(slot, endsStream: NGHTTP2.endsStream(header))
             return apply(reaction, state, session, header.stream_id)
         case NGHTTP2_DATA.rawValue:
-            guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
+            guard NGHTTP2.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
             return apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
         case NGHTTP2_SETTINGS.rawValue:
-            if Engine.isAcknowledgement(header) {
+            if NGHTTP2.isAcknowledgement(header) {
                 state.pointee.settingsAcknowledged()
             } else {
                 let settings = frame.pointee.settings
                 state.pointee.settingsArrived(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
             }
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, debugData) = Engine.goAway(frame)
+            let (code, debugData) = NGHTTP2.goAway(frame)
             state.pointee.goAwayArrived(frame.pointee.goaway.last_stream_id, code, debugData: debugData)
         default: break
         }
@@ -109,7 +109,7 @@ extension ClientStreams {
         case .fine:
             return 0
         case .reset(let code):
-            return Engine.reset(session, stream, code)
+            return NGHTTP2.reset(session, stream, code)
         case .fail(let error):
             if state.pointee.failure == nil { state.pointee.failure = error }
             return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue

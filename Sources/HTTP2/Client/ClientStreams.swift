@@ -1,7 +1,7 @@
 import CarillonCNGHTTP2
 
 /// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
-struct ClientStreams: EngineState, ~Copyable {
+struct ClientStreams: NGHTTP2SessionState, ~Copyable {
     /// What nghttp2 must do with a stream after something arrived on it.
     enum Reaction {
         case fine
@@ -302,7 +302,7 @@ struct ClientStreams: EngineState, ~Copyable {
         hasSubmittedGoAway = true
     }
 
-    // MARK: The engine
+    // MARK: nghttp2
 
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
 

@@ -37,7 +37,7 @@ extension ServerStreams {
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
             switch UInt32(frame!.pointee.hd.type) {
             case NGHTTP2_GOAWAY.rawValue:
-                let (code, reason) = Engine.goAway(frame!)
+                let (code, reason) = NGHTTP2.goAway(frame!)
                 Self.state(context).pointee.goAwayWritten(code, reason: reason)
             case NGHTTP2_RST_STREAM.rawValue:
                 // A stream that still has a slot did not receive its whole request.
@@ -116,18 +116,18 @@ extension ServerStreams {
 
     private static func frameArrived(_ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>, _ state: State) {
         let header = frame.pointee.hd
-        let isAcknowledgement = Engine.isAcknowledgement(header)
+        let isAcknowledgement = NGHTTP2.isAcknowledgement(header)
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
+            state.pointee.headerEnded(slot, endsStream: NGHTTP2.endsStream(header))
         case NGHTTP2_DATA.rawValue:
-            guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return }
+            guard NGHTTP2.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return }
             state.pointee.requestEnded(slot)
         case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
             state.pointee.arrived(.settingsAcknowledged)
         case NGHTTP2_GOAWAY.rawValue:
-            state.pointee.arrived(.goAway(Engine.goAway(frame).0))
+            state.pointee.arrived(.goAway(NGHTTP2.goAway(frame).0))
         default: break
         }
     }

@@ -1,7 +1,7 @@
 import CarillonIO
 
 /// The state of a server session's streams, as a value: callers report what happened by calling its methods, and it queues events.
-struct ServerStreams: EngineState, ~Copyable {
+struct ServerStreams: NGHTTP2SessionState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
         case request(slot: UInt32)
@@ -187,7 +187,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     mutating func goAwaySubmitted() { isDraining = true }
 
-    // MARK: The engine
+    // MARK: nghttp2
 
     /// From here on, the memory of the request that was read last may be reused.
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) {

@@ -1,7 +1,7 @@
 import CarillonCNGHTTP2
 
 /// The calls to nghttp2 that the client and the server share.
-package enum Engine {
+package enum NGHTTP2 {
     /// The version of nghttp2 at run time, such as `1.52.0`.
     package static var version: String {
         guard let info = nghttp2_version(0) else { return "unknown" }
