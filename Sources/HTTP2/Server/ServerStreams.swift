@@ -7,7 +7,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         case request(slot: UInt32)
         case refused(slot: UInt32, ErrorCode)
         case abandoned(slot: UInt32, ErrorCode?)
-        case other(ServerEvent)
+        case unopened(HTTP2Request)
     }
 
     /// nghttp2 ends a connection whose peer resets more streams than this in quick succession.
@@ -20,7 +20,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
     /// The request whose event was read last; its memory is reused once the next event is read.
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
-    var receiving = ServerSlot.none
+    private var receiving = ServerSlot.none
     /// Why this side resets a stream, by slot.
     private var faults: [UInt32: String] = [:]
     /// The readers of bodies that are longer than what is kept, by slot.
@@ -55,6 +55,9 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         openCount += 1
         return index
     }
+
+    /// A header block begins to arrive that opens no stream, for no known request if `index` is nil.
+    mutating func headerBegan(_ index: UInt32?) { receiving = index ?? ServerSlot.none }
 
     mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
         guard receiving != ServerSlot.none else { return }
@@ -154,7 +157,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
             body: .empty,
             slot: ServerSlot.none
         )
-        events.append(.other(.refused(request, .refusedStream)))
+        events.append(.unopened(request))
     }
 
     mutating func requestEnded(_ index: UInt32) {
@@ -164,9 +167,8 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
     }
 
     /// The stream is closed; `index` is nil if its request has already been read.
-    mutating func streamClosed(_ stream: Int32, slot index: UInt32?, _ code: ErrorCode) {
+    mutating func streamClosed(_ index: UInt32?, _ code: ErrorCode) {
         openCount -= 1
-        if code != .noError { events.append(.other(.closed(stream: stream, code))) }
         guard let index else { return }
         if !slots[Int(index)].isQueued {
             endIncomplete(index)
@@ -174,8 +176,6 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         }
         slots[Int(index)].isClosed = true
     }
-
-    mutating func arrived(_ event: ServerEvent) { events.append(.other(event)) }
 
     /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
@@ -204,7 +204,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         requestRead()
         guard let queued = events.next() else { return nil }
         switch queued {
-        case .other(let event): return (event, nil)
+        case .unopened(let request): return (.refused(request, .refusedStream), nil)
         case .request(let index):
             let request = read(index)
             return (.request(request), request.isGone ? nil : request.stream)
