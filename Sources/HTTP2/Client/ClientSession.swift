@@ -42,7 +42,7 @@ package final class ClientSession {
         try session.announce(
             [
                 (NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
-                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(settings.fieldBytesLimit)),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, ClientSettings.fieldBytesLimit),
             ],
             connectionWindow: settings.connectionWindow
         )
@@ -109,12 +109,12 @@ package final class ClientSession {
     /// already ended. `bytesWritten` is how many of all drained bytes have reached the socket: the peer cannot have acted on a
     /// request whose end is not among them.
     @discardableResult
-    package func reset(_ submission: Submission, _ code: ErrorCode = .cancel, bytesWritten: UInt64 = .max) -> Bool {
+    package func reset(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
         guard isCurrent(submission),
-            streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
+            streams.pointee.streamReset(submission.slot, bytesWritten: bytesWritten)
         else { return false }
         // Fails only if there is no memory for the frame; the event is valid either way.
-        _ = NGHTTP2.reset(handle, submission.stream, code)
+        _ = NGHTTP2.reset(handle, submission.stream, .cancel)
         return true
     }
 

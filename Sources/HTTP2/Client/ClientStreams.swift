@@ -152,8 +152,8 @@ struct ClientStreams: NGHTTP2SessionState, ~Copyable {
         slots[index].fieldCount &+= 1
         slots[index].fieldBytes &+= UInt32(truncatingIfNeeded: name.count &+ value.count)
         guard
-            Int(slots[index].fieldCount) <= settings.fieldCountLimit,
-            Int(slots[index].fieldBytes) <= settings.fieldBytesLimit
+            slots[index].fieldCount <= ClientSettings.fieldCountLimit,
+            slots[index].fieldBytes <= ClientSettings.fieldBytesLimit
         else {
             return .fail(HTTP2Error(.limitExceeded, "the peer's answer has too many header fields"))
         }
@@ -177,7 +177,7 @@ struct ClientStreams: NGHTTP2SessionState, ~Copyable {
             // Trailers are not kept.
         } else if slots[slot].status / 100 == 1 {
             slots[slot].dropInterim()
-            guard Int(slots[slot].interimCount) <= settings.interimLimit else {
+            guard slots[slot].interimCount <= ClientSettings.interimLimit else {
                 return .fail(HTTP2Error(.limitExceeded, "the peer keeps sending interim answers"))
             }
         } else if slots[slot].status < 200 {
@@ -233,9 +233,9 @@ struct ClientStreams: NGHTTP2SessionState, ~Copyable {
 
     /// This side resets the stream. Returns false if its event was already queued. `bytesWritten` counts the drained bytes that
     /// have reached the socket.
-    mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
+    mutating func streamReset(_ index: UInt32, bytesWritten: UInt64) -> Bool {
         guard !slots[Int(index)].flags.contains(.reported) else { return false }
-        reportEnd(index, code, .reset, refused: !slots[Int(index)].isWritten(bytesWritten: bytesWritten))
+        reportEnd(index, .cancel, .reset, refused: !slots[Int(index)].isWritten(bytesWritten: bytesWritten))
         return true
     }
 

@@ -28,7 +28,7 @@ package final class ServerSession {
                 (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
                 (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
                 (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
-                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(ServerSettings.maxHeaderListSize)),
             ],
             connectionWindow: settings.connectionWindow
         )

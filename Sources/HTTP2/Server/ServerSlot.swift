@@ -20,10 +20,10 @@ struct ServerSlot {
     var fields: UnsafeMutablePointer<RequestField>
     var nextFree = ServerSlot.none
 
-    init(fieldCountLimit: Int) {
+    init() {
         capacity = 1_024
         bytes = .allocate(capacity: capacity)
-        fields = .allocate(capacity: fieldCountLimit)
+        fields = .allocate(capacity: ServerSettings.fieldCountLimit)
     }
 
     func deallocate() {

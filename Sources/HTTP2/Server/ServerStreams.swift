@@ -46,7 +46,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         var index = firstFree
         if index == ServerSlot.none {
             index = UInt32(slots.count)
-            slots.append(ServerSlot(fieldCountLimit: settings.fieldCountLimit))
+            slots.append(ServerSlot())
         } else {
             firstFree = slots[Int(index)].nextFree
         }
@@ -63,8 +63,8 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         guard receiving != ServerSlot.none else { return }
         let index = Int(receiving)
         guard !slots[index].hasHeader else { return }
-        guard slots[index].fieldCount < settings.fieldCountLimit,
-            slots[index].count + name.count + value.count <= 2 * Int(settings.maxHeaderListSize)
+        guard slots[index].fieldCount < ServerSettings.fieldCountLimit,
+            slots[index].count + name.count + value.count <= 2 * ServerSettings.maxHeaderListSize
         else {
             slots[index].hasTooManyFields = true
             return
@@ -219,7 +219,7 @@ struct ServerStreams: NGHTTP2SessionState, ~Copyable {
         let fieldBytes = slot.bodyStart + 32 * slot.fieldCount
         return HTTP2Request(
             stream: slot.stream,
-            hasTooManyFields: slot.hasTooManyFields || fieldBytes > Int(settings.maxHeaderListSize),
+            hasTooManyFields: slot.hasTooManyFields || fieldBytes > ServerSettings.maxHeaderListSize,
             isGone: slot.isClosed,
             bodyCount: slot.bodyCount,
             body: ByteRange(start: slot.bodyStart, count: slot.count - slot.bodyStart),

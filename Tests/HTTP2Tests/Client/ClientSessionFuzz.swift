@@ -61,7 +61,7 @@ private struct FuzzReader {
         case 8...19 where streams > 0: try client.feed(answer(streams))
         case 20, 21:
             guard let submission = client.submissions[number()] else { return }
-            client.session.reset(submission, ErrorCode(rawValue: number() & 15))
+            client.session.reset(submission)
         case 22...24: _ = try client.drain()
         case 25: try client.feed(FrameBytes.settings([(3, number()), (4, number() & 0xffff)]))
         case 26 where streams > 0: try client.feed(FrameBytes.windowUpdate(stream(streams), UInt32(byte()) + 1))

@@ -122,7 +122,7 @@ import Testing
         try client.feed(FrameBytes.settings())
         _ = try client.drain()
         for tag: UInt32 in 0..<3 { try client.push(tag) }
-        #expect(client.session.reset(try #require(client.submissions[1]), .cancel))
+        #expect(client.session.reset(try #require(client.submissions[1])))
         client.readEvents()
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
         let server = try ServerEnd()
