@@ -60,7 +60,7 @@ final class DeliveryQueue {
     ///   - complete: called once, with all outcomes or with those so far.
     func add(
         _ delivery: Delivery,
-        onCancel: @escaping @Sendable () -> Void = {},
+        onCancel: @escaping @Sendable () -> Void,
         complete: @escaping (Delivered) -> Void
     ) {
         if delivery.state == .ended {

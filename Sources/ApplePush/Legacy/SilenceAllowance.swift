@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonTLS
 
 /// How long a gateway may be silent, each time and in total, so that a gateway that sends a byte now and then cannot hold up the
 /// other lists for more than two minutes. The reader's own time between reads is not counted.

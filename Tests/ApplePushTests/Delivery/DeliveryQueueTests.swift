@@ -16,7 +16,7 @@ import Testing
     ) throws -> Delivered {
         let queue = DeliveryQueue(waitingTimeout: waitingTimeout)
         var returned: [Delivered] = []
-        queue.add(Delivery(1, batch(count), terms, at: start)) { returned.append($0) }
+        queue.add(Delivery(1, batch(count), terms, at: start), onCancel: {}) { returned.append($0) }
         try test(queue)
         #expect(returned.count == 1)
         return try #require(returned.first)

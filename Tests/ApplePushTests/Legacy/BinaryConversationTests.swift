@@ -29,7 +29,7 @@ import Testing
     private static func outcomes(_ run: (BinaryConversation) -> Void) throws -> Outcomes {
         let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
         var returned: Delivered?
-        queue.add(Delivery(1, batch(20), DeliveryTerms(), at: start)) { returned = $0 }
+        queue.add(Delivery(1, batch(20), DeliveryTerms(), at: start), onCancel: {}) { returned = $0 }
         run(conversation(queue))
         queue.giveUp(.late)
         return try #require(returned).outcomes
@@ -58,7 +58,7 @@ import Testing
         let wire = BinaryWire(configuration)
         wire.window.withLock { $0.ignoredBarrier() }
         let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
-        queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start)) { _ in }
+        queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start), onCancel: {}) { _ in }
         let conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: Self.start)
         let sent = (0..<4).map { round in

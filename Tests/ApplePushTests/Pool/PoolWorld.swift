@@ -89,7 +89,7 @@ final class PoolWorld {
 
     private func add() {
         let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...300, using: &random)
-        queue.add(Delivery(deliveries, batch(count), DeliveryTerms(), at: now)) { delivered in
+        queue.add(Delivery(deliveries, batch(count), DeliveryTerms(), at: now), onCancel: {}) { delivered in
             self.ended += delivered.outcomes.count { $0.verdict != .pending }
         }
         deliveries += 1
