@@ -37,7 +37,7 @@ actor ConnectionPool {
     private var state: PoolState
     private var connections: [PushConnection] = []
     var watches: [Int: WatchToken] = [:]
-    var dials: [Int: Task<Void, Never>] = [:]
+    private var dials: [Int: Task<Void, Never>] = [:]
     var context: TLSContext?
     var addresses = AddressBook<SocketAddress>()
     private var tokenFetch: Task<Void, Never>?

@@ -28,12 +28,12 @@ struct PoolState {
     private var hasDialed = false
     private var random: SeededGenerator
     private(set) var roster: ConnectionRoster
-    private(set) var authorizations = Authorizations()
+    private var authorizations = Authorizations()
     private var isFetchingToken = false
     /// Whether an answer has shown that the gateway accepts the credential.
-    private(set) var isAccepted = false
+    private var isAccepted = false
     /// Whether callers of `prepare` are waiting for a connection.
-    private(set) var isPreparing = false
+    private var isPreparing = false
     private(set) var isShutDown = false
     private(set) var isOutdated = false
     /// Whether the credential was replaced while earlier pushes had not ended: connections close as soon as they are idle.

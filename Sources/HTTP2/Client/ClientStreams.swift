@@ -42,12 +42,12 @@ struct ClientStreams: NGHTTP2SessionState, ~Copyable {
     private var receiving = ClientSlot.none
     var shared = SharedMemory()
     /// The lowest last stream of all GOAWAY frames so far.
-    private(set) var lastStream = Int32.max
+    private var lastStream = Int32.max
     private(set) var goAwayDebugData: [UInt8] = []
     private(set) var hasPeerSettings = false
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
-    private(set) var drained: UInt64 = 0
+    private var drained: UInt64 = 0
     /// The request whose HEADERS frame nghttp2 hands out next.
     private var outgoing: (slot: UInt32, endsStream: Bool)?
     var failure: HTTP2Error?
