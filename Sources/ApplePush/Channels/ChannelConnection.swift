@@ -63,7 +63,7 @@ actor ChannelConnection {
             let stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: .client(identity: credential.identity, trust: gateway.trust.roots, alpn: ["h2"]),
+                context: gateway.tlsContext(with: credential, requiresHTTP2: true),
                 connectTimeout: configuration.connectTimeout,
                 handshakeTimeout: configuration.handshakeTimeout,
                 on: loop

@@ -2,7 +2,6 @@ import CarillonIO
 
 /// The wire for HTTP/2, the protocol of Apple's gateways.
 struct HTTP2Wire: Wire {
-    let alpn = ["h2"]
     private let authority: String
     private let configuration: HTTP2Configuration
 

@@ -2,8 +2,7 @@ import CarillonIO
 
 /// The wire for the legacy binary protocol.
 final class BinaryWire: Wire {
-    let alpn = LegacyProtocols.alpn
-    let requiresALPN = false
+    let requiresHTTP2 = false
     let configuration: BinaryConfiguration
     /// Shared, so that one connection learns from another.
     let window: Guarded<WindowSize>
