@@ -73,10 +73,22 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
 
     /// The address for the `:authority` field, without the default port of https.
     var authority: String { port == 443 ? String(description.dropLast(4)) : description }
+
+    /// The client's side of TLS. It offers HTTP/2 to every server: see `LegacyProtocols`.
+    ///
+    /// - Parameter requiresHTTP2: Whether to refuse a server that does not choose it.
+    func tlsContext(with credential: Credential, requiresHTTP2: Bool) throws(TLSError) -> TLSContext {
+        try TLSContext.client(
+            identity: credential.identity,
+            trust: trust.roots,
+            alpn: ["h2"],
+            requiresProtocol: requiresHTTP2
+        )
+    }
 }
 
 extension Gateway.Trust {
-    var roots: CarillonTLS.Trust {
+    fileprivate var roots: CarillonTLS.Trust {
         switch self {
         case .system: .system
         case .pem(let text): .pem(text)

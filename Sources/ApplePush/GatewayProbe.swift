@@ -14,16 +14,10 @@ package enum GatewayProbe {
     ) async throws(PushError) -> Duration {
         let start = MonotonicInstant.now
         do {
-            let context = try TLSContext.client(
-                identity: credential.identity,
-                trust: gateway.trust.roots,
-                alpn: ["h2"],
-                requiresProtocol: gateway.transport == .http2
-            )
             var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: context,
+                context: gateway.tlsContext(with: credential, requiresHTTP2: gateway.transport == .http2),
                 connectTimeout: timeout,
                 handshakeTimeout: timeout,
                 on: loop

@@ -2,7 +2,8 @@ import CarillonHTTP2
 import CarillonIO
 import CarillonTLS
 
-/// One connection to the channel service. It carries one request at a time, for the caller that took it from `ChannelLines`.
+/// One connection to the channel service. It carries one request at a time, for the caller that took it from
+/// `ChannelConnections`.
 actor ChannelConnection {
     enum RequestEnding {
         case answered(Result<ChannelRequest.Answer, ChannelError>)
@@ -61,7 +62,7 @@ actor ChannelConnection {
             let stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: .client(identity: credential.identity, trust: gateway.trust.roots, alpn: ["h2"]),
+                context: gateway.tlsContext(with: credential, requiresHTTP2: true),
                 connectTimeout: configuration.connectTimeout,
                 handshakeTimeout: configuration.handshakeTimeout,
                 on: loop
@@ -195,7 +196,7 @@ actor ChannelConnection {
                     )
                 )
             case .ended: ending = .unknown(lost(failure))
-            case .settingsChanged, .settingsAcknowledged, .written, .begun, .goAway, .pong: break
+            case .settingsChanged, .settingsAcknowledged, .written, .begun, .goAway: break
             }
         }
         return ending

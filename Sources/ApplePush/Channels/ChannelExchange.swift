@@ -89,10 +89,7 @@ struct ChannelExchange {
             }
             return .list(list.channels)
         default:
-            var words = Outcomes(repeating: .pending, count: 0)
-            // In two steps: in one, the text would be looked up in the outcomes before the reason was added.
-            let named = Reply(body).reason(in: body, keeping: &words)
-            let reason = words.text(of: named)
+            let reason = Reply.reason(in: body).text
             throw ChannelError(
                 status: Int(status),
                 reason: reason.isEmpty ? nil : reason,

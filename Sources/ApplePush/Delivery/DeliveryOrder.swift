@@ -87,7 +87,7 @@ struct DeliveryOrder {
     }
 
     /// This many pushes of the first delivery were taken, no more than `quantum`.
-    mutating func took(_ count: Int = 1) {
+    mutating func took(_ count: Int) {
         guard let number = first else { return }
         places[Int(number)].taken += Int32(count)
         credit -= count

@@ -18,7 +18,7 @@ final class DeliveryQueue {
         var complete: ((Delivered) -> Void)?
         let onCancel: @Sendable () -> Void
         /// The remainder that the caller got with the early outcomes.
-        var rest: Remainder?
+        var remainder: Remainder?
 
         /// The entry of a free number: an ended delivery without pushes.
         static var empty: Self {
@@ -60,7 +60,7 @@ final class DeliveryQueue {
     ///   - complete: called once, with all outcomes or with those so far.
     func add(
         _ delivery: Delivery,
-        onCancel: @escaping @Sendable () -> Void = {},
+        onCancel: @escaping @Sendable () -> Void,
         complete: @escaping (Delivered) -> Void
     ) {
         if delivery.state == .ended {
@@ -184,9 +184,10 @@ final class DeliveryQueue {
     }
 
     private func returnEarly(_ index: Int) {
-        let rest = Remainder(onCancel: entries[index].onCancel)
-        entries[index].rest = rest
-        entries[index].complete.take()?(Delivered(entries[index].delivery.outcomes, rest: rest, capacity: capacity))
+        let remainder = Remainder(onCancel: entries[index].onCancel)
+        entries[index].remainder = remainder
+        let outcomes = entries[index].delivery.outcomes
+        entries[index].complete.take()?(Delivered(outcomes, remainder: remainder, capacity: capacity))
     }
 
     private func finish(_ number: Int32) {
@@ -198,7 +199,7 @@ final class DeliveryQueue {
         if let permit = entry.delivery.permit { permits.remove(permit) }
         onEnd?(entry.delivery.outcomes, .now - entry.delivery.arrived)
         entry.complete?(Delivered(entry.delivery.outcomes, capacity: capacity))
-        entry.rest?.end(with: entry.delivery.outcomes)
+        entry.remainder?.end(with: entry.delivery.outcomes)
     }
 }
 

@@ -7,7 +7,7 @@ package import CarillonIO
 public final class HTTP2Backend: Backend {
     private let configuration: HTTP2Configuration
     private let pools: ConnectionPools
-    private let channelLines: ChannelLines
+    private let channelConnections: ChannelConnections
 
     /// A backend that creates connections and threads when something is sent.
     public convenience init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
@@ -26,7 +26,7 @@ public final class HTTP2Backend: Backend {
         ) { gateway in
             HTTP2Wire(gateway, configuration)
         }
-        channelLines = ChannelLines(configuration, beside: pools)
+        channelConnections = ChannelConnections(configuration, beside: pools)
     }
 
     /// Sends every push of the batch, on those terms.
@@ -57,7 +57,7 @@ public final class HTTP2Backend: Backend {
         at gateway: Gateway,
         with credential: Credential
     ) async throws(ChannelError) -> ChannelRequest.Answer {
-        try await channelLines.ask(request, of: gateway, with: credential)
+        try await channelConnections.ask(request, of: gateway, with: credential)
     }
 
     /// A backend with the same configuration and its own connections.
@@ -65,19 +65,19 @@ public final class HTTP2Backend: Backend {
 
     /// Closes connections that have been idle for longer than this.
     public func outdate(idle: Duration) async {
-        await channelLines.outdate(idle: idle)
+        await channelConnections.outdate(idle: idle)
         await pools.outdate(idle: idle)
     }
 
     /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.
     public func outdate(credential: Credential) async {
-        await channelLines.outdate(credential: credential)
+        await channelConnections.outdate(credential: credential)
         await pools.outdate(credential: credential)
     }
 
     /// Closes every connection and ends the threads. Pushes that have not ended end at once.
     public func shutdown() async {
-        await channelLines.shutdown()
+        await channelConnections.shutdown()
         await pools.shutdown()
     }
 

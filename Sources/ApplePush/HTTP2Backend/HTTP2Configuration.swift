@@ -82,16 +82,4 @@ public struct HTTP2Configuration: Sendable {
         check.delay("topicBindingAge", topicBindingAge)
         return check
     }
-
-    var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
-
-    var deadlines: HTTP2Deadlines.Limits {
-        HTTP2Deadlines.Limits(
-            settings: settingsTimeout,
-            acknowledgement: acknowledgementTimeout,
-            pingAfter: pingAfter,
-            ping: pingTimeout,
-            starvation: starvationTimeout
-        )
-    }
 }

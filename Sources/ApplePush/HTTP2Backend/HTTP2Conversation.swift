@@ -1,74 +1,52 @@
 import CarillonHTTP2
 import CarillonIO
 
-/// The HTTP/2 conversation. It keeps its pushes in flight in a table, and ends those that are left there when it ends.
+/// The HTTP/2 conversation: turns pushes into requests, and answers into outcomes. What is in flight at its end ends with it.
 final class HTTP2Conversation: Conversation {
-    /// How many pushes may be in flight before any has been answered.
-    private static let first = 64
-    /// How many pushes may always be in flight. Otherwise a push that is never answered would hold up all others.
-    private static let few = 8
-    /// How long the end of a 200 may take after its header. It has no body.
-    private static let longestEnd = Duration.seconds(2)
+    private static let late = PushError(.timedOut, "The push was sent, and the gateway did not answer it in time.")
 
-    var life: ConnectionLife
-    var deadlines: HTTP2Deadlines
-    private(set) var authorization: Authorization?
-    var refusedToken: ProviderToken?
+    private(set) var life: ConnectionLife
+    private var deadlines: HTTP2Deadlines
+    private var authorization: Authorization?
+    private(set) var refusedToken: ProviderToken?
 
-    let session: ClientSession
-    let deliveries: DeliveryQueue
-    private let requestTimeout: Duration
-    let topicBindingAge: Duration
-    private let expectedAnswers: Int?
+    private let session: ClientSession
+    private let deliveries: DeliveryQueue
+    private let configuration: HTTP2Configuration
     private var budget: FrameBudget
-    var inFlight = InFlightTable()
-    /// The session's handles for the pushes in flight, by tag.
-    private var submissions: [ClientSession.Submission] = []
-    /// Answers with the status 200 whose end had not arrived with the header.
-    var unfinished = Fifo<(submission: ClientSession.Submission, since: MonotonicInstant)>()
-    private var lastStream: Int32 = 0
-    private var outgoing: Outgoing
-    var answers = AnswerTally()
-    /// How many pushes have ended here.
-    var ended = 0
-    private var bytesSent: UInt64 = 0
+    private var requests: HTTP2Requests
+    private var inFlightAllowance: InFlightAllowance
+    private var answers = AnswerTally()
     /// Whether the kernel accepts no more bytes, so that waiting bytes are not waiting for a window.
     private var isStalled = false
     /// How many pushes were in flight when the send window last prevented more from being sent.
     private var windowCapacity: Int?
-    var isAccepted: Bool
-    private let acceptanceLimit: Int
 
     init(
         authority: String,
+        _ configuration: HTTP2Configuration,
         _ terms: ConversationTerms,
         sending deliveries: DeliveryQueue,
-        life: ConnectionLife.Limits,
-        deadlines: HTTP2Deadlines.Limits,
-        requestTimeout: Duration,
-        topicBindingAge: Duration,
+        maximumAge: Duration,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
         var settings = ClientSettings()
         settings.keptFields = ["apns-unique-id"]
         session = try ClientSession(settings)
         self.deliveries = deliveries
-        self.requestTimeout = requestTimeout
-        self.topicBindingAge = topicBindingAge
-        expectedAnswers = terms.expectedAnswers
+        self.configuration = configuration
         authorization = terms.authorization
-        isAccepted = terms.acceptanceLimit == nil
-        acceptanceLimit = terms.acceptanceLimit ?? 0
-        outgoing = Outgoing(authority: authority, token: terms.authorization?.token)
-        self.life = ConnectionLife(life)
-        self.deadlines = HTTP2Deadlines(deadlines, at: now)
+        requests = HTTP2Requests(on: session, Outgoing(authority: authority, token: terms.authorization?.token))
+        inFlightAllowance = InFlightAllowance(terms)
+        life = ConnectionLife(writeTimeout: configuration.writeTimeout, maximumAge: maximumAge)
+        deadlines = HTTP2Deadlines(configuration, at: now)
         budget = FrameBudget(at: now)
     }
 
     func authorize(_ authorization: Authorization) {
         if refusedToken != nil { return }
         self.authorization = authorization
-        outgoing.use(authorization.token)
+        requests.use(authorization.token)
     }
 
     // MARK: Room
@@ -76,7 +54,7 @@ final class HTTP2Conversation: Conversation {
     var room: ConnectionStatus.Room {
         ConnectionStatus.Room(
             free: free,
-            inFlight: inFlight.count,
+            inFlight: requests.inFlight.count,
             capacity: life.isReady ? min(session.maxStreams, windowCapacity ?? .max) : 0
         )
     }
@@ -84,21 +62,17 @@ final class HTTP2Conversation: Conversation {
     /// How many pushes it can take now, judged by streams; 0 if the window has no room for the next body.
     private var free: Int {
         guard life.isReady else { return 0 }
-        let free = min(session.freeStreams, allowance - inFlight.count)
+        let free = min(session.freeStreams, allowance - requests.inFlight.count)
         guard free > 0, hasWindow else { return 0 }
         return free
     }
 
-    private var bodyRoom: BodyRoom {
-        BodyRoom(window: session.sendWindow, waiting: session.bodyBytesWaiting)
-    }
-
     /// Whether the window has room for the next push.
-    private var hasWindow: Bool { bodyRoom.count(of: deliveries.nextSize ?? 0) > 0 }
+    private var hasWindow: Bool { requests.bodyRoom.count(of: deliveries.nextSize ?? 0) > 0 }
 
     /// Records whether the window prevents more pushes from being sent.
     private func measureWindow() {
-        let count = inFlight.count
+        let count = requests.inFlight.count
         if count > 0, count < allowance, !hasWindow {
             windowCapacity = count
         } else if let capacity = windowCapacity, count > capacity {
@@ -106,25 +80,23 @@ final class HTTP2Conversation: Conversation {
         }
     }
 
+    var isAccepted: Bool { inFlightAllowance.isAccepted }
+
     var isProven: Bool { isAccepted && (allowance >= session.maxStreams || windowCapacity != nil) }
 
-    /// How many pushes may be in flight: one while a ping is unanswered, and a few until the credential is accepted. After that,
-    /// each answer allows one more, so that a gateway that soon closes the connection returns few pushes. If the previous
-    /// connection was lost early, this one first takes as many pushes as that one answered.
+    /// How many pushes may be in flight: one while a ping is unanswered.
     private var allowance: Int {
         if deadlines.isInDoubt { return 1 }
-        guard isAccepted else { return acceptanceLimit }
-        let answered = life.answered
-        guard let expected = expectedAnswers else { return Self.first + answered }
-        if answered >= expected { return Self.first + answered - expected }
-        let opened = Int(lastStream + 1) / 2
-        return min(Self.first + answered, max(Self.few, inFlight.count + expected - opened))
+        return inFlightAllowance.count(
+            answered: life.answered,
+            inFlight: requests.inFlight.count,
+            opened: requests.opened
+        )
     }
 
     var due: MonotonicInstant {
-        var due = min(life.due, deadlines.due(life, inFlight: inFlight.count))
-        if let since = unfinished.first?.since { due = min(due, since + Self.longestEnd) }
-        return inFlight.oldest.map { min(due, $0.since + requestTimeout) } ?? due
+        let due = min(life.due, deadlines.due(life, inFlight: requests.inFlight.count))
+        return min(due, requests.due(after: configuration.requestTimeout))
     }
 
     // MARK: What is sent
@@ -137,10 +109,10 @@ final class HTTP2Conversation: Conversation {
     func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
         if deadlines.willSend(at: now) { ping() }
         let free = self.free
-        defer { deadlines.opened(lastStream, &life) }
+        defer { deadlines.opened(requests.lastStream, &life) }
         var left = min(count, free)
         while left > 0 {
-            guard let run = deliveries.next(left, in: bodyRoom) else { return false }
+            guard let run = deliveries.next(left, in: requests.bodyRoom) else { return false }
             guard submit(run, at: now) else { return false }
             left -= run.positions.count
         }
@@ -158,19 +130,11 @@ final class HTTP2Conversation: Conversation {
 
     /// Returns false if the connection takes no more.
     private func submit(_ position: Int, of run: DeliveryQueue.Run, at now: MonotonicInstant) -> Bool {
-        let push = run.push(at: position)
-        let tag = inFlight.insert(push, at: now)
         do {
-            let submission = try outgoing.submit(position, of: run, tag: tag, to: session)
-            if Int(tag) < submissions.count {
-                submissions[Int(tag)] = submission
-            } else {
-                submissions.append(submission)
-            }
-            lastStream = submission.stream
+            try requests.submit(position, of: run, at: now)
             return true
         } catch {
-            _ = inFlight.remove(tag)
+            let push = run.push(at: position)
             // A field that cannot be sent is a fault of the message; anything else is a fault of the connection.
             if error.code == .invalidField {
                 deliveries.end(push, OutcomeRules.outcome(of: .unsendable))
@@ -192,7 +156,7 @@ final class HTTP2Conversation: Conversation {
         }
     }
 
-    func sent(_ count: Int) { bytesSent += UInt64(count) }
+    func sent(_ count: Int) { requests.sent(count) }
 
     /// The gateway answers each push.
     var awaitsArrival: Bool { false }
@@ -209,7 +173,7 @@ final class HTTP2Conversation: Conversation {
 
     private func ping() {
         // If there is no memory for a ping, the time limits of pushes are enough.
-        try? session.ping(1)
+        try? session.ping()
     }
 
     // MARK: What is received
@@ -223,19 +187,8 @@ final class HTTP2Conversation: Conversation {
             return life.close(ConnectionEnd(error))
         }
         readEvents(at: now)
-        if !budget.allows(counts, at: now) { return life.close(.flooded("many frames and few answers")) }
+        if !budget.allows(requests.counts, at: now) { return life.close(.flooded("many frames and few answers")) }
         checkSession(at: now)
-    }
-
-    private var counts: FrameBudget.Counts {
-        let windowUpdates = session.windowUpdatesReceived
-        return FrameBudget.Counts(
-            frames: session.framesReceived - windowUpdates,
-            answers: UInt64(ended),
-            windowUpdates: windowUpdates,
-            requests: UInt64(lastStream + 1) / 2,
-            bodyBytes: session.bodyBytesDrained
-        )
     }
 
     private func checkSession(at now: MonotonicInstant) {
@@ -249,79 +202,192 @@ final class HTTP2Conversation: Conversation {
         }
     }
 
+    // MARK: What is answered
+
+    private func readEvents(at now: MonotonicInstant) {
+        var hasAnswer = false
+        while let event = session.nextEvent() {
+            switch event {
+            case .settingsChanged:
+                deadlines.settled()
+                life.opened()
+            case .settingsAcknowledged: deadlines.acknowledged()
+            case .written(let tag): requests.restart(tag, at: now)
+            case .begun(let submission): requests.begun(submission, at: now)
+            case .answered(let tag, let answer):
+                let written = requests.inFlight.since(tag)
+                guard let push = requests.ended(tag) else { break }
+                hasAnswer = true
+                answers.answered(after: deadlines.lastHeard.nanoseconds - written.nanoseconds)
+                answered(push, answer, at: now)
+            case .ended(let tag, let ending):
+                guard let push = requests.ended(tag) else { break }
+                if ended(push, ending) { hasAnswer = true }
+            case .goAway(let code): goneAway(code)
+            }
+        }
+        if hasAnswer { deliveries.answered(at: now) }
+    }
+
+    private func answered(_ push: QueuedPush, _ answer: HTTP2Response, at now: MonotonicInstant) {
+        if answer.hasField(0) { identify(push, by: answer) }
+        // Nearly all answers take this path: what `OutcomeRules` says of a 200, without a look for a body.
+        if answer.status == 200 { return accepted(push) }
+        let outcome = session.withBody(of: answer) { body in
+            deliveries.outcome(for: push) { outcomes in
+                OutcomeRules.outcome(
+                    status: answer.status,
+                    retryAfter: answer.retryAfter,
+                    body: body,
+                    keeping: &outcomes
+                )
+            }
+        }
+        if follow(outcome, at: now) {
+            deliveries.takeBack(push)
+        } else {
+            deliveries.end(push, outcome)
+        }
+    }
+
+    private func accepted(_ push: QueuedPush) {
+        inFlightAllowance.isAccepted = true
+        life.wasAnswered(isOfUse: true)
+        deliveries.end(push, .accepted)
+    }
+
+    /// The sandbox sends `apns-unique-id` with each answer, production never.
+    private func identify(_ push: QueuedPush, by answer: HTTP2Response) {
+        let id = session.withField(0, of: answer) { value in
+            PushID(String(decoding: value.byteOffsets.map { value[byte: $0] }, as: UTF8.self))
+        }
+        if let id { deliveries.identified(push, as: id) }
+    }
+
+    /// Acts on what a rejection means for the connection. Returns true if the push is to be sent again at once.
+    private func follow(_ outcome: Outcome, at now: MonotonicInstant) -> Bool {
+        switch outcome.action {
+        case .failTopic where isBoundEarlier(at: now),
+            .failToken where outcome.reason.isAboutTopic && isBoundEarlier(at: now):
+            inFlightAllowance.isAccepted = true
+            life.wasAnswered(isOfUse: true)
+            life.retire(.usedUp)
+            return true
+        case .renewProviderToken:
+            life.wasAnswered(isOfUse: true)
+            return renewToken()
+        case .keepProviderToken, .holdCredential:
+            life.wasAnswered(isOfUse: false)
+            life.retire(.refused(outcome.reason.name ?? "status \(outcome.status)"))
+        case .replaceConnection:
+            life.wasAnswered(isOfUse: false)
+            life.retire(.usedUp)
+        default:
+            inFlightAllowance.isAccepted = true
+            life.wasAnswered(isOfUse: true)
+        }
+        return false
+    }
+
+    /// Whether the connection is old enough that the topics of the signing key may have changed since its first push.
+    private func isBoundEarlier(at now: MonotonicInstant) -> Bool {
+        authorization != nil && life.age(at: now) > configuration.topicBindingAge
+    }
+
+    /// The provider token is too old, and the next one needs another connection. Returns false if this token had already been
+    /// renewed.
+    private func renewToken() -> Bool {
+        life.retire(.usedUp)
+        guard let authorization = self.authorization else { return false }
+        refusedToken = authorization.token
+        return !authorization.isRenewed
+    }
+
+    /// Returns whether the push was answered all the same.
+    private func ended(_ push: QueuedPush, _ ending: StreamEnding) -> Bool {
+        let outcome = OutcomeRules.outcome(
+            of: .streamEnded(status: ending.status, isSurelyUnprocessed: ending.isSurelyUnprocessed)
+        )
+        switch outcome.verdict {
+        case .accepted: accepted(push)
+        case .safe: deliveries.takeBack(push, isRefused: life.isReady)
+        default: deliveries.endUnanswered(push, because: whyUnanswered(ending))
+        }
+        return outcome.verdict == .accepted
+    }
+
+    private func whyUnanswered(_ ending: StreamEnding) -> PushError {
+        switch ending.origin {
+        case .reset: Self.late
+        case .closed:
+            session.failure.map { ConnectionEnd($0).unanswered }
+                ?? PushError(.unreachable, "The gateway ended the request without an answer: \(ending.errorCode).")
+        case .sessionEnded: (life.end ?? .closedByPeer).unanswered
+        }
+    }
+
+    /// The gateway accepts no more streams, perhaps because of the credential.
+    private func goneAway(_ code: ErrorCode) {
+        let debugData = session.goAwayDebugData
+        // Safe: the array stays alive and unchanged during the call.
+        let (reason, text) = unsafe Reply.reason(in: debugData.span.bytes)
+        switch reason.isKnown ? reason.action(status: 0) : nil {
+        case .holdCredential, .keepProviderToken: life.retire(.refused(text))
+        case .renewProviderToken: _ = renewToken()
+        default:
+            let word = code == .noError ? nil : code.description
+            life.retire(.goneAway(reason: text.isEmpty ? word : text))
+        }
+    }
+
     // MARK: Time and the end
 
     func passed(to now: MonotonicInstant) {
-        endUnfinished(at: now)
-        while let (tag, since) = inFlight.oldest, now - since >= requestTimeout {
+        // The gateway has accepted these pushes. Only the ends of their streams are missing.
+        requests.resetUnfinished(at: now)
+        readEvents(at: now)
+        while let (tag, since) = requests.inFlight.oldest, now - since >= configuration.requestTimeout {
             wasLate(tag, at: now)
             readEvents(at: now)
         }
         checkSession(at: now)
         let wasReady = life.isReady
         life.passed(to: now)
-        if deadlines.passed(to: now, &life, inFlight: inFlight.count) { ping() }
-        if wasReady, life.end == .windowClosed { giveBackUnwritten(at: now) }
-    }
-
-    /// The gateway has accepted these pushes. Only the ends of their streams are missing.
-    private func endUnfinished(at now: MonotonicInstant) {
-        while let (submission, since) = unfinished.first,
-            now - since >= Self.longestEnd || !session.hasStatus(submission)
-        {
-            _ = unfinished.popFirst()
-            session.reset(submission, bytesWritten: bytesSent)
-        }
+        if deadlines.passed(to: now, &life, inFlight: requests.inFlight.count) { ping() }
+        guard wasReady, life.end == .windowClosed else { return }
+        // Requests waiting for the window are sent elsewhere; those written in full may still be answered.
+        requests.resetUnwritten()
         readEvents(at: now)
     }
 
     /// A push was not answered in time. If its request was not written in full, that is not the gateway's fault: the push gets more
     /// time if some of its bytes were sent since the last check, and is sent elsewhere if not.
     private func wasLate(_ tag: UInt32, at now: MonotonicInstant) {
-        let submission = submissions[Int(tag)]
-        if session.isWritten(submission, bytesWritten: bytesSent) {
+        if requests.isWritten(tag) {
             // The end of an answer may be missing, but not the answer.
-            if !session.hasStatus(submission) {
+            if !requests.hasStatus(tag) {
                 answers.wasLate()
                 life.wasLate()
             }
-        } else if inFlight.hasMoved(tag, to: session.bodyBytesDrained(of: submission)) {
-            return inFlight.restart(tag, at: now)
+        } else if requests.hasMoved(tag) {
+            return requests.restart(tag, at: now)
         }
-        if !session.reset(submission, bytesWritten: bytesSent) { forget(tag) }
-    }
-
-    /// The window stays closed: requests waiting for it are sent elsewhere; requests written in full may still be answered.
-    private func giveBackUnwritten(at now: MonotonicInstant) {
-        for tag in inFlight.tags {
-            let submission = submissions[Int(tag)]
-            if session.isWritten(submission, bytesWritten: bytesSent) { continue }
-            session.reset(submission, bytesWritten: bytesSent)
-        }
-        readEvents(at: now)
+        if !requests.reset(tag) { forget(tag) }
     }
 
     func retire(_ end: ConnectionEnd) { life.retire(end) }
 
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
-        var farewell: [UInt8] = []
-        do {
-            // After a violation the session itself sends GOAWAY.
-            if !session.isFinished { try session.goAway(life.end?.errorCode ?? .noError) }
-            try session.drain(into: &farewell)
-        } catch {
-            farewell = []
-        }
-        session.end(bytesWritten: bytesSent)
+        let farewell = requests.end(life.end?.errorCode ?? .noError)
         readEvents(at: deadlines.lastHeard)
-        while let (tag, _) = inFlight.oldest { forget(tag) }
+        while let (tag, _) = requests.inFlight.oldest { forget(tag) }
         return farewell
     }
 
     /// Ends a push that the session no longer knows.
     private func forget(_ tag: UInt32) {
-        guard let push = inFlight.remove(tag) else { return }
+        guard let push = requests.remove(tag) else { return }
         deliveries.endUnanswered(push, because: life.end?.unanswered ?? Self.late)
     }
 

@@ -2,22 +2,10 @@ import CarillonIO
 
 /// The time limits for an HTTP/2 server apart from answering pushes, as a value.
 struct HTTP2Deadlines {
-    struct Limits {
-        /// How long the server may take to send its settings.
-        var settings: Duration
-        /// How long it may take to acknowledge our settings.
-        var acknowledgement: Duration
-        /// How long it may be silent before it gets a ping.
-        var pingAfter: Duration
-        /// How long it may take to answer a ping.
-        var ping: Duration
-        /// How long it may allow no streams, or open no window for waiting bodies.
-        var starvation: Duration
-        /// The stream number at which the connection is replaced.
-        var highestStream: Int32 = 1 << 30
-    }
+    /// The stream number at which the connection is replaced.
+    private static let highestStream: Int32 = 1 << 30
 
-    private let limits: Limits
+    private let pingAfter: Duration
     private var settings: Deadline
     private var acknowledgement: Deadline
     private var ping: Deadline
@@ -26,13 +14,13 @@ struct HTTP2Deadlines {
     private var bodyBytes: UInt64 = 0
     private(set) var lastHeard: MonotonicInstant
 
-    init(_ limits: Limits, at now: MonotonicInstant) {
-        self.limits = limits
-        settings = Deadline(limits.settings, .settingsMissing)
-        acknowledgement = Deadline(limits.acknowledgement, .settingsUnacknowledged)
-        ping = Deadline(limits.ping, .silent)
-        streams = Deadline(limits.starvation, .starved)
-        window = Deadline(limits.starvation, .windowClosed)
+    init(_ configuration: HTTP2Configuration, at now: MonotonicInstant) {
+        pingAfter = configuration.pingAfter
+        settings = Deadline(configuration.settingsTimeout, .settingsMissing)
+        acknowledgement = Deadline(configuration.acknowledgementTimeout, .settingsUnacknowledged)
+        ping = Deadline(configuration.pingTimeout, .silent)
+        streams = Deadline(configuration.starvationTimeout, .starved)
+        window = Deadline(configuration.starvationTimeout, .windowClosed)
         lastHeard = now
     }
 
@@ -43,7 +31,7 @@ struct HTTP2Deadlines {
     func due(_ life: ConnectionLife, inFlight: Int) -> MonotonicInstant {
         if life.isClosed { return .distantFuture }
         var due = min(settings.due, ping.due)
-        if !ping.isRunning, inFlight > 0 { due = min(due, lastHeard + limits.pingAfter) }
+        if !ping.isRunning, inFlight > 0 { due = min(due, lastHeard + pingAfter) }
         return life.isReady ? min(due, acknowledgement.due, streams.due, window.due) : due
     }
 
@@ -68,7 +56,7 @@ struct HTTP2Deadlines {
     }
 
     func opened(_ stream: Int32, _ life: inout ConnectionLife) {
-        if stream >= limits.highestStream { life.retire(.exhausted) }
+        if stream >= Self.highestStream { life.retire(.exhausted) }
     }
 
     /// How many streams the server allows, whether in use or not.
@@ -82,7 +70,7 @@ struct HTTP2Deadlines {
 
     /// Pushes are about to be sent. Returns true if the server has been silent so long that a ping must be sent with them.
     mutating func willSend(at now: MonotonicInstant) -> Bool {
-        guard !ping.isRunning, now - lastHeard >= limits.pingAfter else { return false }
+        guard !ping.isRunning, now - lastHeard >= pingAfter else { return false }
         ping.restart(at: now)
         return true
     }

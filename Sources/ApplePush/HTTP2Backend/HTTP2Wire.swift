@@ -2,7 +2,6 @@ import CarillonIO
 
 /// The wire for HTTP/2, the protocol of Apple's gateways.
 struct HTTP2Wire: Wire {
-    let alpn = ["h2"]
     private let authority: String
     private let configuration: HTTP2Configuration
 
@@ -16,16 +15,12 @@ struct HTTP2Wire: Wire {
         sending deliveries: DeliveryQueue,
         at now: MonotonicInstant
     ) throws -> any Conversation {
-        var life = configuration.life
-        life.age = life.age * Double.random(in: 1...2)
-        return try HTTP2Conversation(
+        try HTTP2Conversation(
             authority: authority,
+            configuration,
             terms,
             sending: deliveries,
-            life: life,
-            deadlines: configuration.deadlines,
-            requestTimeout: configuration.requestTimeout,
-            topicBindingAge: configuration.topicBindingAge,
+            maximumAge: configuration.maximumAge * Double.random(in: 1...2),
             at: now
         )
     }

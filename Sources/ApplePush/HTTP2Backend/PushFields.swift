@@ -27,7 +27,7 @@ struct PushFields: Equatable {
     /// token is a secret that does not belong there. Apple asks for the same.
     func block(authority: String) -> HeaderBlock {
         if pushType == .channel { return channelBlock(authority: authority) }
-        var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
+        var block = HeaderBlock(method: "POST", authority: authority, path: "/3/device/")
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
         // Safe: the arrays stay alive and unchanged during the calls.
         if !topic.isEmpty { unsafe block.append("apns-topic", topic.span.bytes) }
@@ -42,7 +42,7 @@ struct PushFields: Equatable {
     /// A channel's push has no topic, and must have an expiry.
     private func channelBlock(authority: String) -> HeaderBlock {
         let path = "/4/broadcasts/apps/\(String(decoding: topic, as: UTF8.self))"
-        var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: path)
+        var block = HeaderBlock(method: "POST", authority: authority, path: path)
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
         // Safe: the array stays alive and unchanged during the call.
         unsafe block.append("apns-channel-id", channel.span.bytes, indexing: .never)

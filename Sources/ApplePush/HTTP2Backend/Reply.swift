@@ -38,6 +38,14 @@ struct Reply: Equatable {
         return outcomes.reason(named: String(decoding: words, as: UTF8.self))
     }
 
+    /// The reason of an answer whose outcomes are kept nowhere, and its text, which is empty without a reason.
+    static func reason(in body: RawSpan) -> (reason: Reason, text: String) {
+        var words = Outcomes(repeating: .pending, count: 0)
+        // In two steps: in one, the text would be looked up in the outcomes before the reason was added.
+        let reason = Reply(body).reason(in: body, keeping: &words)
+        return (reason, words.text(of: reason))
+    }
+
     private struct Scanner {
         var offset: Int
         let end: Int

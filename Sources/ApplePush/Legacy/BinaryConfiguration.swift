@@ -80,6 +80,4 @@ public struct BinaryConfiguration: Sendable {
         check.delay("idleTimeout", idleTimeout)
         return check
     }
-
-    var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
 }

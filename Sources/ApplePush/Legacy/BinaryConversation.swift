@@ -20,13 +20,13 @@ final class BinaryConversation: Conversation {
     private(set) var isAccepted = false
     private(set) var refuted = 0
 
-    init(of wire: BinaryWire, sending deliveries: DeliveryQueue, life: ConnectionLife.Limits) {
+    init(of wire: BinaryWire, sending deliveries: DeliveryQueue, maximumAge: Duration) {
         self.wire = wire
         begin = wire.window.withLock(\.self)
         limit = begin.count
         usesBarriers = begin.usesBarriers && wire.configuration.format.hasIdentifiers
         self.deliveries = deliveries
-        self.life = ConnectionLife(life)
+        life = ConnectionLife(writeTimeout: wire.configuration.writeTimeout, maximumAge: maximumAge)
     }
 
     private var configuration: BinaryConfiguration { wire.configuration }

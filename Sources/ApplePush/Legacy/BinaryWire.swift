@@ -2,8 +2,7 @@ import CarillonIO
 
 /// The wire for the legacy binary protocol.
 final class BinaryWire: Wire {
-    let alpn = LegacyProtocols.alpn
-    let requiresALPN = false
+    let requiresHTTP2 = false
     let configuration: BinaryConfiguration
     /// Shared, so that one connection learns from another.
     let window: Guarded<WindowSize>
@@ -22,8 +21,7 @@ final class BinaryWire: Wire {
         sending deliveries: DeliveryQueue,
         at now: MonotonicInstant
     ) throws -> any Conversation {
-        var life = configuration.life
-        life.age = life.age * Double.random(in: 1...2)
-        return BinaryConversation(of: self, sending: deliveries, life: life)
+        let maximumAge = configuration.maximumAge * Double.random(in: 1...2)
+        return BinaryConversation(of: self, sending: deliveries, maximumAge: maximumAge)
     }
 }

@@ -44,7 +44,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
     ) async throws(PushError) -> LegacyFeedbackConnection {
-        guard let identity = credential.identity else {
+        guard credential.identity != nil else {
             throw PushError(
                 .unsupported,
                 "The feedback service at \(gateway) accepts certificates only, and this credential is a signing key: "
@@ -57,12 +57,7 @@ actor LegacyFeedbackConnection: LegacyFeedbackSource {
             var stream = try await TLSStream.connect(
                 host: gateway.host,
                 port: gateway.port,
-                context: .client(
-                    identity: identity,
-                    trust: gateway.trust.roots,
-                    alpn: LegacyProtocols.alpn,
-                    requiresProtocol: false
-                ),
+                context: gateway.tlsContext(with: credential, requiresHTTP2: false),
                 connectTimeout: limits.connectTimeout,
                 handshakeTimeout: limits.handshakeTimeout,
                 on: loop

@@ -3,8 +3,6 @@
 /// Both legacy protocols treat silence as success, so a busy HTTP/2 server would seem to accept pushes. Therefore the client offers
 /// HTTP/2 in the TLS handshake: only a server that speaks it selects it, before anything is sent.
 enum LegacyProtocols {
-    static let alpn = ["h2"]
-
     static func isHTTP2(_ chosen: String?) -> Bool { chosen == "h2" }
 
     static func notBinary(_ gateway: Gateway) -> PushError {

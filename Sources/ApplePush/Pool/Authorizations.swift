@@ -9,15 +9,15 @@ struct Authorizations {
 
     private(set) var current: Authorization?
     private var due: MonotonicInstant?
-    private var restsUntil: MonotonicInstant?
+    private var keptUntil: MonotonicInstant?
 
     /// Whether a token must be fetched, even if one is in use.
     func isDue(at now: MonotonicInstant) -> Bool {
         guard current != nil, let due = self.due else { return true }
-        return now >= due && !isAtRest(at: now)
+        return now >= due && !isKept(at: now)
     }
 
-    private func isAtRest(at now: MonotonicInstant) -> Bool { restsUntil.map { now < $0 } ?? false }
+    private func isKept(at now: MonotonicInstant) -> Bool { keptUntil.map { now < $0 } ?? false }
 
     mutating func adopt(_ authorization: Authorization, for time: Duration) {
         current = authorization
@@ -30,13 +30,13 @@ struct Authorizations {
     }
 
     /// The gateway has seen too many new tokens: the current one stays in use until the gateway will accept another.
-    mutating func rest(at now: MonotonicInstant) { restsUntil = now + .seconds(ProviderToken.minimumAge) }
+    mutating func keepCurrent(at now: MonotonicInstant) { keptUntil = now + .seconds(ProviderToken.minimumAge) }
 
     /// The gateway refused this token as too old. Returns true if it is no longer in use and another must be fetched.
     mutating func refused(_ token: ProviderToken, at now: MonotonicInstant) -> Bool {
         // It may have been replaced already, after the same answer on another connection.
         guard let current = self.current, current.token == token else { return false }
-        if isAtRest(at: now) {
+        if isKept(at: now) {
             self.current = Authorization(token: token, isRenewed: true, since: current.since)
             return false
         }

@@ -13,17 +13,11 @@ struct ConnectionLife {
         case closed(ConnectionEnd)
     }
 
-    struct Limits {
-        /// How long the gateway may accept no bytes.
-        var writing: Duration
-        /// How long the connection lives. It differs between connections, so that those of a pool do not all end together.
-        var age: Duration
-        /// How many pushes in a row may go unanswered.
-        var lateAnswers = 3
-    }
+    /// How many pushes in a row may go unanswered.
+    private static let lateAnswerLimit = 3
 
     private(set) var phase = Phase.connecting
-    private let limits: Limits
+    private let maximumAge: Duration
     private var writing: Deadline
     private var connectedAt = MonotonicInstant.distantFuture
     private var oldAt = MonotonicInstant.distantFuture
@@ -33,9 +27,12 @@ struct ConnectionLife {
     /// How many pushes got an answer about the push itself, not about the connection or the credential.
     private(set) var answered = 0
 
-    init(_ limits: Limits) {
-        self.limits = limits
-        writing = Deadline(limits.writing, .stalled)
+    /// - Parameters:
+    ///   - writeTimeout: how long the gateway may accept no bytes.
+    ///   - maximumAge: differs between connections, so that those of a pool do not all end together.
+    init(writeTimeout: Duration, maximumAge: Duration) {
+        self.maximumAge = maximumAge
+        writing = Deadline(writeTimeout, .stalled)
     }
 
     // MARK: What it is
@@ -63,7 +60,7 @@ struct ConnectionLife {
         guard phase == .connecting else { return }
         phase = .opening
         connectedAt = now
-        oldAt = now + limits.age
+        oldAt = now + maximumAge
     }
 
     /// The gateway is ready for pushes.
@@ -83,7 +80,7 @@ struct ConnectionLife {
     /// A push was not answered in time. After several in a row, the gateway counts as silent.
     mutating func wasLate() {
         lateInARow += 1
-        if lateInARow >= limits.lateAnswers { retire(.silent) }
+        if lateInARow >= Self.lateAnswerLimit { retire(.silent) }
     }
 
     /// The connection accepts no more pushes. Those in flight may still be answered.

@@ -4,7 +4,7 @@ import CarillonTLS
 extension ConnectionPool {
     func dial(_ id: Int) async {
         do {
-            let context = try self.context ?? makeContext()
+            let context = try self.context ?? gateway.tlsContext(with: credential, requiresHTTP2: wire.requiresHTTP2)
             self.context = context
             let known = addresses
             let line = try await TCP.race(
@@ -28,15 +28,6 @@ extension ConnectionPool {
             let failure = PushError(connectingTo: gateway, error)
             change(id, at: now) { $0.end(.unconnected(failure)) }
         }
-    }
-
-    private func makeContext() throws(TLSError) -> TLSContext {
-        try TLSContext.client(
-            identity: credential.identity,
-            trust: gateway.trust.roots,
-            alpn: wire.alpn,
-            requiresProtocol: wire.requiresALPN
-        )
     }
 
     private func open(_ id: Int, _ stream: consuming TLSStream) throws {

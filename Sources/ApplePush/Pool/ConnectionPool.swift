@@ -12,7 +12,7 @@ actor ConnectionPool {
     struct Limits {
         var connections: Int
         /// Whether there is only one connection, which is not replaced, and no push waits for room.
-        var isSingle = false
+        var isSingle: Bool
         /// How long connecting to one of the gateway's addresses may take.
         var connectTimeout: Duration
         var handshakeTimeout: Duration
@@ -34,10 +34,10 @@ actor ConnectionPool {
     let meter: TrafficMeter
     let observer: (any APNs.Observer)?
     let deliveries: DeliveryQueue
-    private var state: PoolState<SystemRandomNumberGenerator>
+    private var state: PoolState
     private var connections: [PushConnection] = []
     var watches: [Int: WatchToken] = [:]
-    var dials: [Int: Task<Void, Never>] = [:]
+    private var dials: [Int: Task<Void, Never>] = [:]
     var context: TLSContext?
     var addresses = AddressBook()
     private var tokenFetch: Task<Void, Never>?
@@ -60,7 +60,7 @@ actor ConnectionPool {
         _ wire: any Wire,
         _ limits: Limits,
         meter: TrafficMeter,
-        observer: (any APNs.Observer)? = nil,
+        observer: (any APNs.Observer)?,
         on loop: EventLoop
     ) {
         self.gateway = gateway
@@ -76,14 +76,8 @@ actor ConnectionPool {
                 observer.deliveryEnded(APNs.EndedDelivery(gateway: gateway, duration: duration, outcomes: outcomes))
             }
         }
-        state = PoolState(
-            to: gateway,
-            usesTokens: credential.identity == nil,
-            connections: limits.connections,
-            isSingle: limits.isSingle,
-            idleTimeout: limits.idleTimeout,
-            random: SystemRandomNumberGenerator()
-        )
+        let usesTokens = credential.identity == nil
+        state = PoolState(to: gateway, usesTokens: usesTokens, limits, seed: .random(in: .min ... .max))
     }
 
     // MARK: From outside
@@ -212,7 +206,7 @@ actor ConnectionPool {
         }
         connection.conversation.report(to: meter)
         let status = connection.status
-        if !status.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
+        if !connection.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
         state.changed(id, to: status, waiting: deliveries.waiting, at: now)
         performActions(at: now)
     }
@@ -241,7 +235,7 @@ actor ConnectionPool {
         pumpSoon()
     }
 
-    private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
+    private func perform(_ action: PoolState.Action, at now: MonotonicInstant) {
         switch action {
         case .dial(let id, let terms): dial(id, terms, at: now)
         case .retire(let id, let end): change(id, at: now) { $0.conversation.retire(end) }
@@ -322,9 +316,9 @@ actor ConnectionPool {
         isPumping = true
         var now = MonotonicInstant.now
         deliveries.checkPermits(at: now)
-        while let share = state.nextShare(of: deliveries.waiting, at: now) {
-            change(share.id, at: now) { connection in
-                connection.submit(share.count, at: now)
+        while let allotment = state.nextAllotment(of: deliveries.waiting, at: now) {
+            change(allotment.id, at: now) { connection in
+                connection.submit(allotment.count, at: now)
                 connection.flush(at: now)
             }
             now = .now  // Writing takes time.

@@ -30,8 +30,8 @@ struct ConnectionRoster {
 
     /// How many pushes may be in flight before the gateway has accepted a certificate.
     static let certificateAcceptanceLimit = 8
-    /// The smallest share that is worth its own write.
-    static let smallestShare = 32
+    /// The smallest allotment that is worth its own write.
+    static let smallestAllotment = 32
     /// How long pushes must have waited for room before another connection is opened.
     static let growthDelay: Duration = .milliseconds(100)
 
@@ -51,7 +51,7 @@ struct ConnectionRoster {
     func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
     /// Whether a connection accepts pushes or will do so.
-    var hasUsable: Bool { members.contains { $0.phase != .draining } }
+    var hasUsable: Bool { members.contains { $0.phase.end == nil } }
 
     /// Whether a push could be sent at once.
     var hasRoom: Bool { members.contains { $0.room.free > 0 } }
@@ -86,12 +86,12 @@ struct ConnectionRoster {
     /// Whether only old connections are left, and they are in use.
     private var needsSuccessor: Bool {
         members.contains { $0.phase == .old && $0.room.inFlight > 0 }
-            && members.allSatisfy { $0.phase == .old || $0.phase == .draining }
+            && members.allSatisfy { $0.phase == .old || $0.phase.end != nil }
     }
 
     /// Decides whether a new connection can wait; nil if one is needed now.
     private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
-        let young = members.filter { $0.phase != .draining && $0.phase != .old }
+        let young = members.filter { $0.phase.end == nil && $0.phase != .old }
         // If only old ones are left, replace one, however much room they have.
         if young.isEmpty { return nil }
         if hasRoom {
@@ -111,18 +111,18 @@ struct ConnectionRoster {
     // MARK: Pushes
 
     /// Spreads the waiting pushes over the connections with room, oldest first.
-    func shares(of waiting: Int) -> [Allotment] {
+    func allotments(of waiting: Int) -> [Allotment] {
         let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
-        let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
+        let even = max(Self.smallestAllotment, (waiting + open.count - 1) / open.count)
         var left = waiting
-        var shares: [Allotment] = []
+        var allotments: [Allotment] = []
         for member in open where left > 0 {
             let count = min(member.room.free, even, left)
-            shares.append(Allotment(id: member.id, count: count))
+            allotments.append(Allotment(id: member.id, count: count))
             left -= count
         }
-        return shares
+        return allotments
     }
 
     // MARK: What happened

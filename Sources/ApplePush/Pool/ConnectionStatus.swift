@@ -1,13 +1,23 @@
 /// What a pool knows about a connection after each event.
 struct ConnectionStatus {
-    enum Phase {
+    enum Phase: Equatable {
         case dialing
         /// Accepts few pushes at a time, until answers show that it can accept more.
         case proving
         case ready
         /// Accepts pushes until another connection has taken its place.
         case old
-        case draining
+        /// Accepts no more pushes, and waits for the answers to those in flight.
+        case draining(ConnectionEnd)
+        case closed(ConnectionEnd)
+
+        /// Why the connection accepts no more pushes; nil while it does.
+        var end: ConnectionEnd? {
+            switch self {
+            case .draining(let end), .closed(let end): end
+            case .dialing, .proving, .ready, .old: nil
+            }
+        }
 
         var takesPushes: Bool { self == .proving || self == .ready || self == .old }
     }
@@ -23,9 +33,6 @@ struct ConnectionStatus {
 
     var phase: Phase
     var room: Room
-    var isClosed = false
-    /// Why it accepts no more pushes; nil while it does.
-    var end: ConnectionEnd?
     /// Pushes that got an answer about the push itself, not about the connection or the credential.
     var answered = 0
     /// Whether an answer has shown that the gateway accepts the credential.

@@ -2,9 +2,9 @@ import CarillonIO
 
 /// What a pool knows about its connections and decides about them: a value without sockets, clocks or tasks.
 ///
-/// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextShare` returns
-/// which connection takes waiting pushes.
-struct PoolState<Random: RandomNumberGenerator> {
+/// Events come in through methods in the past tense. `nextAction` returns what must be done, until it is nil; `nextAllotment`
+/// returns which connection takes waiting pushes.
+struct PoolState {
     /// What the owner of the sockets must do.
     enum Action {
         case dial(Int, ConversationTerms)
@@ -24,18 +24,16 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     private let gateway: Gateway
     private let usesTokens: Bool
-    /// Whether the first connection is the only one, and no push waits for room on it.
-    private let isSingle: Bool
+    private let limits: ConnectionPool.Limits
     private var hasDialed = false
-    private let idleTimeout: Duration
-    private var random: Random
+    private var random: SeededGenerator
     private(set) var roster: ConnectionRoster
-    private(set) var authorizations = Authorizations()
+    private var authorizations = Authorizations()
     private var isFetchingToken = false
     /// Whether an answer has shown that the gateway accepts the credential.
-    private(set) var isAccepted = false
+    private var isAccepted = false
     /// Whether callers of `prepare` are waiting for a connection.
-    private(set) var isPreparing = false
+    private var isPreparing = false
     private(set) var isShutDown = false
     private(set) var isOutdated = false
     /// Whether the credential was replaced while earlier pushes had not ended: connections close as soon as they are idle.
@@ -43,23 +41,15 @@ struct PoolState<Random: RandomNumberGenerator> {
     /// When another connection may be opened, if one is needed.
     private(set) var dialDue: MonotonicInstant?
     /// The connections that have yet to take waiting pushes, in reverse order.
-    private var shares: [ConnectionRoster.Allotment] = []
+    private var allotments: [ConnectionRoster.Allotment] = []
     private var actions: ArraySlice<Action> = []
 
-    init(
-        to gateway: Gateway,
-        usesTokens: Bool,
-        connections: Int,
-        isSingle: Bool = false,
-        idleTimeout: Duration,
-        random: Random
-    ) {
+    init(to gateway: Gateway, usesTokens: Bool, _ limits: ConnectionPool.Limits, seed: UInt64) {
         self.gateway = gateway
         self.usesTokens = usesTokens
-        self.isSingle = isSingle
-        self.idleTimeout = idleTimeout
-        self.random = random
-        roster = ConnectionRoster(limit: connections)
+        self.limits = limits
+        random = SeededGenerator(seed: seed)
+        roster = ConnectionRoster(limit: limits.connections)
     }
 
     // MARK: What must be done
@@ -67,23 +57,23 @@ struct PoolState<Random: RandomNumberGenerator> {
     mutating func nextAction() -> Action? { actions.popFirst() }
 
     /// The next connection to take waiting pushes, and how many; nil if no connection has room or no push may be sent.
-    mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
+    mutating func nextAllotment(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Allotment? {
         guard waiting > 0, mayAuthorize(at: now) else {
-            shares.removeAll(keepingCapacity: true)
+            allotments.removeAll(keepingCapacity: true)
             return nil
         }
-        while let share = shares.popLast() {
-            if roster.contains(share.id) { return share }
+        while let allotment = allotments.popLast() {
+            if roster.contains(allotment.id) { return allotment }
         }
-        shares = roster.shares(of: waiting).reversed()
-        return shares.popLast()
+        allotments = roster.allotments(of: waiting).reversed()
+        return allotments.popLast()
     }
 
     var capacity: Int? { roster.capacity }
 
     /// When `passed` must next be called, if nothing happens before.
     var due: MonotonicInstant {
-        min(roster.nextIdle(after: idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
+        min(roster.nextIdle(after: limits.idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
     }
 
     // MARK: Pushes
@@ -113,7 +103,7 @@ struct PoolState<Random: RandomNumberGenerator> {
         if isPreparing, mayAuthorize(at: now), roster.hasRoom { preparationEnded() }
         if waiting == 0 { closeIdle() }
         let expected = waiting + (isPreparing ? 1 : 0)
-        if isSingle, hasDialed {
+        if limits.isSingle, hasDialed {
             if expected > 0, let failure = singleConnectionFailure { giveUpWaiting(failure) }
             return
         }
@@ -161,18 +151,19 @@ struct PoolState<Random: RandomNumberGenerator> {
         guard roster.contains(id) else { return }
         if status.isAccepted { isAccepted = true }
         if let token = status.refusedToken { tokenRefused(token, at: now) }
-        if let end = status.end, end.kind == .refused {
+        let end = status.phase.end
+        if let end, end.kind == .refused {
             let failure = end.error(of: gateway)
-            if failure.code == .throttled { authorizations.rest(at: now) }
+            if failure.code == .throttled { authorizations.keepCurrent(at: now) }
             giveUpWaiting(failure)
         }
-        if status.isClosed, let end = status.end {
+        if case .closed(let end) = status.phase {
             ended(id, by: end, status.answered, at: now)
             // Later deliveries may use the credential again.
             if roster.members.isEmpty, waiting == 0 { isReplaced = false }
             return
         }
-        if status.room.inFlight == 0, let end = status.end { actions.append(.end(id, end)) }
+        if status.room.inFlight == 0, let end { actions.append(.end(id, end)) }
         roster.changed(id, to: status.phase, status.room, at: now)
         for id in roster.replaced { actions.append(.retire(id, .aged)) }
     }
@@ -194,7 +185,7 @@ struct PoolState<Random: RandomNumberGenerator> {
     }
 
     mutating func passed(to now: MonotonicInstant, waiting: Int) {
-        idled(for: idleTimeout, at: now)
+        idled(for: limits.idleTimeout, at: now)
         if waiting == 0, let spare = roster.spare { actions.append(.retire(spare, .spare)) }
     }
 

@@ -35,20 +35,19 @@ final class PushConnection {
             case .connecting, .opening: .dialing
             case .ready where life.isOld: .old
             case .ready: conversation.isProven ? .ready : .proving
-            case .draining, .closed: .draining
+            case .draining(let end): .draining(end)
+            case .closed(let end): .closed(end)
             }
         return ConnectionStatus(
             phase: phase,
             room: room,
-            isClosed: life.isClosed,
-            end: life.end,
             answered: life.answered,
             isAccepted: conversation.isAccepted,
             refusedToken: conversation.refusedToken
         )
     }
 
-    private var isClosed: Bool { conversation.life.isClosed }
+    var isClosed: Bool { conversation.life.isClosed }
 
     func connected(by stream: consuming TLSStream, at now: MonotonicInstant) {
         self.stream = consume stream

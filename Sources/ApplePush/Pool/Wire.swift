@@ -2,11 +2,8 @@ import CarillonIO
 
 /// The protocol that a pool's connections speak.
 protocol Wire: Sendable {
-    /// The protocols that the client offers in the TLS handshake (ALPN); empty for none.
-    var alpn: [String] { get }
-
-    /// Whether a gateway must choose one of these.
-    var requiresALPN: Bool { get }
+    /// Whether a gateway must choose HTTP/2, which the client offers in the TLS handshake (ALPN).
+    var requiresHTTP2: Bool { get }
 
     /// Throws if the protocol chosen in the TLS handshake shows that the gateway speaks something else.
     func check(_ chosen: String?, of gateway: Gateway) throws(PushError)
@@ -20,7 +17,7 @@ protocol Wire: Sendable {
 }
 
 extension Wire {
-    var requiresALPN: Bool { true }
+    var requiresHTTP2: Bool { true }
 
     func check(_ chosen: String?, of gateway: Gateway) throws(PushError) {}
 }

@@ -11,7 +11,7 @@ extension Command {
         options: [.json],
         run: { invocation in
             let versions = [
-                ("carillon", Program.version), ("nghttp2", Engine.version), ("openssl", OpenSSLLibrary.version),
+                ("carillon", Program.version), ("nghttp2", NGHTTP2.version), ("openssl", OpenSSLLibrary.version),
                 ("libpq", ClientLibrary.version),
             ]
             invocation.show(.object(versions.map { ($0, .string($1)) })) { console in

@@ -1,11 +1,5 @@
 /// What happened in a client session. Every submitted tag ends in exactly one ``answered`` or ``ended``.
 package enum ClientEvent: Sendable {
-    package struct GoAway: Hashable, Sendable {
-        /// Streams above this one were not processed, and have been reported as ended.
-        package let lastStream: Int32
-        package let errorCode: ErrorCode
-    }
-
     /// The peer's settings arrived or changed: see ``ClientSession/freeStreams``.
     case settingsChanged
     case settingsAcknowledged
@@ -18,7 +12,5 @@ package enum ClientEvent: Sendable {
     /// The stream ended without a complete answer.
     case ended(tag: UInt32, StreamEnding)
     /// The peer accepts no more streams; ``ClientSession/goAwayDebugData`` may give the reason.
-    case goAway(GoAway)
-    /// The answer to a ping.
-    case pong(UInt64)
+    case goAway(ErrorCode)
 }

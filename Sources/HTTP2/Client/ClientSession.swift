@@ -33,16 +33,16 @@ package final class ClientSession {
         let slot: UInt32
     }
 
-    private let owned: OwnedEngine<ClientStreams>
-    private var engine: OpaquePointer { owned.session }
-    var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
+    private let session: NGHTTP2Session<ClientStreams>
+    private var handle: OpaquePointer { session.handle }
+    var streams: UnsafeMutablePointer<ClientStreams> { session.state }
 
     package init(_ settings: ClientSettings = ClientSettings()) throws(HTTP2Error) {
-        owned = try OwnedEngine(ClientStreams(settings), isServer: false)
-        try owned.announce(
+        session = try NGHTTP2Session(ClientStreams(settings), isServer: false)
+        try session.announce(
             [
                 (NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
-                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(settings.fieldBytesLimit)),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, ClientSettings.fieldBytesLimit),
             ],
             connectionWindow: settings.connectionWindow
         )
@@ -96,12 +96,12 @@ package final class ClientSession {
         pathSuffix.withUnsafeBytes { path in
             varying.withUnsafeBytes { streams.pointee.varying.keep(path, $0, slot: Int(slot)) }
         }
-        let stream = ClientStreams.submit(engine, RequestTexts(at: texts).method, slot: slot, hasBody: body != nil)
+        let stream = ClientStreams.submit(handle, RequestTexts(at: texts).method, slot: slot, hasBody: body != nil)
         guard stream > 0 else {
             streams.pointee.takeBack(slot)
-            throw Engine.error(stream)
+            throw NGHTTP2.error(stream)
         }
-        streams.pointee.slots[Int(slot)].stream = stream
+        streams.pointee.opened(slot, stream: stream)
         return Submission(stream: stream, slot: slot)
     }
 
@@ -109,18 +109,18 @@ package final class ClientSession {
     /// already ended. `bytesWritten` is how many of all drained bytes have reached the socket: the peer cannot have acted on a
     /// request whose end is not among them.
     @discardableResult
-    package func reset(_ submission: Submission, _ code: ErrorCode = .cancel, bytesWritten: UInt64 = .max) -> Bool {
+    package func reset(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
         guard isCurrent(submission),
-            streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
+            streams.pointee.streamReset(submission.slot, bytesWritten: bytesWritten)
         else { return false }
         // Fails only if there is no memory for the frame; the event is valid either way.
-        _ = Engine.reset(engine, submission.stream, code)
+        _ = NGHTTP2.reset(handle, submission.stream, .cancel)
         return true
     }
 
     /// Whether a whole request has reached the socket, which has accepted `bytesWritten` of all drained bytes.
     package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
-        !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
+        !isCurrent(submission) || streams.pointee.slots[Int(submission.slot)].isWritten(bytesWritten: bytesWritten)
     }
 
     /// Whether the header of the final answer has arrived.
@@ -151,13 +151,13 @@ package final class ClientSession {
     // MARK: Bytes
 
     /// Processes bytes from the peer. Throws if the session can no longer be used; then drain what is left to send, and end it.
-    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try session.feed(bytes) }
 
     /// Appends bytes to send to `output`, frame by frame, until it has at least `limit` bytes or nothing is left to send. Returns
     /// the number of bytes appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        try owned.drain(into: &output, limit: limit)
+        try session.drain(into: &output, limit: limit)
     }
 
     // MARK: Events and state
@@ -167,12 +167,12 @@ package final class ClientSession {
 
     /// Reads the body of an answer. Must be called before the next feed.
     package func withBody<R>(of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.pages.span.bytes.extracting(answer.body.range))
+        read(streams.pointee.answerBytes.pages.span.bytes.extracting(answer.body.range))
     }
 
     /// Reads a kept field of an answer, empty if the answer lacks it; `index` is its place in ``ClientSettings/keptFields``.
     package func withField<R>(_ index: Int, of answer: HTTP2Response, _ read: (RawSpan) -> R) -> R {
-        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].range))
+        read(streams.pointee.answerBytes.kept.span.bytes.extracting(answer.fields[index].range))
     }
 
     /// The debug data of the last GOAWAY, truncated to the settings' body limit; Apple sends `{"reason":…}`.
@@ -186,10 +186,10 @@ package final class ClientSession {
     }
 
     /// Neither side has anything to send: end it, and close the socket.
-    package var isFinished: Bool { owned.isFinished }
+    package var isFinished: Bool { session.isFinished }
 
     /// Whether there seem to be bytes to drain; only draining tells for certain.
-    package var wantsToWrite: Bool { owned.wantsToWrite }
+    package var wantsToWrite: Bool { session.wantsToWrite }
 
     /// Whether either side has sent GOAWAY; then no more requests are accepted.
     package var isDraining: Bool { streams.pointee.isDraining }
@@ -203,14 +203,14 @@ package final class ClientSession {
     /// The number of streams that the peer's settings allow; 0 until they arrive.
     package var peerMaxStreams: Int {
         guard streams.pointee.hasPeerSettings else { return 0 }
-        return Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+        return Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
     /// How many requests may be open at a time: the lower of the two sides' limits.
     package var maxStreams: Int { min(streams.pointee.settings.maxOpenStreams, peerMaxStreams) }
 
     /// How many bytes of bodies the peer accepts on all streams together, beyond those that were drained.
-    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(engine)) }
+    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(handle)) }
 
     /// Bytes of submitted bodies that have not been drained.
     package var bodyBytesWaiting: Int { streams.pointee.bodyBytesWaiting }
@@ -238,12 +238,12 @@ package final class ClientSession {
 
     // MARK: The connection
 
-    /// Sends a PING. The answer is ``ClientEvent/pong(_:)`` with the same value.
-    package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
+    /// Sends a PING with the next drain. The answer causes no event.
+    package func ping() throws(HTTP2Error) { try NGHTTP2.check(nghttp2_submit_ping(handle, NGHTTP2.noFlags, nil)) }
 
     /// Sends a GOAWAY with the next drain. Open requests end with ``end(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
         streams.pointee.goAwaySubmitted()
-        try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))
+        try NGHTTP2.check(nghttp2_session_terminate_session(handle, code.rawValue))
     }
 }

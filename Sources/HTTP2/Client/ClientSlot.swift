@@ -22,8 +22,6 @@ struct ClientSlot {
     }
 
     static let none = UInt32.max
-    /// How many bytes of kept header fields a slot has room for.
-    static let keptRoom = 192
 
     var tag: UInt32 = 0
     var stream: Int32 = 0
@@ -48,4 +46,22 @@ struct ClientSlot {
     var kept = HTTP2Response.KeptFields(repeating: .empty)
     /// The next free slot, if this one is free.
     var nextFree: UInt32 = ClientSlot.none
+
+    /// Whether the whole request is among the first `bytesWritten` bytes that were drained.
+    func isWritten(bytesWritten: UInt64) -> Bool { flags.contains(.requestEnded) && end <= bytesWritten }
+
+    /// Forgets an interim answer.
+    mutating func dropInterim() {
+        interimCount &+= 1
+        status = 0
+        retryAfter = -1
+        keptCount = 0
+        kept = HTTP2Response.KeptFields(repeating: .empty)
+    }
+
+    /// A number of seconds; a date, which Apple does not send, is ignored.
+    static func seconds(_ digits: UnsafeBufferPointer<UInt8>) -> Int32 {
+        guard (1...9).contains(digits.count), digits.allSatisfy({ (48...57).contains($0) }) else { return -1 }
+        return digits.reduce(0) { $0 * 10 + Int32($1 - 48) }
+    }
 }

@@ -23,7 +23,7 @@ extension ClientStreams {
     static func setCallbacks(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
             let slot = Self.slot(session, frame!.pointee.hd.stream_id)
-            Self.state(context).pointee.receiving = slot ?? ClientSlot.none
+            Self.state(context).pointee.headerBegan(slot)
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
@@ -57,9 +57,9 @@ extension ClientStreams {
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.outgoing = (slot, Engine.endsStream(header))
+            state.pointee.headerFollows(slot, endsStream: NGHTTP2.endsStream(header))
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, reason) = Engine.goAway(frame)
+            let (code, reason) = NGHTTP2.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)
         default: break
         }
@@ -71,26 +71,23 @@ extension ClientStreams {
         _ state: State
     ) -> Int32 {
         let header = frame.pointee.hd
-        let isAcknowledgement = Engine.isAcknowledgement(header)
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return 0 }
-            let reaction = state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
+            let reaction = state.pointee.headerEnded(slot, endsStream: NGHTTP2.endsStream(header))
             return apply(reaction, state, session, header.stream_id)
         case NGHTTP2_DATA.rawValue:
-            guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
+            guard NGHTTP2.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return 0 }
             return apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
         case NGHTTP2_SETTINGS.rawValue:
-            if isAcknowledgement {
+            if NGHTTP2.isAcknowledgement(header) {
                 state.pointee.settingsAcknowledged()
             } else {
                 let settings = frame.pointee.settings
                 state.pointee.settingsArrived(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
             }
-        case NGHTTP2_PING.rawValue where isAcknowledgement:
-            state.pointee.pongArrived(Engine.pingValue(frame))
         case NGHTTP2_GOAWAY.rawValue:
-            let (code, debugData) = Engine.goAway(frame)
+            let (code, debugData) = NGHTTP2.goAway(frame)
             state.pointee.goAwayArrived(frame.pointee.goaway.last_stream_id, code, debugData: debugData)
         default: break
         }
@@ -112,7 +109,7 @@ extension ClientStreams {
         case .fine:
             return 0
         case .reset(let code):
-            return Engine.reset(session, stream, code)
+            return NGHTTP2.reset(session, stream, code)
         case .fail(let error):
             if state.pointee.failure == nil { state.pointee.failure = error }
             return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue

@@ -1,8 +1,7 @@
 import CarillonCNGHTTP2
-import CarillonIO
 
 /// The state of a client session's streams, as a value: callers report what happened by calling its methods, and it queues events.
-struct ClientStreams: EngineState, ~Copyable {
+struct ClientStreams: NGHTTP2SessionState, ~Copyable {
     /// What nghttp2 must do with a stream after something arrived on it.
     enum Reaction {
         case fine
@@ -20,21 +19,14 @@ struct ClientStreams: EngineState, ~Copyable {
         case ended(slot: UInt32, ErrorCode, StreamEnding.Origin, isSurelyUnprocessed: Bool)
         case settingsChanged
         case settingsAcknowledged
-        case goAway(lastStream: Int32, ErrorCode)
-        case pong(UInt64)
+        case goAway(ErrorCode)
     }
 
     let settings: ClientSettings
-    /// The names of the kept fields as bytes.
-    let keptNames: [[UInt8]]
 
-    var slots: [ClientSlot] = []
+    private(set) var slots: [ClientSlot] = []
     private var firstFree = ClientSlot.none
-    /// The kept fields of all slots, `ClientSlot.keptRoom` bytes each.
-    var keptBytes: [UInt8] = []
-    /// The bodies of answers, `settings.bodyLimit` bytes a page.
-    var pages: [UInt8] = []
-    private var freePages: [UInt32] = []
+    private(set) var answerBytes: AnswerBytes
     private var events = EventQueue<Queued>()
 
     /// Streams that nghttp2 has not closed yet.
@@ -47,17 +39,17 @@ struct ClientStreams: EngineState, ~Copyable {
     /// The number of the current flush. A request that is drained to its end in the flush of its submission needs no event.
     private var flush: UInt32 = 0
     /// The slot of the header block that is being received, or `none`.
-    var receiving = ClientSlot.none
+    private var receiving = ClientSlot.none
     var shared = SharedMemory()
     /// The lowest last stream of all GOAWAY frames so far.
-    private(set) var lastStream = Int32.max
+    private var lastStream = Int32.max
     private(set) var goAwayDebugData: [UInt8] = []
     private(set) var hasPeerSettings = false
     private(set) var isDraining = false
     private var hasSubmittedGoAway = false
-    private(set) var drained: UInt64 = 0
+    private var drained: UInt64 = 0
     /// The request whose HEADERS frame nghttp2 hands out next.
-    var outgoing: (slot: UInt32, endsStream: Bool)?
+    private var outgoing: (slot: UInt32, endsStream: Bool)?
     var failure: HTTP2Error?
     private(set) var frames = FrameCounter()
     private(set) var encoder = RequestEncoder()
@@ -65,8 +57,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     init(_ settings: ClientSettings) {
         self.settings = settings
-        precondition(settings.keptFields.count <= HTTP2Response.KeptFields.count, "too many kept fields")
-        keptNames = settings.keptFields.map { Array($0.utf8) }
+        answerBytes = AnswerBytes(settings)
     }
 
     // MARK: Requests
@@ -77,7 +68,7 @@ struct ClientStreams: EngineState, ~Copyable {
         if index == ClientSlot.none {
             index = UInt32(slots.count)
             slots.append(ClientSlot())
-            if !keptNames.isEmpty { keptBytes.append(contentsOf: repeatElement(0, count: ClientSlot.keptRoom)) }
+            answerBytes.addSlot()
         } else {
             firstFree = slots[Int(index)].nextFree
             slots[Int(index)] = ClientSlot()
@@ -103,6 +94,12 @@ struct ClientStreams: EngineState, ~Copyable {
         releaseShared(index)
         recycle(index)
     }
+
+    /// nghttp2 has accepted the request, on this stream.
+    mutating func opened(_ index: UInt32, stream: Int32) { slots[Int(index)].stream = stream }
+
+    /// nghttp2 hands out the request's HEADERS frame next.
+    mutating func headerFollows(_ index: UInt32, endsStream: Bool) { outgoing = (index, endsStream) }
 
     /// The request's header is drained: `frame` is nghttp2's, which lacks all fields but one.
     private mutating func writeHeader(
@@ -143,6 +140,78 @@ struct ClientStreams: EngineState, ~Copyable {
     /// Requests submitted before this and not yet drained have had to wait.
     mutating func flushEnded() { flush &+= 1 }
 
+    // MARK: What arrives
+
+    /// A header block begins to arrive, for no known request if `index` is nil.
+    mutating func headerBegan(_ index: UInt32?) { receiving = index ?? ClientSlot.none }
+
+    /// A field of the header block that is being received.
+    mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Reaction {
+        guard receiving != ClientSlot.none else { return .fine }
+        let index = Int(receiving)
+        slots[index].fieldCount &+= 1
+        slots[index].fieldBytes &+= UInt32(truncatingIfNeeded: name.count &+ value.count)
+        guard
+            slots[index].fieldCount <= ClientSettings.fieldCountLimit,
+            slots[index].fieldBytes <= ClientSettings.fieldBytesLimit
+        else {
+            return .fail(HTTP2Error(.limitExceeded, "the peer's answer has too many header fields"))
+        }
+        guard !slots[index].flags.contains(.hasStatus) else { return .fine }  // trailers
+        if name.count == 7, name[0] == UInt8(ascii: ":") {
+            // nghttp2 has checked that `:status` appears once, before all other fields, and has three digits.
+            slots[index].status = value.reduce(0) { $0 &* 10 &+ UInt16($1 &- 48) }
+        } else if name.count == 11, name.elementsEqual("retry-after".utf8) {
+            slots[index].retryAfter = ClientSlot.seconds(value)
+        } else {
+            answerBytes.keep(name, value, of: &slots[index], at: index)
+        }
+        return .fine
+    }
+
+    mutating func headerEnded(_ index: UInt32, endsStream: Bool) -> Reaction {
+        receiving = ClientSlot.none
+        let slot = Int(index)
+        guard !slots[slot].flags.contains(.reported) else { return .fine }
+        if slots[slot].flags.contains(.hasStatus) {
+            // Trailers are not kept.
+        } else if slots[slot].status / 100 == 1 {
+            slots[slot].dropInterim()
+            guard slots[slot].interimCount <= ClientSettings.interimLimit else {
+                return .fail(HTTP2Error(.limitExceeded, "the peer keeps sending interim answers"))
+            }
+        } else if slots[slot].status < 200 {
+            report(index, .ended(slot: index, .protocolError, .closed, isSurelyUnprocessed: false))
+            return .reset(.protocolError)
+        } else {
+            slots[slot].flags.insert(.hasStatus)
+            if slots[slot].status == 200, !endsStream { events.append(.begun(slot: index)) }
+        }
+        return endsStream ? answerEnded(index) : .fine
+    }
+
+    mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafeBufferPointer<UInt8>) -> Reaction {
+        let slot = Int(index)
+        guard !slots[slot].flags.contains(.reported) else { return .fine }
+        let count = answerBytes.append(bytes, to: &slots[slot])
+        guard count < bytes.count, slots[slot].flags.contains(.hasStatus) else { return .fine }
+        slots[slot].flags.insert(.truncated)
+        report(index, .answered(slot: index))
+        return .reset(.cancel)
+    }
+
+    mutating func answerEnded(_ index: UInt32) -> Reaction {
+        let slot = Int(index)
+        slots[slot].flags.insert(.answerEnded)
+        // Usually the stream closes at once and is reported then. If the answer came before the request was fully drained, the
+        // answer is complete all the same, and the rest of the request is not sent.
+        guard slots[slot].flags.isDisjoint(with: [.requestEnded, .reported]),
+            slots[slot].flags.contains(.hasStatus)
+        else { return .fine }
+        report(index, .answered(slot: index))
+        return .reset(.cancel)
+    }
+
     // MARK: The end of a stream
 
     /// nghttp2 has closed the stream, for whatever reason.
@@ -164,16 +233,10 @@ struct ClientStreams: EngineState, ~Copyable {
 
     /// This side resets the stream. Returns false if its event was already queued. `bytesWritten` counts the drained bytes that
     /// have reached the socket.
-    mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
+    mutating func streamReset(_ index: UInt32, bytesWritten: UInt64) -> Bool {
         guard !slots[Int(index)].flags.contains(.reported) else { return false }
-        reportEnd(index, code, .reset, refused: !isWritten(index, bytesWritten: bytesWritten))
+        reportEnd(index, .cancel, .reset, refused: !slots[Int(index)].isWritten(bytesWritten: bytesWritten))
         return true
-    }
-
-    /// Whether the whole request is among the first `bytesWritten` bytes.
-    func isWritten(_ index: UInt32, bytesWritten: UInt64) -> Bool {
-        let slot = slots[Int(index)]
-        return slot.flags.contains(.requestEnded) && slot.end <= bytesWritten
     }
 
     /// The session has ended, and with it every open stream. `bytesWritten` counts the drained bytes that have reached the socket.
@@ -181,7 +244,7 @@ struct ClientStreams: EngineState, ~Copyable {
         isDraining = true
         for index in slots.indices {
             guard !slots[index].flags.contains(.reported) else { continue }
-            let isWritten = self.isWritten(UInt32(index), bytesWritten: bytesWritten)
+            let isWritten = slots[index].isWritten(bytesWritten: bytesWritten)
             reportEnd(UInt32(index), .noError, .sessionEnded, refused: !isWritten)
         }
     }
@@ -202,10 +265,8 @@ struct ClientStreams: EngineState, ~Copyable {
         report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 
-    mutating func begun(_ index: UInt32) { events.append(.begun(slot: index)) }
-
     /// Queues the event that ends the slot.
-    mutating func report(_ index: UInt32, _ event: Queued) {
+    private mutating func report(_ index: UInt32, _ event: Queued) {
         slots[Int(index)].flags.insert(.reported)
         events.append(event)
     }
@@ -214,26 +275,18 @@ struct ClientStreams: EngineState, ~Copyable {
 
     mutating func settingsArrived(_ entries: UnsafeBufferPointer<nghttp2_settings_entry>) {
         hasPeerSettings = true
-        for entry in entries {
-            switch UInt32(entry.settings_id) {
-            case NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue: encoder.allow(tableSize: entry.value)
-            case NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue: encoder.allow(frameSize: entry.value)
-            default: break
-            }
-        }
+        encoder.settingsArrived(entries)
         events.append(.settingsChanged)
     }
 
     mutating func settingsAcknowledged() { events.append(.settingsAcknowledged) }
-
-    mutating func pongArrived(_ value: UInt64) { events.append(.pong(value)) }
 
     mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
         if !isDraining { refuseUnwritten() }
         isDraining = true
         self.lastStream = min(self.lastStream, lastStream)
         goAwayDebugData = Array(debugData.prefix(settings.bodyLimit))
-        events.append(.goAway(lastStream: lastStream, code))
+        events.append(.goAway(code))
     }
 
     /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
@@ -249,7 +302,7 @@ struct ClientStreams: EngineState, ~Copyable {
         hasSubmittedGoAway = true
     }
 
-    // MARK: The engine
+    // MARK: nghttp2
 
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
 
@@ -289,20 +342,17 @@ struct ClientStreams: EngineState, ~Copyable {
             return .ended(tag: slot.tag, ending)
         case .settingsChanged: return .settingsChanged
         case .settingsAcknowledged: return .settingsAcknowledged
-        case .goAway(let last, let code): return .goAway(ClientEvent.GoAway(lastStream: last, errorCode: code))
-        case .pong(let value): return .pong(value)
+        case .goAway(let code): return .goAway(code)
         }
     }
 
     private func answer(_ index: UInt32) -> HTTP2Response {
         let slot = slots[Int(index)]
-        let hasBody = slot.page != ClientSlot.none
         return HTTP2Response(
             status: slot.status,
             retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
             isTruncated: slot.flags.contains(.truncated),
-            body: hasBody
-                ? ByteRange(start: Int(slot.page) * settings.bodyLimit, count: Int(slot.received)) : .empty,
+            body: answerBytes.body(of: slot),
             fields: slot.kept
         )
     }
@@ -315,20 +365,11 @@ struct ClientStreams: EngineState, ~Copyable {
     // MARK: Memory
 
     private mutating func recycle(_ index: UInt32) {
-        // The page's bytes stay readable until the next feed.
-        if slots[Int(index)].page != ClientSlot.none { freePages.append(slots[Int(index)].page) }
-        slots[Int(index)].page = ClientSlot.none
+        answerBytes.releasePage(of: &slots[Int(index)])
         slots[Int(index)].stream = 0
         slots[Int(index)].flags = [.reported, .taken, .closed]
         slots[Int(index)].nextFree = firstFree
         firstFree = index
-    }
-
-    mutating func takePage() -> UInt32 {
-        if let page = freePages.popLast() { return page }
-        let page = UInt32(pages.count / settings.bodyLimit)
-        pages.append(contentsOf: repeatElement(0, count: settings.bodyLimit))
-        return page
     }
 
     private mutating func releaseFields(_ index: UInt32) {

@@ -3,7 +3,7 @@ package struct StreamEnding: Sendable {
     package enum Origin: UInt8, Sendable {
         /// Reset or refused: by the peer, or by nghttp2 for a malformed answer.
         case closed
-        /// Reset by ``ClientSession/reset(_:_:bytesWritten:)``.
+        /// Reset by ``ClientSession/reset(_:bytesWritten:)``.
         case reset
         /// The session ended: ``ClientSession/end(bytesWritten:)``.
         case sessionEnded

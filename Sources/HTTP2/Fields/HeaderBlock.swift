@@ -7,7 +7,7 @@ import CarillonIO
 /// (`apns-id`) that was added by ``appendVarying(_:)``.
 ///
 /// ```swift
-/// var block = HeaderBlock(method: "POST", scheme: "https", authority: "api.push.apple.com", path: "/3/device/")
+/// var block = HeaderBlock(method: "POST", authority: "api.push.apple.com", path: "/3/device/")
 /// block.append("apns-topic", "com.example.app")
 /// block.append("apns-expiration", "0", indexing: .never)
 /// block.appendVarying("apns-id")
@@ -54,7 +54,8 @@ package struct HeaderBlock: Sendable {
     }
 
     /// The fields of a request; `path` is the prefix that all submissions share.
-    package init(method: String, scheme: String = "https", authority: String, path: String) {
+    package init(method: String, authority: String, path: String) {
+        let scheme = "https"
         push(":method", method.utf8.span.bytes)
         push(":scheme", scheme.utf8.span.bytes)
         push(":authority", authority.utf8.span.bytes)

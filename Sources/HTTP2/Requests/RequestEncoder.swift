@@ -1,3 +1,5 @@
+import CarillonCNGHTTP2
+
 /// Encodes the header blocks of a connection's requests. It knows what the peer's decoder has in its compression table, so it must
 /// be the only one that uses that table, and its blocks must be sent in the order in which they were encoded.
 ///
@@ -11,13 +13,17 @@ struct RequestEncoder: ~Copyable {
 
     deinit { scratch.deallocate() }
 
-    // MARK: The peer's settings
-
-    mutating func allow(tableSize: UInt32) { table.allow(tableSize) }
-
-    mutating func allow(frameSize: UInt32) { frameLimit = max(Int(frameSize), HeaderFrames.smallestLimit) }
-
-    // MARK: Requests
+    /// The peer's settings arrived or changed.
+    mutating func settingsArrived(_ entries: UnsafeBufferPointer<nghttp2_settings_entry>) {
+        for entry in entries {
+            switch UInt32(entry.settings_id) {
+            case NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue: table.allow(entry.value)
+            case NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue:
+                frameLimit = max(Int(entry.value), HeaderFrames.smallestLimit)
+            default: break
+            }
+        }
+    }
 
     /// Appends a request's header in the place of `frame`. An empty `varying` leaves its field out.
     mutating func write(

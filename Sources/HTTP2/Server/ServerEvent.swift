@@ -7,8 +7,4 @@ package enum ServerEvent: Sendable {
     /// The peer reset the stream of an incomplete request or, without a code, the connection ended. The part that arrived can be
     /// read.
     case abandoned(HTTP2Request, ErrorCode?)
-    /// A stream ended before its response was sent in full: reset by the peer, or malformed.
-    case closed(stream: Int32, ErrorCode)
-    case settingsAcknowledged
-    case goAway(ErrorCode)
 }

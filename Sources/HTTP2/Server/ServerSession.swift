@@ -14,21 +14,21 @@ import CarillonCNGHTTP2
 /// if session.isFinished { … close the socket … }
 /// ```
 package final class ServerSession {
-    private let owned: OwnedEngine<ServerStreams>
-    private var engine: OpaquePointer { owned.session }
-    private var streams: UnsafeMutablePointer<ServerStreams> { owned.state }
+    private let session: NGHTTP2Session<ServerStreams>
+    private var handle: OpaquePointer { session.handle }
+    private var streams: UnsafeMutablePointer<ServerStreams> { session.state }
     /// Scratch space for the fields of a response, which nghttp2 copies.
     private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
 
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
-        owned = try OwnedEngine(ServerStreams(settings), isServer: true)
+        session = try NGHTTP2Session(ServerStreams(settings), isServer: true)
         scratch = .allocate(capacity: Self.scratchCount)
-        try owned.announce(
+        try session.announce(
             [
                 (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
                 (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
                 (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
-                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(ServerSettings.maxHeaderListSize)),
             ],
             connectionWindow: settings.connectionWindow
         )
@@ -42,7 +42,7 @@ package final class ServerSession {
 
     /// Processes bytes from the peer. Throws if the session can no longer be used.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
-        try owned.feed(bytes)
+        try session.feed(bytes)
         for fault in streams.pointee.lateFrames.take() {
             switch fault {
             case .afterReset(let stream): try reset(stream, .streamClosed)
@@ -57,7 +57,7 @@ package final class ServerSession {
     /// The peer broke a rule that nghttp2 does not enforce: the next drain sends a GOAWAY.
     private func ended(by code: ErrorCode, _ words: String) -> HTTP2Error {
         // Does nothing if nghttp2 has already found the same fault.
-        _ = nghttp2_session_terminate_session(engine, code.rawValue)
+        _ = nghttp2_session_terminate_session(handle, code.rawValue)
         let failure = streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
         streams.pointee.failure = failure
         return failure
@@ -68,16 +68,16 @@ package final class ServerSession {
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
         openWindow()
-        return try owned.drain(into: &output, limit: limit)
+        return try session.drain(into: &output, limit: limit)
     }
 
     /// nghttp2 enlarges the connection's window only when half of it has been used. Up to half would then stay unavailable for a
     /// round trip, so this enlarges the window sooner.
     private func openWindow() {
-        let used = nghttp2_session_get_effective_recv_data_length(engine)
+        let used = nghttp2_session_get_effective_recv_data_length(handle)
         guard used > 0, used >= streams.pointee.settings.connectionWindow / 16 else { return }
         // Fails only if there is no memory for the frame; then nghttp2 enlarges the window later.
-        _ = nghttp2_submit_window_update(engine, Engine.noFlags, 0, used)
+        _ = nghttp2_submit_window_update(handle, NGHTTP2.noFlags, 0, used)
     }
 
     // MARK: Requests
@@ -99,12 +99,12 @@ package final class ServerSession {
     /// The next event. Call until it returns nil after each feed and drain.
     package func nextEvent() -> ServerEvent? {
         guard let (event, detached) = streams.pointee.nextEvent() else { return nil }
-        if let detached { _ = nghttp2_session_set_stream_user_data(engine, detached, nil) }
+        if let detached { _ = nghttp2_session_set_stream_user_data(handle, detached, nil) }
         return event
     }
 
     /// Reads a request: its bytes, and the fields as ranges of them. Valid until the next event is read.
-    package func withRequest<R>(_ request: HTTP2Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+    package func withRequest<R>(_ request: HTTP2Request, _ read: (RawSpan, Span<RequestField>) -> R) -> R {
         guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
         let slot = streams.pointee.slots[Int(request.slot)]
         let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)
@@ -121,40 +121,40 @@ package final class ServerSession {
             for index in 0..<count { scratch[index] = block.entries[index].field(in: start) }
             let fields = UnsafeBufferPointer(start: UnsafePointer(scratch.baseAddress!), count: count)
             guard body.byteCount > 0 else {
-                return nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, nil)
+                return nghttp2_submit_response(handle, stream, fields.baseAddress, fields.count, nil)
             }
             let key = streams.pointee.shared.allocate(copying: body)
-            let result = ServerStreams.respond(engine, stream, fields, body: key.index)
+            let result = ServerStreams.respond(handle, stream, fields, body: key.index)
             if result != 0 { streams.pointee.shared.release(key) }
             return result
         }
-        try Engine.check(result)
+        try NGHTTP2.check(result)
     }
 
     /// Ends a stream without a response.
     package func reset(_ stream: Int32, _ code: ErrorCode) throws(HTTP2Error) {
-        try Engine.check(Engine.reset(engine, stream, code))
+        try NGHTTP2.check(NGHTTP2.reset(handle, stream, code))
     }
 
     // MARK: The connection
 
     /// Changes how many streams the peer may have open.
     package func allow(maxConcurrentStreams: UInt32) throws(HTTP2Error) {
-        try owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
+        try session.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
     }
 
     /// Sends a GOAWAY: streams above `last`, by default the highest so far, are ignored from now on. With `Int32.max` and no error
     /// it only announces a later GOAWAY, and new streams are still accepted.
     package func goAway(last: Int32? = nil, _ code: ErrorCode = .noError, debugData: [UInt8] = []) throws(HTTP2Error) {
         if last == .max, code == .noError, debugData.isEmpty {
-            return try Engine.check(nghttp2_submit_shutdown_notice(engine))
+            return try NGHTTP2.check(nghttp2_submit_shutdown_notice(handle))
         }
         streams.pointee.goAwaySubmitted()
-        try Engine.check(
+        try NGHTTP2.check(
             nghttp2_submit_goaway(
-                engine,
-                Engine.noFlags,
-                last ?? nghttp2_session_get_last_proc_stream_id(engine),
+                handle,
+                NGHTTP2.noFlags,
+                last ?? nghttp2_session_get_last_proc_stream_id(handle),
                 code.rawValue,
                 debugData,
                 debugData.count
@@ -165,7 +165,7 @@ package final class ServerSession {
     // MARK: State
 
     /// Whether neither side has anything left to send; then close the socket.
-    package var isFinished: Bool { owned.isFinished }
+    package var isFinished: Bool { session.isFinished }
 
     /// Whether this side has sent a GOAWAY.
     package var isDraining: Bool { streams.pointee.isDraining }

@@ -17,13 +17,13 @@ struct ServerSlot {
     var bodyCount = 0
     /// Names and values, then the body.
     var bytes: UnsafeMutablePointer<UInt8>
-    var fields: UnsafeMutablePointer<Field>
+    var fields: UnsafeMutablePointer<RequestField>
     var nextFree = ServerSlot.none
 
-    init(fieldCountLimit: Int) {
+    init() {
         capacity = 1_024
         bytes = .allocate(capacity: capacity)
-        fields = .allocate(capacity: fieldCountLimit)
+        fields = .allocate(capacity: ServerSettings.fieldCountLimit)
     }
 
     func deallocate() {

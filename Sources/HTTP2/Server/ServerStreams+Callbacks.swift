@@ -37,7 +37,7 @@ extension ServerStreams {
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
             switch UInt32(frame!.pointee.hd.type) {
             case NGHTTP2_GOAWAY.rawValue:
-                let (code, reason) = Engine.goAway(frame!)
+                let (code, reason) = NGHTTP2.goAway(frame!)
                 Self.state(context).pointee.goAwayWritten(code, reason: reason)
             case NGHTTP2_RST_STREAM.rawValue:
                 // A stream that still has a slot did not receive its whole request.
@@ -56,7 +56,7 @@ extension ServerStreams {
             case .slot(let slot): closed = slot
             case .body(let body): state.pointee.shared.release(body)
             }
-            state.pointee.streamClosed(stream, slot: closed, ErrorCode(rawValue: code))
+            state.pointee.streamClosed(closed, ErrorCode(rawValue: code))
             return 0
         }
     }
@@ -70,7 +70,7 @@ extension ServerStreams {
                 let name = UnsafeMutableRawPointer(bitPattern: UInt(slot) + 1)
                 return nghttp2_session_set_stream_user_data(session, stream, name)
             }
-            state.pointee.receiving = Self.slot(session, stream) ?? ServerSlot.none
+            state.pointee.headerBegan(Self.slot(session, stream))
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
@@ -116,18 +116,13 @@ extension ServerStreams {
 
     private static func frameArrived(_ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>, _ state: State) {
         let header = frame.pointee.hd
-        let isAcknowledgement = Engine.isAcknowledgement(header)
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
-            state.pointee.headerEnded(slot, endsStream: Engine.endsStream(header))
+            state.pointee.headerEnded(slot, endsStream: NGHTTP2.endsStream(header))
         case NGHTTP2_DATA.rawValue:
-            guard Engine.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return }
+            guard NGHTTP2.endsStream(header), let slot = Self.slot(session, header.stream_id) else { return }
             state.pointee.requestEnded(slot)
-        case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
-            state.pointee.arrived(.settingsAcknowledged)
-        case NGHTTP2_GOAWAY.rawValue:
-            state.pointee.arrived(.goAway(Engine.goAway(frame).0))
         default: break
         }
     }

@@ -1,13 +1,13 @@
 import CarillonIO
 
 /// The state of a server session's streams, as a value: callers report what happened by calling its methods, and it queues events.
-struct ServerStreams: EngineState, ~Copyable {
+struct ServerStreams: NGHTTP2SessionState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
         case request(slot: UInt32)
         case refused(slot: UInt32, ErrorCode)
         case abandoned(slot: UInt32, ErrorCode?)
-        case other(ServerEvent)
+        case unopened(HTTP2Request)
     }
 
     /// nghttp2 ends a connection whose peer resets more streams than this in quick succession.
@@ -20,7 +20,7 @@ struct ServerStreams: EngineState, ~Copyable {
     /// The request whose event was read last; its memory is reused once the next event is read.
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
-    var receiving = ServerSlot.none
+    private var receiving = ServerSlot.none
     /// Why this side resets a stream, by slot.
     private var faults: [UInt32: String] = [:]
     /// The readers of bodies that are longer than what is kept, by slot.
@@ -46,7 +46,7 @@ struct ServerStreams: EngineState, ~Copyable {
         var index = firstFree
         if index == ServerSlot.none {
             index = UInt32(slots.count)
-            slots.append(ServerSlot(fieldCountLimit: settings.fieldCountLimit))
+            slots.append(ServerSlot())
         } else {
             firstFree = slots[Int(index)].nextFree
         }
@@ -56,12 +56,15 @@ struct ServerStreams: EngineState, ~Copyable {
         return index
     }
 
+    /// A header block begins to arrive that opens no stream, for no known request if `index` is nil.
+    mutating func headerBegan(_ index: UInt32?) { receiving = index ?? ServerSlot.none }
+
     mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
         guard receiving != ServerSlot.none else { return }
         let index = Int(receiving)
         guard !slots[index].hasHeader else { return }
-        guard slots[index].fieldCount < settings.fieldCountLimit,
-            slots[index].count + name.count + value.count <= 2 * Int(settings.maxHeaderListSize)
+        guard slots[index].fieldCount < ServerSettings.fieldCountLimit,
+            slots[index].count + name.count + value.count <= 2 * ServerSettings.maxHeaderListSize
         else {
             slots[index].hasTooManyFields = true
             return
@@ -69,7 +72,7 @@ struct ServerStreams: EngineState, ~Copyable {
         let start = slots[index].count
         slots[index].append(name.baseAddress, name.count)
         slots[index].append(value.baseAddress, value.count)
-        slots[index].fields[slots[index].fieldCount] = Field(
+        slots[index].fields[slots[index].fieldCount] = RequestField(
             name: ByteRange(start: start, count: name.count),
             value: ByteRange(start: start + name.count, count: value.count)
         )
@@ -154,7 +157,7 @@ struct ServerStreams: EngineState, ~Copyable {
             body: .empty,
             slot: ServerSlot.none
         )
-        events.append(.other(.refused(request, .refusedStream)))
+        events.append(.unopened(request))
     }
 
     mutating func requestEnded(_ index: UInt32) {
@@ -164,9 +167,8 @@ struct ServerStreams: EngineState, ~Copyable {
     }
 
     /// The stream is closed; `index` is nil if its request has already been read.
-    mutating func streamClosed(_ stream: Int32, slot index: UInt32?, _ code: ErrorCode) {
+    mutating func streamClosed(_ index: UInt32?, _ code: ErrorCode) {
         openCount -= 1
-        if code != .noError { events.append(.other(.closed(stream: stream, code))) }
         guard let index else { return }
         if !slots[Int(index)].isQueued {
             endIncomplete(index)
@@ -174,8 +176,6 @@ struct ServerStreams: EngineState, ~Copyable {
         }
         slots[Int(index)].isClosed = true
     }
-
-    mutating func arrived(_ event: ServerEvent) { events.append(.other(event)) }
 
     /// A GOAWAY is about to be drained. With an error code, nghttp2 is ending the session because of the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
@@ -187,7 +187,7 @@ struct ServerStreams: EngineState, ~Copyable {
 
     mutating func goAwaySubmitted() { isDraining = true }
 
-    // MARK: The engine
+    // MARK: nghttp2
 
     /// From here on, the memory of the request that was read last may be reused.
     mutating func feeding(_ bytes: UnsafeRawBufferPointer) {
@@ -204,7 +204,7 @@ struct ServerStreams: EngineState, ~Copyable {
         requestRead()
         guard let queued = events.next() else { return nil }
         switch queued {
-        case .other(let event): return (event, nil)
+        case .unopened(let request): return (.refused(request, .refusedStream), nil)
         case .request(let index):
             let request = read(index)
             return (.request(request), request.isGone ? nil : request.stream)
@@ -219,7 +219,7 @@ struct ServerStreams: EngineState, ~Copyable {
         let fieldBytes = slot.bodyStart + 32 * slot.fieldCount
         return HTTP2Request(
             stream: slot.stream,
-            hasTooManyFields: slot.hasTooManyFields || fieldBytes > Int(settings.maxHeaderListSize),
+            hasTooManyFields: slot.hasTooManyFields || fieldBytes > ServerSettings.maxHeaderListSize,
             isGone: slot.isClosed,
             bodyCount: slot.bodyCount,
             body: ByteRange(start: slot.bodyStart, count: slot.count - slot.bodyStart),

@@ -50,8 +50,8 @@ struct ClaimHandler: Sendable {
         case .awaitingTurn(let turn): return waited(for: turn, event, &state)
         case .releasing: return released(event, &state)
         case .delivering:
-            guard case .delivered(let outcomes, let hasRest) = event else { return end(&state) }
-            return settle(outcomes, hasRest: hasRest, &state)
+            guard case .delivered(let outcomes, let hasRemainder) = event else { return end(&state) }
+            return settle(outcomes, hasRemainder: hasRemainder, &state)
         case .settling(let writing): return settled(writing, event, &state)
         }
     }
@@ -207,7 +207,7 @@ struct ClaimHandler: Sendable {
         case .release: return release(&state)
         case .nothingToSend:
             state.schedule.stoppedWaiting(app)
-            return settle(Outcomes(repeating: .accepted, count: 0), hasRest: false, &state)
+            return settle(Outcomes(repeating: .accepted, count: 0), hasRemainder: false, &state)
         case .send(let route, let maxAttempts):
             state.schedule.stoppedWaiting(app)
             claim.maxAttempts = maxAttempts
@@ -241,11 +241,11 @@ struct ClaimHandler: Sendable {
 
     // MARK: Settling
 
-    private mutating func settle(_ outcomes: Outcomes, hasRest: Bool, _ state: inout WorkerState) -> Step? {
-        if claim.isLost { return awaitRest(hasRest, &state) }
+    private mutating func settle(_ outcomes: Outcomes, hasRemainder: Bool, _ state: inout WorkerState) -> Step? {
+        if claim.isLost { return awaitRemainder(hasRemainder, &state) }
         claim.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: claim, outcomes, at: now)
-        let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
+        let writing = SettlementWriting(claim, settlement, outcomes, hasRemainder: hasRemainder)
         enter(.settling(writing))
         return writeNextOrConclude(writing, &state)
     }
@@ -275,7 +275,7 @@ struct ClaimHandler: Sendable {
             }
             switch writing.callFailed(with: error) {
             case .writeNext: break
-            case .awaitRest: return awaitRest(writing.hasRest, &state)
+            case .awaitRemainder: return awaitRemainder(writing.hasRemainder, &state)
             case .writeAgain(let stuck):
                 if stuck != nil { state.schedule.stuck(&claim) }
                 if let stuck, state.logLimits.suppressed("ending a claim", at: now) != nil {
@@ -286,7 +286,7 @@ struct ClaimHandler: Sendable {
                 return again(.write(writing), &state)
             }
         case .counted: return learn(writing, &state)
-        default: return awaitRest(writing.hasRest, &state)
+        default: return awaitRemainder(writing.hasRemainder, &state)
         }
         return writeNextOrConclude(writing, &state)
     }
@@ -295,7 +295,7 @@ struct ClaimHandler: Sendable {
         guard writing.isWritten else {
             claim.progress = .lost
             log(.stale(claim: claim.jobs.id))
-            return awaitRest(writing.hasRest, &state)
+            return awaitRemainder(writing.hasRemainder, &state)
         }
         let settlement = writing.settlement
         state.settled(&claim, settlement, writing.outcomes, at: now)
@@ -312,12 +312,12 @@ struct ClaimHandler: Sendable {
 
     private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState) -> Step? {
         if let event = state.updateHold(after: writing.settlement, of: claim, at: now) { log(event) }
-        return awaitRest(writing.hasRest, &state)
+        return awaitRemainder(writing.hasRemainder, &state)
     }
 
-    private mutating func awaitRest(_ hasRest: Bool, _ state: inout WorkerState) -> Step? {
-        guard hasRest else { return end(&state) }
+    private mutating func awaitRemainder(_ hasRemainder: Bool, _ state: inout WorkerState) -> Step? {
+        guard hasRemainder else { return end(&state) }
         enter(.delivering)
-        return .awaitRest
+        return .awaitRemainder
     }
 }

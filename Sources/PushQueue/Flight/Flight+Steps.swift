@@ -17,7 +17,7 @@ extension Flight {
         /// Send the pushes: `delivered`.
         case deliver(ClaimedJobs, by: App.Route)
         /// Wait for the pushes that are pending: `delivered`.
-        case awaitRest
+        case awaitRemainder
         /// Write the outcomes, or some of them: `written` or `failed`.
         case write(SettlementWriting)
         /// Write the counts for the breaker: `counted`.
@@ -47,8 +47,8 @@ extension Flight {
         case turnGiven(Duration?)
         case waited
         case released
-        /// If `hasRest`, the pushes without an outcome are pending.
-        case delivered(Outcomes, hasRest: Bool)
+        /// If `hasRemainder`, the pushes without an outcome are pending.
+        case delivered(Outcomes, hasRemainder: Bool)
         case written(SettleAnswer)
         case counted
         /// Nil if the row could not be split.

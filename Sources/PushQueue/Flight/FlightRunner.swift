@@ -27,7 +27,7 @@ final class FlightRunner {
     /// - Parameter worker: Has the provider tokens that the deliveries use.
     func run(_ plan: ClaimPlan, for worker: Worker) async {
         var flight = Flight(plan, claimedAs: context.state.lease.id)
-        var rest: Remainder?
+        var remainder: Remainder?
         // An app that waits for its turn may get another one meanwhile.
         var used: [Credential] = []
         var step = flight.first
@@ -38,11 +38,11 @@ final class FlightRunner {
             case .deliver(let jobs, let route):
                 let delivered = await deliver(jobs, by: route, for: worker)
                 context.event { $0.schedule.admission.capacities.learned(delivered.capacity, of: jobs.app) }
-                rest = delivered.rest
-                event = .delivered(delivered.outcomes, hasRest: rest != nil)
-            case .awaitRest:
-                guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
-                event = .delivered(await remainder.outcomes(), hasRest: false)
+                remainder = delivered.remainder
+                event = .delivered(delivered.outcomes, hasRemainder: remainder != nil)
+            case .awaitRemainder:
+                guard let pending = remainder.take() else { preconditionFailure("Nothing was left to wait for.") }
+                event = .delivered(await pending.outcomes(), hasRemainder: false)
             case .end:
                 for credential in used { await apps.flightEnded(using: credential, of: flight.app) }
                 return
@@ -89,7 +89,7 @@ final class FlightRunner {
             }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
-        case .deliver, .awaitRest, .end: preconditionFailure("The gateway's steps are not done here.")
+        case .deliver, .awaitRemainder, .end: preconditionFailure("The gateway's steps are not done here.")
         }
     }
 

@@ -23,7 +23,7 @@ struct SettlementWriting: Sendable {
         /// Write the same again. The message is one that cannot end until a person removes the cause.
         case writeAgain(stuck: Int64?)
         /// Settle the jobs with the rest of the claim.
-        case awaitRest
+        case awaitRemainder
     }
 
     /// A job whose outcomes PostgreSQL refused.
@@ -45,7 +45,7 @@ struct SettlementWriting: Sendable {
     let settlement: Settlement
     let outcomes: Outcomes
     /// Some pushes have not ended.
-    let hasRest: Bool
+    let hasRemainder: Bool
     private(set) var unrecorded: [Unrecorded] = []
     /// How many settlements of the claim there were.
     private(set) var settlementNumber: Int16
@@ -54,11 +54,11 @@ struct SettlementWriting: Sendable {
     private var mayBeWritten = false
     private var refusal = ""
 
-    init(_ claim: UnsettledClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
+    init(_ claim: UnsettledClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRemainder: Bool) {
         self.claim = claim
         self.settlement = settlement
         self.outcomes = outcomes
-        self.hasRest = hasRest
+        self.hasRemainder = hasRemainder
         settlementNumber = claim.settlementNumber
     }
 
@@ -129,7 +129,7 @@ struct SettlementWriting: Sendable {
             return .writeAgain(stuck: nil)
         }
         refusal = error.message
-        if settlement.pending > 0 { return .awaitRest }
+        if settlement.pending > 0 { return .awaitRemainder }
         // The claim stays in `inflight`. If the worker gave it up, its pushes would be sent again, so it keeps trying.
         var stuck: Int64?
         if case .unrecorded(let job) = next { stuck = claim.jobs[job].message }

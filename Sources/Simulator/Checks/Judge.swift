@@ -10,7 +10,7 @@ struct Judge {
     private var owners: DeviceTokenOwners?
     private let channels: ChannelRequestCheck
 
-    init(_ configuration: SimulatorConfiguration, channels: ChannelTable = ChannelTable()) {
+    init(_ configuration: SimulatorConfiguration, channels: ChannelTable) {
         self.channels = ChannelRequestCheck(table: channels)
         check = RequestCheck(topics: configuration.topics)
         keys = ProviderKeys(

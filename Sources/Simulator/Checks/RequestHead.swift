@@ -37,7 +37,7 @@ struct RequestHead: Sendable {
 
     init() {}
 
-    init(_ fields: Span<Field>, in bytes: Span<UInt8>) {
+    init(_ fields: Span<RequestField>, in bytes: Span<UInt8>) {
         for index in 0..<fields.count {
             note(bytes.extracting(fields[index].name.range), at: fields[index].value.range)
         }

@@ -22,7 +22,7 @@ struct AuthenticationState {
     private var topicsOfKey: [[UInt8]] = []
     var requests = 0
 
-    init(credential: ClientCredential, service: GatewayService = .pushes) {
+    init(credential: ClientCredential, service: GatewayService) {
         self.credential = credential
         self.service = service
     }

@@ -229,7 +229,7 @@ final class SimulatorConnection {
     private func judge(
         _ request: HTTP2Request,
         _ bytes: Span<UInt8>,
-        _ fields: Span<Field>,
+        _ fields: Span<RequestField>,
         _ server: inout ServerState,
         instead: GatewayAnswer?
     ) -> Judged {

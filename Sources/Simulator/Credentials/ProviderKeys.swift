@@ -19,7 +19,7 @@ struct ProviderKeys {
     /// The signatures of accepted provider tokens.
     private var seen: Set<[UInt8]> = []
 
-    init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment, isPedantic: Bool = false) {
+    init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment, isPedantic: Bool) {
         self.environment = environment
         self.isPedantic = isPedantic
         registered = Dictionary(keys.map { ($0.keyID, $0) }, uniquingKeysWith: { $1 })

@@ -7,7 +7,7 @@ package enum PKCS12 {
     /// The certificate with its chain, and the decrypted key.
     package static func open(
         _ bytes: [UInt8],
-        passphrase: [UInt8] = []
+        passphrase: [UInt8]
     ) throws(TLSError) -> (certificatePEM: String, privateKeyPEM: String) {
         ERR_clear_error()
         guard let bundle = MemoryBIO.reading(bytes[...], { d2i_PKCS12_bio($0, nil) }) else {

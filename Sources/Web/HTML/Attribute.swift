@@ -4,7 +4,7 @@ import CarillonText
 package struct Attribute: Sendable {
     /// The attributes whose value is only a text.
     package enum Name: String, Sendable, CaseIterable {
-        case alt, autocomplete, autofocus, charset, checked, `class`, content, datetime, `for`, height, id
+        case autocomplete, autofocus, charset, checked, `class`, content, datetime, `for`, height, id
         case maxlength, method, min, max, name, placeholder, rel, required, role, rows, scope, selected
         case spellcheck, tabindex, title, type, value, width
         case ariaCurrent = "aria-current"

@@ -6,9 +6,7 @@ struct RouteTable: Sendable {
         case refused(HTTPRefusal)
     }
 
-    private typealias Entry = (pattern: PathPattern, handlers: [Method: Route.Handler])
-
-    private let entries: [Entry]
+    private let entries: [(pattern: PathPattern, handlers: [Method: Route.Handler])]
 
     init(_ routes: [Route]) {
         let handlers = routes.reduce(into: [PathPattern: [Method: Route.Handler]]()) { table, route in

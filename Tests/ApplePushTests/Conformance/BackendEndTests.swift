@@ -25,7 +25,7 @@ import Testing
             let permit = SendingPermit(for: .seconds(600))
             permit.revoke()
             let delivered = await subject.deliver(20, DeliveryTerms(permit: permit))
-            #expect(delivered.rest == nil)
+            #expect(delivered.remainder == nil)
             check(delivered.outcomes, script, .cancelled)
             #expect(script.arrivals.isEmpty && subject.connections() == 0)
         }

@@ -10,7 +10,7 @@ import Testing
     func `an empty batch has no outcomes and needs no gateway`(kind: Kind) async throws {
         try await BackendUnderTest.with(kind, flaw: .unreachable) { subject in
             let delivered = await subject.deliver(0)
-            #expect(delivered.outcomes.isEmpty && delivered.rest == nil)
+            #expect(delivered.outcomes.isEmpty && delivered.remainder == nil)
             #expect(delivered.outcomes.unsentReason == nil)
         }
     }
@@ -20,7 +20,7 @@ import Testing
         let script = GatewayScript()
         try await BackendUnderTest.with(kind, script) { subject in
             let delivered = await subject.deliver(count)
-            #expect(delivered.outcomes.count == count && delivered.rest == nil)
+            #expect(delivered.outcomes.count == count && delivered.remainder == nil)
             #expect(delivered.outcomes.allSatisfy { $0 == .accepted })
             #expect(script.accepted == Array(0..<count))
         }
@@ -152,12 +152,12 @@ import Testing
             var outcomes = early.outcomes
             if kind == .recorded {
                 // Its answers come at once, so nothing is slow.
-                #expect(early.rest == nil)
+                #expect(early.remainder == nil)
             } else {
                 #expect(outcomes[3...].allSatisfy { $0.verdict == .pending })
                 #expect(outcomes[..<3].contains { $0.verdict != .pending })
                 script.gate.open()
-                outcomes = try #require(await early.rest?.outcomes())
+                outcomes = try #require(await early.remainder?.outcomes())
             }
             for (number, outcome) in outcomes.enumerated() {
                 #expect(number == 2 ? outcome.reason == .badDeviceToken : outcome == .accepted)
@@ -172,7 +172,7 @@ import Testing
         try await BackendUnderTest.with(kind) { subject in
             let terms = DeliveryTerms(returnAfter: .seconds(600), permit: SendingPermit(for: .seconds(600)))
             let delivered = await subject.deliver(20, terms)
-            #expect(delivered.rest == nil && delivered.outcomes.allSatisfy { $0 == .accepted })
+            #expect(delivered.remainder == nil && delivered.outcomes.allSatisfy { $0 == .accepted })
         }
     }
 }

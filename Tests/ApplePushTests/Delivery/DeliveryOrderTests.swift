@@ -12,7 +12,7 @@ import Testing
         var all = 0
         var own = 0
         while own < count, let first = order.first {
-            order.took()
+            order.took(1)
             all += 1
             if first == number { own += 1 }
         }
@@ -32,7 +32,7 @@ import Testing
             #expect(quantum > 0)
             if quantum <= 0 { break }
             one.took(quantum)
-            for _ in 0..<quantum { other.took() }
+            for _ in 0..<quantum { other.took(1) }
             count += quantum
         }
         #expect(DeliveryOrder().quantum == 0)
@@ -41,7 +41,7 @@ import Testing
     @Test func `a single push does not wait for a long delivery`() {
         var order = DeliveryOrder()
         order.join(0)
-        for _ in 0..<20_000 { order.took() }
+        for _ in 0..<20_000 { order.took(1) }
         order.join(1)
         #expect(take(1, of: 1, from: &order) <= Self.levels * Self.quantum)
     }
@@ -49,7 +49,7 @@ import Testing
     @Test func `a single push does not wait for a hundred long deliveries either`() {
         var order = DeliveryOrder()
         for number in 0..<100 { order.join(Int32(number)) }
-        for _ in 0..<100 * Self.quantum * 4 { order.took() }
+        for _ in 0..<100 * Self.quantum * 4 { order.took(1) }
         order.join(100)
         #expect(take(1, of: 100, from: &order) <= Self.levels * Self.quantum)
     }
@@ -57,13 +57,13 @@ import Testing
     @Test func `endless single pushes do not stop a long delivery`() {
         var order = DeliveryOrder()
         order.join(0)
-        for _ in 0..<1_000 { order.took() }
+        for _ in 0..<1_000 { order.took(1) }
         var long = 0
         for number in 1...10_000 {
             order.join(1)
             // Another joins as soon as the previous one was taken.
             while let first = order.first {
-                order.took()
+                order.took(1)
                 if first == 1 { break }
                 long += 1
             }
@@ -79,7 +79,7 @@ import Testing
         let longest = Int(DeliveryOrder.quanta[2])
         for _ in 0..<3 * longest * 50 {
             taken[Int(order.first ?? 0)] += 1
-            order.took()
+            order.took(1)
         }
         #expect(taken.allSatisfy { abs($0 - 50 * longest) <= longest }, "\(taken)")
     }
@@ -91,7 +91,7 @@ import Testing
         for number in left.indices { order.join(Int32(number)) }
         for count in 1...6_000 {
             let number = order.first ?? 0
-            order.took()
+            order.took(1)
             left[Int(number)] -= 1
             guard left[Int(number)] == 0 else { continue }
             order.leave(number)
@@ -103,7 +103,7 @@ import Testing
     @Test func `a delivery whose pushes came back is next, for one quantum`() {
         var order = DeliveryOrder()
         for number in 0..<3 { order.join(Int32(number)) }
-        for _ in 0..<Self.quantum * 7 { order.took() }
+        for _ in 0..<Self.quantum * 7 { order.took(1) }
         order.leave(2)
         order.rejoin(2)
         #expect(take(1, of: 2, from: &order) <= Self.levels * Self.quantum)
@@ -135,7 +135,7 @@ import Testing
                     continue
                 }
                 #expect(left[number] != nil, "seed \(seed)")
-                order.took()
+                order.took(1)
                 for other in left.keys { sinceServed[other, default: 0] += 1 }
                 sinceServed[number] = 0
                 left[number, default: 1] -= 1

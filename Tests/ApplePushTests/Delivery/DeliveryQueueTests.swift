@@ -16,7 +16,7 @@ import Testing
     ) throws -> Delivered {
         let queue = DeliveryQueue(waitingTimeout: waitingTimeout)
         var returned: [Delivered] = []
-        queue.add(Delivery(1, batch(count), terms, at: start)) { returned.append($0) }
+        queue.add(Delivery(1, batch(count), terms, at: start), onCancel: {}) { returned.append($0) }
         try test(queue)
         #expect(returned.count == 1)
         return try #require(returned.first)
@@ -38,7 +38,7 @@ import Testing
             #expect(queue.isEmpty)
         }
         #expect(verdicts(delivered.outcomes) == [.accepted, .safe, .safe])
-        #expect(delivered.rest == nil)
+        #expect(delivered.remainder == nil)
     }
 
     @Test func `an extended permit is checked again at its new end`() throws {
@@ -88,11 +88,11 @@ import Testing
             queue.end = { deliveries.end(pushes[2], .accepted) }
         }
         #expect(verdicts(delivered.outcomes) == [.pending, .accepted, .pending])
-        let rest = try #require(delivered.rest)
-        async let waiting = rest.outcomes()
+        let remainder = try #require(delivered.remainder)
+        async let waiting = remainder.outcomes()
         queue.end()
         #expect(verdicts(await waiting) == [.unknown, .accepted, .accepted])
-        #expect(verdicts(await rest.outcomes()) == [.unknown, .accepted, .accepted])
+        #expect(verdicts(await remainder.outcomes()) == [.unknown, .accepted, .accepted])
     }
 
     /// What is to be done later in a test.
@@ -111,8 +111,8 @@ import Testing
             #expect(queue.isEmpty)
         }
         #expect(verdicts(delivered.outcomes) == [.accepted, .pending])
-        let rest = try #require(delivered.rest)
-        #expect(verdicts(await rest.outcomes()) == [.accepted, .safe])
+        let remainder = try #require(delivered.remainder)
+        #expect(verdicts(await remainder.outcomes()) == [.accepted, .safe])
     }
 
     @Test func `a delivery that ends in time has no remainder`() throws {
@@ -122,7 +122,7 @@ import Testing
             #expect(queue.isEmpty)
         }
         #expect(verdicts(delivered.outcomes) == [.accepted])
-        #expect(delivered.rest == nil)
+        #expect(delivered.remainder == nil)
     }
 
     @Test func `an interval of zero is a short one`() throws {

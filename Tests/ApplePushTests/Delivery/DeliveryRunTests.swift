@@ -16,7 +16,7 @@ import Testing
         var runs: [Range<Int>] = []
         var outcomes: Outcomes?
         let queue = DeliveryQueue(waitingTimeout: .seconds(3600))
-        queue.add(Delivery(1, batch, DeliveryTerms(), at: start)) { outcomes = $0.outcomes }
+        queue.add(Delivery(1, batch, DeliveryTerms(), at: start), onCancel: {}) { outcomes = $0.outcomes }
         while let run = queue.next(count, in: room) {
             runs.append(run.positions)
             for position in run.positions { queue.end(run.push(at: position), .accepted) }
@@ -54,7 +54,7 @@ import Testing
     @Test func `pushes that came back are sent again, one by one, before the others`() throws {
         var outcomes: Outcomes?
         let queue = DeliveryQueue(waitingTimeout: .seconds(3600))
-        queue.add(Delivery(1, batch(6), DeliveryTerms(), at: start)) { outcomes = $0.outcomes }
+        queue.add(Delivery(1, batch(6), DeliveryTerms(), at: start), onCancel: {}) { outcomes = $0.outcomes }
         let first = try #require(queue.next(4, in: .unlimited))
         for position in [1, 3] { queue.takeBack(first.push(at: position)) }
         for position in [0, 2] { queue.end(first.push(at: position), .accepted) }

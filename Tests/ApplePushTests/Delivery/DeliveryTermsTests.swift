@@ -47,9 +47,9 @@ import Testing
             #expect(early.outcomes[3].verdict == .pending)
             #expect(early.outcomes.allSatisfy { $0.verdict == .pending || $0.verdict == .accepted })
             #expect(early.outcomes.contains { $0.verdict == .accepted })
-            let rest = try #require(early.rest)
+            let remainder = try #require(early.remainder)
             _ = await backend.deliver(release, to: gateway, with: credential)
-            #expect(count(await rest.outcomes()) == [.accepted: 10])
+            #expect(count(await remainder.outcomes()) == [.accepted: 10])
             #expect(server.seen.count == 11)
             #expect(Set(server.seen.map(\.token)).count == 11)
         }
@@ -62,7 +62,7 @@ import Testing
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(2000), to: gateway, with: credential, terms: terms)
                 #expect(count(delivered.outcomes) == [.accepted: 2000])
-                #expect(delivered.rest == nil)
+                #expect(delivered.remainder == nil)
             }
         })
     }
@@ -71,13 +71,13 @@ import Testing
         try await withHolding { server, gateway, backend, credential in
             let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
-            let rest = try #require(early.rest)
-            async let first = rest.outcomes()
-            async let second = rest.outcomes()
+            let remainder = try #require(early.remainder)
+            async let first = remainder.outcomes()
+            async let second = remainder.outcomes()
             await backend.shutdown()
             #expect(await first[3].verdict == .unknown)
             #expect(await second[3].verdict == .unknown)
-            let later = await rest.outcomes()
+            let later = await remainder.outcomes()
             for (position, outcome) in early.outcomes.enumerated() where outcome.verdict != .pending {
                 #expect(later[position] == outcome)
             }
@@ -96,8 +96,8 @@ import Testing
             let credential = try TestCredential.certificate()
             let early = await backend?.deliver(batch(10), to: gateway, with: credential, terms: terms)
             backend = nil
-            let rest = try #require(early?.rest)
-            #expect(count(await rest.outcomes()) == [.accepted: 9, .unknown: 1])
+            let remainder = try #require(early?.remainder)
+            #expect(count(await remainder.outcomes()) == [.accepted: 9, .unknown: 1])
         }
     }
 
@@ -110,9 +110,9 @@ import Testing
             let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let credential = try TestCredential.certificate()
             let early = await backend.deliver(batch(20), to: gateway, with: credential, terms: terms)
-            let rest = try #require(early.rest)
+            let remainder = try #require(early.remainder)
             try await eventually { server.seen.count == 7 }
-            let task = Task { await rest.outcomes() }
+            let task = Task { await remainder.outcomes() }
             task.cancel()
             #expect(count(await task.value) == [.accepted: 2, .unknown: 5, .safe: 13])
             #expect(server.seen.count == 7)
@@ -139,8 +139,8 @@ import Testing
                 )
                 let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
                 #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
-                let rest = try #require(early.rest)
-                #expect(count(await rest.outcomes()) == [.safe: 15, .accepted: 5])
+                let remainder = try #require(early.remainder)
+                #expect(count(await remainder.outcomes()) == [.safe: 15, .accepted: 5])
                 let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
                 #expect(count(later) == [.accepted: 3])
                 let received = await simulator.receivedRequests()

@@ -38,12 +38,10 @@ final class ConversationFuzz {
         let configuration = HTTP2Configuration()
         return try HTTP2Conversation(
             authority: "localhost",
+            configuration,
             ConversationTerms(acceptanceLimit: acceptanceLimit),
             sending: queue,
-            life: configuration.life,
-            deadlines: configuration.deadlines,
-            requestTimeout: .seconds(10),
-            topicBindingAge: .seconds(60),
+            maximumAge: configuration.maximumAge,
             at: now
         )
     }
@@ -73,7 +71,7 @@ final class ConversationFuzz {
     private func tidy() throws {
         switch conversation.life.phase {
         case .closed: break
-        case .draining where conversation.inFlight.count == 0: break
+        case .draining where conversation.room.inFlight == 0: break
         default: return
         }
         end()
@@ -84,7 +82,7 @@ final class ConversationFuzz {
 
     private func end() {
         _ = conversation.end(.closedByPeer)
-        forgotten += conversation.inFlight.count
+        forgotten += conversation.room.inFlight
     }
 
     private func send(all: Bool) {

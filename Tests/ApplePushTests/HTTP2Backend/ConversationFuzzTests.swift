@@ -13,11 +13,11 @@ import Testing
             let fuzz = try ConversationFuzz(seed: seed, queue)
             let terms = DeliveryTerms(returnAfter: seed & 6 == 0 ? .seconds(1) : nil)
             var returned: Delivered?
-            queue.add(Delivery(1, batch(50 + Int(seed % 400)), terms, at: fuzz.now)) { returned = $0 }
+            queue.add(Delivery(1, batch(50 + Int(seed % 400)), terms, at: fuzz.now), onCancel: {}) { returned = $0 }
             try fuzz.run(600)
             let first = try #require(returned)
             // If a push ended twice, its delivery would end before its last push.
-            let outcomes = await first.rest?.outcomes() ?? first.outcomes
+            let outcomes = await first.remainder?.outcomes() ?? first.outcomes
             let accepted = outcomes.count { $0.verdict == .accepted }
             #expect(!outcomes.contains { $0.verdict == .pending }, "seed \(seed)")
             #expect(queue.isEmpty && fuzz.forgotten == 0, "seed \(seed)")

@@ -53,7 +53,7 @@ import Testing
             )
             let capacity = try #require(large.capacity)
             #expect((1...64).contains(capacity), "a window of 65,535 bytes has room for sixteen")
-            _ = await large.rest?.outcomes()
+            _ = await large.remainder?.outcomes()
             let small = await backend.deliver(
                 batch(3_000, digits: 64),
                 to: gateway,

@@ -8,18 +8,17 @@ import Testing
 
     /// A connection and its deadlines.
     private struct Connection {
-        var life = ConnectionLife(ConnectionLife.Limits(writing: .seconds(10), age: .seconds(100_000)))
+        var life = ConnectionLife(writeTimeout: .seconds(10), maximumAge: .seconds(100_000))
         var deadlines: HTTP2Deadlines
 
         init(at now: MonotonicInstant, isReady: Bool = true) {
-            let limits = HTTP2Deadlines.Limits(
-                settings: .seconds(5),
-                acknowledgement: .seconds(10),
-                pingAfter: .seconds(15),
-                ping: .seconds(5),
-                starvation: .seconds(10)
-            )
-            deadlines = HTTP2Deadlines(limits, at: now)
+            var configuration = HTTP2Configuration()
+            configuration.settingsTimeout = .seconds(5)
+            configuration.acknowledgementTimeout = .seconds(10)
+            configuration.pingAfter = .seconds(15)
+            configuration.pingTimeout = .seconds(5)
+            configuration.starvationTimeout = .seconds(10)
+            deadlines = HTTP2Deadlines(configuration, at: now)
             life.connected(at: now)
             deadlines.connected(at: now)
             if isReady {

@@ -11,7 +11,7 @@ import Testing
     private static func conversation(_ queue: DeliveryQueue) -> BinaryConversation {
         let configuration = BinaryConfiguration()
         let wire = BinaryWire(configuration)
-        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        let conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: start)
         send(10, by: conversation, at: start)
         return conversation
@@ -29,7 +29,7 @@ import Testing
     private static func outcomes(_ run: (BinaryConversation) -> Void) throws -> Outcomes {
         let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
         var returned: Delivered?
-        queue.add(Delivery(1, batch(20), DeliveryTerms(), at: start)) { returned = $0 }
+        queue.add(Delivery(1, batch(20), DeliveryTerms(), at: start), onCancel: {}) { returned = $0 }
         run(conversation(queue))
         queue.giveUp(.late)
         return try #require(returned).outcomes
@@ -58,8 +58,8 @@ import Testing
         let wire = BinaryWire(configuration)
         wire.window.withLock { $0.ignoredBarrier() }
         let queue = DeliveryQueue(waitingTimeout: .seconds(1_000))
-        queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start)) { _ in }
-        let conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        queue.add(Delivery(1, batch(40), DeliveryTerms(), at: Self.start), onCancel: {}) { _ in }
+        let conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: Self.start)
         let sent = (0..<4).map { round in
             let now = Self.start + .seconds(4) * round

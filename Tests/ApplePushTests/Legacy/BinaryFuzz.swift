@@ -36,7 +36,7 @@ final class BinaryFuzz {
         configuration.barrierCount = seed % 2 == 0 ? 10 : 1_000
         configuration.firstWindow = 50
         wire = BinaryWire(configuration)
-        conversation = BinaryConversation(of: wire, sending: queue, life: configuration.life)
+        conversation = BinaryConversation(of: wire, sending: queue, maximumAge: configuration.maximumAge)
         conversation.connected(at: now)
     }
 
@@ -103,7 +103,7 @@ final class BinaryFuzz {
         _ = conversation.end(.closedByPeer)
         conversations += 1
         (output, arriving, answer) = ([], [], nil)
-        conversation = BinaryConversation(of: wire, sending: queue, life: wire.configuration.life)
+        conversation = BinaryConversation(of: wire, sending: queue, maximumAge: wire.configuration.maximumAge)
         conversation.connected(at: now)
     }
 

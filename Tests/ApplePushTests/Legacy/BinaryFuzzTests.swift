@@ -13,7 +13,7 @@ import Testing
             let fuzz = BinaryFuzz(seed: seed, queue)
             var returned: Delivered?
             let count = 50 + Int(seed % 200)
-            queue.add(Delivery(1, batch(count), DeliveryTerms(), at: fuzz.now)) { returned = $0 }
+            queue.add(Delivery(1, batch(count), DeliveryTerms(), at: fuzz.now), onCancel: {}) { returned = $0 }
             fuzz.run(400)
             let outcomes = try #require(returned, "seed \(seed)").outcomes
             for number in 0..<count {

@@ -61,7 +61,7 @@ import Testing
 
     @Test func `after too many new tokens none is fetched for a while, even if the one in use is due or refused`() {
         var authorizations = using("one", for: .seconds(100))
-        authorizations.rest(at: start)
+        authorizations.keepCurrent(at: start)
         #expect(!authorizations.isDue(at: start + .seconds(200)))
         let mustAsk = authorizations.refused(token("one"), at: start + .seconds(200))
         #expect(!mustAsk)

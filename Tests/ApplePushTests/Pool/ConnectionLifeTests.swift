@@ -7,7 +7,7 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     private func readyLife() -> ConnectionLife {
-        var life = ConnectionLife(ConnectionLife.Limits(writing: .seconds(10), age: .seconds(3600)))
+        var life = ConnectionLife(writeTimeout: .seconds(10), maximumAge: .seconds(3600))
         life.connected(at: start)
         #expect(life.phase == .opening && !life.isReady)
         life.opened()

@@ -54,24 +54,24 @@ import Testing
         #expect(answer2 == .now(1))
         let answer3 = dial(&state, waiting: 5000, at: start)
         #expect(answer3 == .no)
-        #expect(state.shares(of: 5000).isEmpty)
+        #expect(state.allotments(of: 5000).isEmpty)
         #expect(state.hasUsable)
     }
 
     @Test func `no connection takes more pushes than it has streams`() {
         let state = self.state(free: [10, 1000])
-        let shares = state.shares(of: 2000)
-        #expect(shares.map(\.count) == [10, 1000])
+        let allotments = state.allotments(of: 2000)
+        #expect(allotments.map(\.count) == [10, 1000])
     }
 
     @Test func `many pushes are spread evenly`() {
-        #expect(state(free: [1000, 1000, 1000]).shares(of: 300).map(\.count) == [100, 100, 100])
+        #expect(state(free: [1000, 1000, 1000]).allotments(of: 300).map(\.count) == [100, 100, 100])
     }
 
     @Test func `few pushes go together, on the oldest connection`() {
-        let shares = state(free: [1000, 1000]).shares(of: 20)
-        #expect(shares.map(\.count) == [20])
-        #expect(shares.first?.id == 1)
+        let allotments = state(free: [1000, 1000]).allotments(of: 20)
+        #expect(allotments.map(\.count) == [20])
+        #expect(allotments.first?.id == 1)
     }
 
     @Test func `another connection is made only after pushes have waited for streams, and never beyond the limit`() {
@@ -90,7 +90,7 @@ import Testing
     @Test func `no other connection is made while one has yet to prove itself`() {
         var state = self.state(free: [1])
         state.changed(1, to: .proving, Self.room(free: 1, inFlight: 0), at: start)
-        #expect(state.shares(of: 9).map(\.count) == [1])
+        #expect(state.allotments(of: 9).map(\.count) == [1])
         state.changed(1, to: .proving, Self.room(free: 0, inFlight: 1), at: start)
         let answer8 = dial(&state, waiting: 9, at: start + .seconds(5))
         #expect(answer8 == .no)
@@ -110,8 +110,8 @@ import Testing
 
     @Test func `a draining connection is replaced at once, and takes no pushes`() {
         var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: start)
-        #expect(state.shares(of: 5).isEmpty)
+        state.changed(1, to: .draining(.usedUp), Self.room(free: 10, inFlight: 5), at: start)
+        #expect(state.allotments(of: 5).isEmpty)
         #expect(!state.hasUsable)
         let answer11 = dial(&state, waiting: 5, at: start)
         #expect(answer11 == .now(2))
@@ -165,7 +165,7 @@ import Testing
         let unused = dial(&state, waiting: 0, at: start)
         #expect(unused == .no)
         state.changed(1, to: .old, Self.room(free: 5, inFlight: 5), at: start)
-        #expect(state.shares(of: 5).map(\.count) == [5])
+        #expect(state.allotments(of: 5).map(\.count) == [5])
         let successor = dial(&state, waiting: 0, at: start)
         #expect(successor == .now(2))
         let another = dial(&state, waiting: 99, at: start + .seconds(1))
@@ -186,7 +186,7 @@ import Testing
         #expect(state.capacity == nil)
         state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: start)
         #expect(state.capacity == 1_000)
-        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: start)
+        state.changed(1, to: .draining(.usedUp), Self.room(free: 0, inFlight: 100), at: start)
         #expect(state.capacity == nil)
     }
 

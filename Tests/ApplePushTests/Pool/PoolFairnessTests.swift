@@ -89,6 +89,7 @@ import Testing
                     HTTP2Wire(gateway, configuration),
                     configuration.pool,
                     meter: TrafficMeter(),
+                    observer: nil,
                     on: loop
                 )
                 return try await attempt {

@@ -5,29 +5,21 @@ import Testing
 
 /// What a pool decides, without socket, clock or task.
 @Suite struct PoolStateTests {
-    private typealias State = PoolState<SeededGenerator>
-
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    private func state(usesTokens: Bool = false, connections: Int = 4) throws -> State {
-        PoolState(
-            to: try Gateway("gateway.example:2197"),
-            usesTokens: usesTokens,
-            connections: connections,
-            idleTimeout: .seconds(300),
-            random: SeededGenerator(seed: 1)
-        )
+    private func state(usesTokens: Bool = false) throws -> PoolState {
+        PoolState(to: try Gateway("gateway.example:2197"), usesTokens: usesTokens, HTTP2Configuration().pool, seed: 1)
     }
 
     /// What the state asks for, by name.
-    private func actions(_ state: inout State) -> [String] {
+    private func actions(_ state: inout PoolState) -> [String] {
         var names: [String] = []
         while let action = state.nextAction() { names.append(action.words) }
         return names
     }
 
     /// The state asks for these, in this order, and for nothing else.
-    private func expect(_ words: [String], of state: inout State, at location: SourceLocation = #_sourceLocation) {
+    private func expect(_ words: [String], of state: inout PoolState, at location: SourceLocation = #_sourceLocation) {
         let asked = actions(&state)
         #expect(asked == words, sourceLocation: location)
     }
@@ -38,14 +30,14 @@ import Testing
 
     @Test func `a connection is made for waiting pushes, and takes them when it is ready`() throws {
         var state = try self.state()
-        let early = state.nextShare(of: 10, at: start)
+        let early = state.nextAllotment(of: 10, at: start)
         #expect(early == nil)
         state.spread(left: 10, at: start)
         expect(["dial 1"], of: &state)
         state.changed(1, to: ready(free: 100), waiting: 10, at: start)
-        let share = state.nextShare(of: 10, at: start)
-        #expect(share == ConnectionRoster.Allotment(id: 1, count: 10))
-        let none = state.nextShare(of: 0, at: start)
+        let allotment = state.nextAllotment(of: 10, at: start)
+        #expect(allotment == ConnectionRoster.Allotment(id: 1, count: 10))
+        let none = state.nextAllotment(of: 0, at: start)
         #expect(none == nil)
         expect([], of: &state)
     }
@@ -55,14 +47,13 @@ import Testing
         state.spread(left: 1, at: start)
         _ = actions(&state)
         var status = ready(free: 0, inFlight: 1)
-        status.phase = .draining
-        status.end = .usedUp
+        status.phase = .draining(.usedUp)
         state.changed(1, to: status, waiting: 0, at: start)
         expect([], of: &state)
         status.room.inFlight = 0
         state.changed(1, to: status, waiting: 0, at: start)
         expect(["end 1 used_up"], of: &state)
-        status.isClosed = true
+        status.phase = .closed(.usedUp)
         status.answered = 1
         state.changed(1, to: status, waiting: 0, at: start)
         expect(["forget 1 used_up"], of: &state)
@@ -78,10 +69,8 @@ import Testing
         state.changed(1, to: old, waiting: 5, at: start)
         state.credentialReplaced(waiting: 5)
         expect(["retire 1 aged"], of: &state)
-        old.phase = .draining
-        old.end = .aged
+        old.phase = .closed(.aged)
         old.room.inFlight = 0
-        old.isClosed = true
         old.answered = 1
         state.changed(1, to: old, waiting: 5, at: start)
         expect(["forget 1 aged"], of: &state)
@@ -93,8 +82,7 @@ import Testing
         state.changed(2, to: last, waiting: 0, at: start)
         state.spread(left: 0, at: start)
         expect(["end 2 aged"], of: &state)
-        last.isClosed = true
-        last.end = .aged
+        last.phase = .closed(.aged)
         state.changed(2, to: last, waiting: 0, at: start)
         expect(["forget 2 aged"], of: &state)
         // The credential is in use again: its connections are kept.
@@ -130,9 +118,7 @@ import Testing
         state.spread(left: 0, at: start)
         expect(["dial 1"], of: &state)
         var status = ready(free: 0)
-        status.phase = .draining
-        status.isClosed = true
-        status.end = .refused("BadCertificate")
+        status.phase = .closed(.refused("BadCertificate"))
         state.changed(1, to: status, waiting: 5, at: start)
         let asked = Set(actions(&state))
         #expect(asked == ["give up", "end preparing", "forget 1 refused"])
@@ -144,8 +130,8 @@ import Testing
         _ = actions(&state)
         state.changed(1, to: ready(free: 10), waiting: 1, at: start)
         for _ in 0..<3 {
-            let share = state.nextShare(of: 1, at: start)
-            #expect(share == nil)
+            let allotment = state.nextAllotment(of: 1, at: start)
+            #expect(allotment == nil)
         }
         expect(["fetch token"], of: &state)
         state.tokenFailed(PushError(.unreachable, "none"), at: start)

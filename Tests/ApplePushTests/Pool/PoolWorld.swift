@@ -10,7 +10,7 @@ final class PoolWorld {
         var isOld = false
     }
 
-    private(set) var state: PoolState<SeededGenerator>
+    private(set) var state: PoolState
     let queue = DeliveryQueue(waitingTimeout: .seconds(20))
     private(set) var connections: [Int: Connection] = [:]
     private(set) var faults: [String] = []
@@ -28,12 +28,13 @@ final class PoolWorld {
     init(seed: UInt64) throws {
         random = SeededGenerator(seed: seed)
         capacity = [1, 10, 100, 1_000][Int(seed % 4)]
+        var configuration = HTTP2Configuration()
+        configuration.connections = 1 + Int(seed % 5)
         state = PoolState(
             to: try Gateway("gateway.example:2197"),
             usesTokens: seed % 3 == 0,
-            connections: 1 + Int(seed % 5),
-            idleTimeout: .seconds(300),
-            random: SeededGenerator(seed: seed &+ 1)
+            configuration.pool,
+            seed: seed &+ 1
         )
     }
 
@@ -43,15 +44,15 @@ final class PoolWorld {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<15: add()
         case 15..<20: cancel()
-        case 20..<35: self.any(.dialing) { self.open($0) }
-        case 35..<38: self.any(.dialing) { close($0, .unconnected(PushError(.unreachable, "down"))) }
-        case 38..<70: self.any(.ready) { answer($0) }
-        case 70..<75: self.any(.ready) { takeBack($0) }
-        case 75..<78: self.any(.ready) { drain($0, .usedUp) }
-        case 78..<80: self.any(.draining) { answer($0) }
-        case 80..<82: self.any(.ready) { close($0, .broken("reset")) }
-        case 82: self.any(.ready) { drain($0, .refused("BadCertificate")) }
-        case 83: self.any(.ready) { change($0) { $0.isOld = true } }
+        case 20..<35: self.any({ $0 == .dialing }) { self.open($0) }
+        case 35..<38: self.any({ $0 == .dialing }) { close($0, .unconnected(PushError(.unreachable, "down"))) }
+        case 38..<70: self.any({ $0 == .ready }) { answer($0) }
+        case 70..<75: self.any({ $0 == .ready }) { takeBack($0) }
+        case 75..<78: self.any({ $0 == .ready }) { drain($0, .usedUp) }
+        case 78..<80: self.any({ $0.end != nil }) { answer($0) }
+        case 80..<82: self.any({ $0 == .ready }) { close($0, .broken("reset")) }
+        case 82: self.any({ $0 == .ready }) { drain($0, .refused("BadCertificate")) }
+        case 83: self.any({ $0 == .ready }) { change($0) { $0.isOld = true } }
         case 84: state.credentialReplaced(waiting: queue.waiting)
         case 85..<90: tokenComes()
         default: pass(.milliseconds(Int64.random(in: 1...3_000, using: &random)))
@@ -88,7 +89,7 @@ final class PoolWorld {
 
     private func add() {
         let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...300, using: &random)
-        queue.add(Delivery(deliveries, batch(count), DeliveryTerms(), at: now)) { delivered in
+        queue.add(Delivery(deliveries, batch(count), DeliveryTerms(), at: now), onCancel: {}) { delivered in
             self.ended += delivered.outcomes.count { $0.verdict != .pending }
         }
         deliveries += 1
@@ -104,8 +105,8 @@ final class PoolWorld {
         queue.cancel(serial)
     }
 
-    private func any(_ phase: ConnectionStatus.Phase, _ body: (Int) -> Void) {
-        let ids = connections.filter { $0.value.status.phase == phase }.keys.sorted()
+    private func any(_ isWanted: (ConnectionStatus.Phase) -> Bool, _ body: (Int) -> Void) {
+        let ids = connections.filter { isWanted($0.value.status.phase) }.keys.sorted()
         if let id = ids.randomElement(using: &random) { body(id) }
     }
 
@@ -133,17 +134,14 @@ final class PoolWorld {
     /// The gateway takes no more pushes, and has not processed the last ones.
     private func drain(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.status.phase = .draining
-            connection.status.end = end
+            connection.status.phase = .draining(end)
             for _ in 0..<connection.inFlight.count / 2 { queue.takeBack(connection.inFlight.removeLast()) }
         }
     }
 
     private func close(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.status.phase = .draining
-            connection.status.end = connection.status.end ?? end
-            connection.status.isClosed = true
+            connection.status.phase = .closed(connection.status.phase.end ?? end)
             for push in connection.inFlight { queue.end(push, Outcome(.unknown)) }
             connection.inFlight = []
         }
@@ -189,9 +187,7 @@ final class PoolWorld {
             case .dial(let id, _): dial(id)
             case .retire(let id, let end):
                 change(id) { connection in
-                    if connection.status.end != nil { return }
-                    connection.status.phase = .draining
-                    connection.status.end = end
+                    if connection.status.phase.end == nil { connection.status.phase = .draining(end) }
                 }
             case .end(let id, let end): close(id, end)
             case .forget(let id, _): forget(id)
@@ -214,16 +210,16 @@ final class PoolWorld {
         guard let connection = connections.removeValue(forKey: id) else {
             return faults.append("connection \(id) is released twice")
         }
-        if !connection.inFlight.isEmpty || !connection.status.isClosed {
-            faults.append("connection \(id) is released before it is closed")
+        guard connection.inFlight.isEmpty, case .closed = connection.status.phase else {
+            return faults.append("connection \(id) is released before it is closed")
         }
     }
 
     private func pump() {
-        while let share = state.nextShare(of: queue.waiting, at: now) {
+        while let allotment = state.nextAllotment(of: queue.waiting, at: now) {
             let before = queue.waiting
-            change(share.id) { connection in
-                var left = min(share.count, capacity - connection.inFlight.count)
+            change(allotment.id) { connection in
+                var left = min(allotment.count, capacity - connection.inFlight.count)
                 while left > 0, let run = queue.next(left, in: .unlimited) {
                     if cancelled.contains(run.serial) {
                         faults.append("delivery \(run.serial) is sent after it was cancelled")
@@ -233,7 +229,7 @@ final class PoolWorld {
                     left -= run.positions.count
                 }
             }
-            if queue.waiting == before { return faults.append("a share without pushes was handed out") }
+            if queue.waiting == before { return faults.append("an allotment without pushes was handed out") }
         }
         state.spread(left: queue.waiting, at: now)
         settle()

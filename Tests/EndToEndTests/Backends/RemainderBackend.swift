@@ -7,20 +7,20 @@ struct RemainderBackend: DelayingBackend {
     private let held = Held()
 
     private final class Held: Sendable {
-        let state = Guarded<(isReleased: Bool, rests: [(Remainder, Outcomes)])>((false, []))
+        let state = Guarded<(isReleased: Bool, remainders: [(Remainder, Outcomes)])>((false, []))
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
     }
 
-    /// One for each delivery that has a rest.
+    /// One for each delivery that has a remainder.
     var arrivals: AsyncStream<Void> { held.arrivals }
 
     func release() {
-        let rests = held.state.withLock { state in
+        let remainders = held.state.withLock { state in
             state.isReleased = true
-            defer { state.rests = [] }
-            return state.rests
+            defer { state.remainders = [] }
+            return state.remainders
         }
-        for (rest, outcomes) in rests { rest.end(with: outcomes) }
+        for (remainder, outcomes) in remainders { remainder.end(with: outcomes) }
     }
 
     func deliver(
@@ -34,10 +34,10 @@ struct RemainderBackend: DelayingBackend {
         guard !slow.isEmpty, !held.state.withLock({ $0.isReleased }) else { return Delivered(final) }
         var early = final
         for place in slow { early[place] = .pending }
-        let rest = Remainder()
-        held.state.withLock { $0.rests.append((rest, final)) }
+        let remainder = Remainder()
+        held.state.withLock { $0.remainders.append((remainder, final)) }
         held.arrived.yield()
-        return Delivered(early, rest: rest)
+        return Delivered(early, remainder: remainder)
     }
 
     func shutdown() async { release() }

@@ -293,8 +293,8 @@ import Testing
 
     @Test func `H20: a connection is retired long before its stream numbers are used up`() {
         let configuration = HTTP2Configuration()
-        var life = ConnectionLife(configuration.life)
-        let deadlines = HTTP2Deadlines(configuration.deadlines, at: .now)
+        var life = ConnectionLife(writeTimeout: configuration.writeTimeout, maximumAge: configuration.maximumAge)
+        let deadlines = HTTP2Deadlines(configuration, at: .now)
         life.connected(at: .now)
         life.opened()
         deadlines.opened((1 << 30) - 1, &life)

@@ -9,8 +9,7 @@ final class ClientEnd {
     var bodies: [UInt32: String] = [:]
     var ids: [UInt32: String] = [:]
     var endings: [UInt32: StreamEnding] = [:]
-    var goAways: [ClientEvent.GoAway] = []
-    var pongs: [UInt64] = []
+    var goAways: [ErrorCode] = []
     var settingsChanges = 0
     var acknowledgements = 0
     /// Tags that ended, one entry an event: a tag that is here twice was reported twice.
@@ -83,8 +82,7 @@ final class ClientEnd {
             case .ended(let tag, let ending):
                 ended.append(tag)
                 endings[tag] = ending
-            case .goAway(let goAway): goAways.append(goAway)
-            case .pong(let value): pongs.append(value)
+            case .goAway(let code): goAways.append(code)
             }
         }
     }

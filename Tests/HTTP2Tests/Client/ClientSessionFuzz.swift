@@ -61,7 +61,7 @@ private struct FuzzReader {
         case 8...19 where streams > 0: try client.feed(answer(streams))
         case 20, 21:
             guard let submission = client.submissions[number()] else { return }
-            client.session.reset(submission, ErrorCode(rawValue: number() & 15))
+            client.session.reset(submission)
         case 22...24: _ = try client.drain()
         case 25: try client.feed(FrameBytes.settings([(3, number()), (4, number() & 0xffff)]))
         case 26 where streams > 0: try client.feed(FrameBytes.windowUpdate(stream(streams), UInt32(byte()) + 1))
@@ -69,7 +69,7 @@ private struct FuzzReader {
             let piece = bytes(Int(byte()))
             try client.feed(FrameBytes.data(stream(streams), piece, end: byte() & 1 == 0))
         case 28 where streams > 0: try client.feed(FrameBytes.reset(stream(streams), number() & 15))
-        case 29: try client.session.ping(UInt64(number()))
+        case 29: try client.session.ping()
         case 30 where byte() < 32:
             try client.feed(FrameBytes.goAway(last: number() << 1 & 0x7fff_fffe | 1, number() & 15, "debug"))
         case 31 where byte() < 32: try client.feed(nonsense())

@@ -32,7 +32,7 @@ import Testing
         #expect(client.bodies == [7: "", 8: #"{"reason":"BadDeviceToken"}"#])
         #expect(client.answers[8]?.isTruncated == false)
         #expect(client.session.openStreams == 0 && server.session.openStreams == 0)
-        #expect(client.settingsChanges == 1 && client.acknowledgements == 1 && server.acknowledgements == 1)
+        #expect(client.settingsChanges == 1 && client.acknowledgements == 1)
     }
 
     @Test func `three thousand pushes share one body and end once each`() throws {
@@ -116,13 +116,17 @@ import Testing
         try exchange(client, server)
         try client.push(1)
         try client.push(2)
+        try server.feed(client.drain())
+        try client.feed(server.drain())
+        let bytes = try client.drain()
+        #expect(bytes.firstRange(of: FrameBytes.reset(1, ErrorCode.cancel.rawValue)) != nil)
+        try server.feed(bytes)
         try exchange(client, server)
         #expect(client.ended.sorted() == [1, 2])
         #expect(client.answers[1]?.isTruncated == true)
         #expect(client.bodies[1]?.utf8.count == 4_096)
         #expect(client.bodies[2] == "fine")
-        #expect(server.closed == [1: .cancel])
-        #expect(client.session.openStreams == 0)
+        #expect(client.session.openStreams == 0 && server.session.openStreams == 0)
     }
 
     @Test func `a request above the limit is delivered with its length`() throws {
@@ -160,15 +164,21 @@ import Testing
         let client = try ClientEnd()
         let server = try ServerEnd()
         try exchange(client, server)
-        try client.session.ping(0x1122_3344_5566_7788)
-        try exchange(client, server)
-        #expect(client.pongs == [0x1122_3344_5566_7788])
+        try client.session.ping()
+        let ping = try client.drain()
+        #expect(ping == FrameBytes.ping(0))
+        try server.feed(ping)
+        let pong = try server.drain()
+        #expect(pong == FrameBytes.ping(0, acknowledgement: true))
+        try client.feed(pong)
         #expect(!client.session.isFinished)
         try client.session.goAway()
         #expect(throws: HTTP2Error.self) { try client.push(1) }
+        let goAway = try client.drain()
+        #expect(goAway == FrameBytes.goAway(last: 0))
+        try server.feed(goAway)
         try exchange(client, server)
         #expect(client.session.isFinished && server.session.isFinished)
-        #expect(server.goAways == [.noError])
         #expect(client.session.failure == nil)
     }
 

@@ -218,7 +218,7 @@ import Testing
         #expect(client.session.framesReceived == before + 5)
         for _ in 0..<1_000 { try client.feed(unknown + FrameBytes.ping(1, acknowledgement: true)) }
         #expect(client.session.framesReceived == before + 2_005)
-        #expect(client.pongs.count == 1_000)
+        #expect(client.ended.isEmpty && !client.session.isFinished)
     }
 
     @Test func `pings that we cannot answer end the session`() throws {

@@ -148,7 +148,7 @@ import Testing
         func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }
         let pieces = [
             bytewise(FrameBytes.preface + FrameBytes.settings([(4, 65_535)])), bytewise(FrameBytes.ping(1)),
-            // Debian's engine counts the pieces of continuations.
+            // Debian's nghttp2 counts the pieces of continuations.
             bytewise(FrameBytes.frame(1, stream: 1, block))
                 + [FrameBytes.frame(9, stream: 1), FrameBytes.frame(9, flags: 4, stream: 1)],
             bytewise(FrameBytes.data(1, [1, 2, 3])),

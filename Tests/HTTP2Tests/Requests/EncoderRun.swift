@@ -52,7 +52,7 @@ final class EncoderRun {
     private func addKind() throws {
         let method = ["POST", "GET", "DELETE"].randomElement(using: &random) ?? "POST"
         let path = text(upTo: 30)
-        var block = HeaderBlock(method: method, scheme: "https", authority: "a.example", path: "/" + path)
+        var block = HeaderBlock(method: method, authority: "a.example", path: "/" + path)
         var fields = [
             HeaderDecoder.Field(name: ":method", value: method), .init(name: ":scheme", value: "https"),
             .init(name: ":authority", value: "a.example"),

@@ -228,10 +228,10 @@ import Testing
     func `any method is sent as it is`(method: String) throws {
         let client = try RequestClient()
         for _ in 0..<2 {
-            let block = HeaderBlock(method: method, scheme: "http", authority: "localhost", path: "/")
+            let block = HeaderBlock(method: method, authority: "localhost", path: "/")
             let request = try client.send(block, path: "", id: "")
             #expect(
-                fields(request) == [":method=\(method)", ":scheme=http", ":authority=localhost", ":path=/"]
+                fields(request) == [":method=\(method)", ":scheme=https", ":authority=localhost", ":path=/"]
             )
         }
     }

@@ -13,9 +13,9 @@ final class ServerEnd {
 
     let session: ServerSession
     var received: [Received] = []
-    var closed: [Int32: ErrorCode] = [:]
-    var acknowledgements = 0
-    var goAways: [ErrorCode] = []
+    /// The requests whose streams had ended before they were read.
+    var gone: [Int32] = []
+    var abandoned: [Int32: ErrorCode] = [:]
     /// What comes back for a request, or nothing.
     var answer: (Received) -> (status: UInt16, body: String)? = { _ in (200, "") }
 
@@ -39,10 +39,8 @@ final class ServerEnd {
         while let event = session.nextEvent() {
             switch event {
             case .request(let request): handle(request)
-            case .closed(let stream, let code): closed[stream] = code
-            case .settingsAcknowledged: acknowledgements += 1
-            case .goAway(let code): goAways.append(code)
-            case .refused, .abandoned: break
+            case .abandoned(let request, let code): abandoned[request.stream] = code
+            case .refused: break
             }
         }
     }
@@ -59,6 +57,7 @@ final class ServerEnd {
             )
         }
         self.received.append(received)
+        if request.isGone { gone.append(request.stream) }
         guard let (status, body) = answer(received) else { return }
         respond(to: received, status, body)
     }

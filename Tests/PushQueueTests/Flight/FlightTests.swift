@@ -43,7 +43,7 @@ import Testing
             case .wait: "wait"
             case .release: "release"
             case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
-            case .awaitRest: "await the rest"
+            case .awaitRemainder: "await the remainder"
             case .write(let writing): "write \(Self.text(writing.next)) as settlement \(writing.settlementNumber)"
             case .writeCounts: "count"
             case .split(let message): "split \(message)"
@@ -59,8 +59,8 @@ import Testing
             }
         }
 
-        mutating func delivered(_ verdicts: [Outcome], hasRest: Bool = false) -> String {
-            tell(.delivered(Outcomes(verdicts), hasRest: hasRest))
+        mutating func delivered(_ verdicts: [Outcome], hasRemainder: Bool = false) -> String {
+            tell(.delivered(Outcomes(verdicts), hasRemainder: hasRemainder))
         }
 
         /// Rows of one token each, and perhaps one behind them that does not fit.
@@ -117,8 +117,8 @@ import Testing
     @Test func `the first part is settled early, and the rest when it has ended`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(3)
-        #expect(trial.delivered([.accepted, .pending, .accepted], hasRest: true) == "write [0, 2] as settlement 0")
-        #expect(trial.tell(.written(.written)) == "await the rest")
+        #expect(trial.delivered([.accepted, .pending, .accepted], hasRemainder: true) == "write [0, 2] as settlement 0")
+        #expect(trial.tell(.written(.written)) == "await the remainder")
         #expect(trial.state.schedule.inFlight == 1)
         #expect(trial.delivered([.accepted, .accepted, .accepted]) == "write [1] as settlement 1")
         #expect(trial.tell(.written(.written)) == "end")
@@ -128,8 +128,8 @@ import Testing
     @Test func `a first part that PostgreSQL refuses is written with the rest`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(2)
-        _ = trial.delivered([.accepted, .pending], hasRest: true)
-        #expect(trial.tell(.failed(refused)) == "await the rest")
+        _ = trial.delivered([.accepted, .pending], hasRemainder: true)
+        #expect(trial.tell(.failed(refused)) == "await the remainder")
         #expect(trial.delivered([.accepted, .accepted]) == "write [0, 1] as settlement 0")
     }
 
@@ -166,8 +166,8 @@ import Testing
     @Test func `a claim that was taken over is not counted, and its rest is not written`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(2)
-        _ = trial.delivered([.accepted, .pending], hasRest: true)
-        #expect(trial.tell(.written(.lost)) == "await the rest")
+        _ = trial.delivered([.accepted, .pending], hasRemainder: true)
+        #expect(trial.tell(.written(.lost)) == "await the remainder")
         #expect(trial.delivered([.accepted, .accepted]) == "end")
         #expect(trial.settled == Settlement.Tally())
         #expect(trial.events.first?.text == WorkerEvent.stale(claim: 5).text)
@@ -380,8 +380,8 @@ import Testing
     @Test func `a worker that no longer waits leaves unwritten settlements`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(2)
-        _ = trial.delivered([.accepted, .pending], hasRest: true)
-        #expect(trial.tell(.abandoned) == "await the rest")
+        _ = trial.delivered([.accepted, .pending], hasRemainder: true)
+        #expect(trial.tell(.abandoned) == "await the remainder")
         _ = trial.delivered([.accepted, .accepted])
         #expect(trial.tell(.abandoned) == "end")
         #expect(trial.settled == Settlement.Tally())

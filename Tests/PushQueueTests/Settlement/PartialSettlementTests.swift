@@ -202,7 +202,7 @@ import Testing
         var held = UnsettledClaim(claim, claimedAs: 1, answeredAt: .now)
         if let earlier { held.progress = .partSettled(self.outcomes(claim, earlier)) }
         let settlement = settlement(claim, outcomes, after: earlier)
-        var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRest: false)
+        var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRemainder: false)
         for _ in 0..<100 {
             if writing.isOver { return writing }
             let (statement, parameters) = writing.call

@@ -22,7 +22,7 @@ import Testing
         )
         var claim = UnsettledClaim(builder.jobs, claimedAs: 1, answeredAt: MonotonicInstant(nanoseconds: 0))
         if isRest { claim.progress = .partSettled(outcomes) }
-        return SettlementWriting(claim, settlement, outcomes, hasRest: false)
+        return SettlementWriting(claim, settlement, outcomes, hasRemainder: false)
     }
 
     private static let lostAnswer = PostgresError(.closed, "The connection is lost.", effect: .unknown)

@@ -32,8 +32,8 @@ extension SimulatedWorker {
                 return .released
             }
         case .deliver(let jobs, _): deliver(jobs, for: way)
-        case .awaitRest:
-            way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
+        case .awaitRemainder:
+            way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRemainder: false), to: way) }
         case .write(let writing):
             ask(way, isLarge: writing.claim.jobs.count >= WorkerDatabase.manyRows) { $0.settle(writing) }
         case .writeCounts:
@@ -88,7 +88,7 @@ extension SimulatedWorker {
             var capacity: Int?
             if self.simulation.random.chance(1, outOf: 3) { capacity = self.simulation.random.number(in: 1...20) }
             self.state.schedule.admission.capacities.learned(capacity, of: jobs.app)
-            self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
+            self.tell(.delivered(outcomes, hasRemainder: !hasEnded), to: way)
         }
     }
 

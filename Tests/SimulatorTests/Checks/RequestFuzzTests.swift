@@ -67,10 +67,10 @@ import Testing
             // The memory for the owners of device tokens takes long to allocate.
             configuration.bindsTokens = Int.random(in: 0..<32, using: &random) == 0
             configuration.topics = Bool.random(using: &random) ? ["com.example.app"] : []
-            var judge = Judge(configuration)
+            var judge = Judge(configuration, channels: ChannelTable())
             var check = RequestCheck(topics: configuration.topics)
             let credential = credentials.randomElement(using: &random) ?? .providerToken
-            var connection = AuthenticationState(credential: credential)
+            var connection = AuthenticationState(credential: credential, service: .pushes)
             for _ in 0..<3 {
                 let request = request(&random)
                 let (head, original) = request.flat

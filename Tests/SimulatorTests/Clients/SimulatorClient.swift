@@ -25,7 +25,7 @@ actor SimulatorClient {
     private var input = [UInt8](repeating: 0, count: 65_536)
     private var replies: [UInt32: Reply] = [:]
     private var lastTag: UInt32 = 0
-    private(set) var goAway: ClientEvent.GoAway?
+    private(set) var goAway: ErrorCode?
     private(set) var isClosed = false
     /// The numbers of streams that the server's SETTINGS allowed, in order.
     private(set) var allowances: [Int] = []
@@ -175,7 +175,7 @@ actor SimulatorClient {
         while let event = session.nextEvent() {
             switch event {
             case .settingsChanged: allowances.append(session.peerMaxStreams)
-            case .goAway(let goAway): self.goAway = goAway
+            case .goAway(let code): goAway = code
             case .answered(let tag, let answer):
                 func text(_ span: RawSpan) -> String { span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
                 replies[tag] = Reply(
@@ -187,7 +187,7 @@ actor SimulatorClient {
                 )
             case .ended(let tag, let ending):
                 replies[tag] = Reply(ending: ending.errorCode, isSurelyUnprocessed: ending.isSurelyUnprocessed)
-            case .settingsAcknowledged, .written, .begun, .pong: break
+            case .settingsAcknowledged, .written, .begun: break
             }
         }
     }

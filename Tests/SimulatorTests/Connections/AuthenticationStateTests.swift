@@ -14,7 +14,7 @@ import Testing
         environment: SimulatorConfiguration.Environment = .production,
         isPedantic: Bool = false
     ) -> [APNsRefusal?] {
-        var connection = AuthenticationState(credential: .providerToken)
+        var connection = AuthenticationState(credential: .providerToken, service: .pushes)
         var known = ProviderKeys(keys, environment: environment, isPedantic: isPedantic)
         return requests.map { text, after in
             let bytes = Array((text ?? "").utf8)
@@ -33,9 +33,9 @@ import Testing
     @Test func `each fault of a provider token has a refusal of its own`() throws {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         let good = provider.authorization(issuedAt: Self.then)
-        let keys = ProviderKeys([try provider.registered()], environment: .production)
+        let keys = ProviderKeys([try provider.registered()], environment: .production, isPedantic: false)
         func refusal(_ text: String, keys: ProviderKeys = keys, after earlier: String? = nil) -> APNsRefusal? {
-            var connection = AuthenticationState(credential: .providerToken)
+            var connection = AuthenticationState(credential: .providerToken, service: .pushes)
             var keys = keys
             var last: APNsRefusal?
             for text in [earlier, text].compactMap(\.self) {
@@ -63,7 +63,7 @@ import Testing
         let other = try TestProvider(keyID: "L", teamID: "T").authorization(issuedAt: Self.then)
         #expect(refusal(other) == .unknownKey)
         #expect(refusal(token(header, #"{"iss":"U","iat":1700000000}"#)) == .unknownTeam)
-        let learning = ProviderKeys([], environment: .production)
+        let learning = ProviderKeys([], environment: .production, isPedantic: false)
         #expect(refusal(token(header, #"{"iss":"U","iat":1700000000}"#), keys: learning, after: good) == .keyTaken)
         let elsewhere = try TestProvider(keyID: "L", teamID: "U").authorization(issuedAt: Self.then)
         #expect(refusal(elsewhere, keys: learning, after: good) == .otherTeam)
@@ -198,7 +198,7 @@ import Testing
     @Test func `an unregistered key is learnt from its signatures`() throws {
         let provider = try TestProvider()
         let forger = try TestProvider()
-        var keys = ProviderKeys([], environment: .production)
+        var keys = ProviderKeys([], environment: .production, isPedantic: false)
         func believes(_ provider: TestProvider, at time: Int64) -> Bool {
             let bytes = Array(provider.authorization(issuedAt: time).utf8)
             do throws(APNsRefusal) {
@@ -320,20 +320,20 @@ import Testing
 
     @Test func `one stream until the first good token`() throws {
         let provider = try TestProvider()
-        var connection = AuthenticationState(credential: .providerToken)
-        var keys = ProviderKeys([], environment: .production)
+        var connection = AuthenticationState(credential: .providerToken, service: .pushes)
+        var keys = ProviderKeys([], environment: .production, isPedantic: false)
         #expect(!connection.isTrusted)
         for (text, isTrusted) in [("bearer x", false), (provider.authorization(issuedAt: Self.then), true)] {
             let bytes = Array(text.utf8)
             _ = connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys)
             #expect(connection.isTrusted == isTrusted)
         }
-        #expect(AuthenticationState(credential: .certificate(.init(topics: []))).isTrusted)
+        #expect(AuthenticationState(credential: .certificate(.init(topics: [])), service: .pushes).isTrusted)
     }
 
     @Test func `with a client certificate the provider token is ignored`() {
-        var connection = AuthenticationState(credential: .certificate(.init(topics: [])))
-        var keys = ProviderKeys([], environment: .production)
+        var connection = AuthenticationState(credential: .certificate(.init(topics: [])), service: .pushes)
+        var keys = ProviderKeys([], environment: .production, isPedantic: false)
         let bytes = Array("bearer nonsense".utf8)
         #expect(connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys) == nil)
     }

@@ -7,7 +7,7 @@ import Testing
     private func judge(_ change: (inout SimulatorConfiguration) throws -> Void = { _ in }) rethrows -> Judge {
         var configuration = SimulatorConfiguration()
         try change(&configuration)
-        return Judge(configuration)
+        return Judge(configuration, channels: ChannelTable())
     }
 
     private func refusal(
@@ -20,14 +20,14 @@ import Testing
         let fields: KeyValuePairs = type.map { ["apns-push-type": $0, "apns-priority": "5"] } ?? [:]
         let (head, bytes) = SampleRequest(path: "/3/device/\(token)", topic: topic, fields).flat
         let payload = Array("{}".utf8)
-        var connection = AuthenticationState(credential: .certificate(.init(topics: certificate)))
+        var connection = AuthenticationState(credential: .certificate(.init(topics: certificate)), service: .pushes)
         let judgement = judge.judgement(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
         if case .refused(let refusal) = judgement { return refusal }
         return nil
     }
 
     @Test func `a device token belongs to the app of its first accepted push`() {
-        var judge = Judge(SimulatorConfiguration())
+        var judge = Judge(SimulatorConfiguration(), channels: ChannelTable())
         #expect(refusal(&judge, topic: "org.example.one") == nil)
         #expect(refusal(&judge, topic: "org.example.two") == .deviceTokenNotForTopic)
         #expect(
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `topics with the suffixes of push types belong to one app`() {
         for types in [true, false] {
-            var judge = Judge(SimulatorConfiguration())
+            var judge = Judge(SimulatorConfiguration(), channels: ChannelTable())
             for rule in PushTypeRules.all where !rule.needsProviderToken {
                 let topic = "org.example.one" + rule.topicSuffix.description
                 #expect(refusal(&judge, topic: topic, type: types ? rule.name.description : nil) == nil, "\(rule.name)")
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a push whose type does not fit its topic gives its device token no owner`() {
-        var judge = Judge(SimulatorConfiguration())
+        var judge = Judge(SimulatorConfiguration(), channels: ChannelTable())
         for type in ["alert", "background"] {
             #expect(refusal(&judge, topic: "org.example.one.voip", type: type) == .invalidPushType)
         }

@@ -40,7 +40,7 @@ import Testing
     @Test func `a file without a key, and one that is none`() throws {
         let keyless = try Self.bytes(KeyFixtures.keylessP12)
         #expect(throws: TLSError.self) { _ = try PKCS12.open(keyless, passphrase: Array("s3cret".utf8)) }
-        let error = #expect(throws: TLSError.self) { _ = try PKCS12.open(Array("hello".utf8)) }
+        let error = #expect(throws: TLSError.self) { _ = try PKCS12.open(Array("hello".utf8), passphrase: []) }
         #expect(error?.code == .malformedCertificate)
         #expect(error?.message.hasPrefix("this is not a PKCS#12 file, or it is damaged") == true)
     }

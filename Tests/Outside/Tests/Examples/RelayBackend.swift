@@ -20,23 +20,23 @@ final class RelayBackend: Backend {
         terms: DeliveryTerms
     ) async -> Delivered {
         let flight = RelayFlight(batch, permit: terms.permit)
-        let rest = Remainder { flight.cancel() }
+        let remainder = Remainder { flight.cancel() }
         // Before anything is sent, so that no cancellation comes too early to be seen.
         return await withTaskCancellationHandler {
-            start(flight, rest)
-            guard let interval = terms.returnAfter else { return Delivered(await rest.outcomes()) }
-            return await flight.delivered(after: interval, rest)
+            start(flight, remainder)
+            guard let interval = terms.returnAfter else { return Delivered(await remainder.outcomes()) }
+            return await flight.delivered(after: interval, remainder)
         } onCancel: {
             flight.cancel()
         }
     }
 
-    private func start(_ flight: RelayFlight, _ rest: Remainder) {
+    private func start(_ flight: RelayFlight, _ remainder: Remainder) {
         let id = ObjectIdentifier(flight)
         flights.withLock { flights in
             if flights == nil { flight.shutDown() }
             let task = Task {
-                rest.end(with: await flight.run(relay))
+                remainder.end(with: await flight.run(relay))
                 self.flights.withLock { $0?[id] = nil }
             }
             flights?[id] = (flight, task)

@@ -57,7 +57,7 @@ final class RelayFlight: Sendable {
     }
 
     /// Returns at the end of an interval in which a push has ended, or when all have.
-    func delivered(after interval: Duration, _ rest: Remainder) async -> Delivered {
+    func delivered(after interval: Duration, _ remainder: Remainder) async -> Delivered {
         let (ticks, tick) = AsyncStream.makeStream(of: Void.self)
         let clock = Task {
             while true {
@@ -66,12 +66,12 @@ final class RelayFlight: Sendable {
             }
         }
         Task {
-            _ = await rest.outcomes()
+            _ = await remainder.outcomes()
             tick.finish()
         }
         for await _ in ticks where state.withLock({ $0.outcomes.contains { $0.verdict != .pending } }) { break }
         clock.cancel()
         let outcomes = state.withLock { $0.outcomes }
-        return Delivered(outcomes, rest: outcomes.contains { $0.verdict == .pending } ? rest : nil)
+        return Delivered(outcomes, remainder: outcomes.contains { $0.verdict == .pending } ? remainder : nil)
     }
 }

@@ -1,7 +1,7 @@
 import CarillonCNGHTTP2
 
 /// The calls to nghttp2 that the client and the server share.
-package enum Engine {
+package enum NGHTTP2 {
     /// The version of nghttp2 at run time, such as `1.52.0`.
     package static var version: String {
         guard let info = nghttp2_version(0) else { return "unknown" }
@@ -40,11 +40,6 @@ package enum Engine {
 
     static func isAcknowledgement(_ header: nghttp2_frame_hd) -> Bool {
         header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
-    }
-
-    /// The eight bytes of a ping as a number.
-    static func pingValue(_ frame: UnsafePointer<nghttp2_frame>) -> UInt64 {
-        withUnsafeBytes(of: frame.pointee.ping.opaque_data) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
     static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {

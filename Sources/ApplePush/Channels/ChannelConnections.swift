@@ -2,7 +2,7 @@ import CarillonIO
 
 /// The connections of a backend to channel services. Requests are rare, so a connection carries one at a time and is kept for the
 /// next request.
-final class ChannelLines: Sendable {
+final class ChannelConnections: Sendable {
     private struct State {
         var idle: [ConnectionPools.Key: [ChannelConnection]] = [:]
         var isShutDown = false
@@ -33,7 +33,7 @@ final class ChannelLines: Sendable {
             let connection: ChannelConnection
             do throws(PushError) {
                 token = try await credential.providerToken(refusing: refused)
-                connection = try await line(key, gateway, credential)
+                connection = try await usableConnection(key, gateway, credential)
             } catch {
                 throw ChannelError(.unsent, error.message, underlying: error)
             }
@@ -41,11 +41,11 @@ final class ChannelLines: Sendable {
             let ending = await connection.ask(request, with: token)
             switch ending {
             case .answered(.success(let answer)):
-                await giveBack(connection, key)
+                await returnConnection(connection, key)
                 return answer
             case .answered(.failure(let error)):
                 guard error.asksForAnotherConnection else {
-                    await giveBack(connection, key)
+                    await returnConnection(connection, key)
                     throw error
                 }
                 await connection.close()
@@ -63,7 +63,7 @@ final class ChannelLines: Sendable {
         }
     }
 
-    private func line(
+    private func usableConnection(
         _ key: ConnectionPools.Key,
         _ gateway: Gateway,
         _ credential: Credential
@@ -76,7 +76,7 @@ final class ChannelLines: Sendable {
         return try await ChannelConnection.open(to: gateway, with: credential, configuration, on: loop, of: pools)
     }
 
-    private func giveBack(_ connection: ChannelConnection, _ key: ConnectionPools.Key) async {
+    private func returnConnection(_ connection: ChannelConnection, _ key: ConnectionPools.Key) async {
         let isKept = state.withLock { state in
             if !state.isShutDown { state.idle[key, default: []].append(connection) }
             return !state.isShutDown
@@ -95,7 +95,7 @@ final class ChannelLines: Sendable {
                 if MonotonicInstant.now - (await connection.idleSince) > idle {
                     await connection.close()
                 } else {
-                    await giveBack(connection, key)
+                    await returnConnection(connection, key)
                 }
             }
         }
