@@ -192,9 +192,10 @@ import Testing
             #expect(error?.sqlState == "22023")
             #expect(error?.message.hasPrefix(#"argument "tokens" takes one or more device tokens"#) == true)
             // Other invalid arguments are errors here too.
-            await #expect(throws: PostgresError.self) {
+            let invalid = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
             }
+            #expect(invalid?.sqlState == "22023" && invalid?.message.contains("\"priority\"") == true)
         }
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
         // Nothing was enqueued, so the key is free.

@@ -163,7 +163,8 @@ import Testing
                 == [#"("partly sent",)"#]
         )
         #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
-        await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        #expect(error?.sqlState == "22023")
     }
 
     @Test func `a message waits for a worker while all are silent, also one with a lease`() async throws {
