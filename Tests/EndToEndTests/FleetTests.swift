@@ -185,7 +185,7 @@ import Testing
         )
     }
 
-    @Test func `an app that cannot connect keeps its messages, and others go on`() async throws {
+    @Test func `an app that cannot connect keeps its messages, and others continue`() async throws {
         try await queue.addApp("other", topic: "org.example.other")
         try await queue.fill(rows: 100)
         try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a refused claim of one app holds up no other`() async throws {
+    @Test func `a refused claim of one app delays no other`() async throws {
         let backend = RecordedBackend()
         try await Self.running(backend) { queue, worker in
             try await queue.addApp("other", topic: "org.example.app")

@@ -27,7 +27,7 @@ import Testing
     private let results =
         "SELECT message_id, sent, failed, attempts FROM carillon.results WHERE message_id > 40 ORDER BY 1"
 
-    @Test(.queue) func `a slow push holds up no other, and ends by itself`() async throws {
+    @Test(.queue) func `a slow push delays no other, and ends by itself`() async throws {
         try await fill(queue)
         let backend = RemainderBackend()
         let worker = queue.worker(backend) { $0.maxInFlight = 20 }
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test(.queue) func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
+    @Test(.queue) func `what a constraint refuses ends as one failure, and delays nobody`() async throws {
         try await fill(queue)
         try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
         let backend = RecordedBackend()

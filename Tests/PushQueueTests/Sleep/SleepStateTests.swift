@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A long transaction makes each answer slow, because dead entries pile up.
-    @Test mutating func `answers take a small part of the time, also while a transaction is open`() {
+    @Test mutating func `answers take a small part of the time, even while a transaction is open`() {
         var state = begin()
         let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
         let wait = ask(&state, holding, after: .milliseconds(500), at: now)
@@ -203,7 +203,7 @@ import Testing
     }
 
     /// For example for rows of a paused app. Each notification would slow down the commits of all who enqueue.
-    @Test mutating func `calls in vain wake a worker, and it sleeps ever more rarely`() {
+    @Test mutating func `notifications without work make a worker sleep less often`() {
         var state = begin()
         var time = now
         var waits: [Duration] = []

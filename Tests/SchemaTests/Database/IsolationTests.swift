@@ -237,7 +237,9 @@ import Testing
             // Until then it has no rights.
             try await database.run("SET ROLE \(role)")
             for statement in ["SELECT name FROM carillon.apps", enqueueing] {
-                let denied = await #expect(throws: PostgresError.self, "\(statement)") { try await database.run(statement) }
+                let denied = await #expect(throws: PostgresError.self, "\(statement)") {
+                    try await database.run(statement)
+                }
                 #expect(denied?.sqlState == "42501", "\(statement): \(denied?.message ?? "")")
             }
             try await database.run("RESET ROLE")
@@ -321,7 +323,8 @@ import Testing
             }
         }
         let never = try await refusal()
-        #expect(never?.sqlState == "42704" && never?.message.contains("takes a role that is isolated to the app") == true)
+        #expect(never?.sqlState == "42704")
+        #expect(never?.message.contains("takes a role that is isolated to the app") == true)
         try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
         try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
         #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")

@@ -8,7 +8,7 @@ import Testing
         SELECT message_id, broadcast_id, reference, sent, failed, cancelled, attempts FROM carillon.results ORDER BY message_id
         """
 
-    @Test func `cancel removes a waiting message in any lane, also a scheduled one`() async throws {
+    @Test func `cancel removes a waiting message in any lane, including a scheduled one`() async throws {
         try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
         var ids: [String] = []
         for app in ["demo", "other"] {
@@ -223,7 +223,7 @@ import Testing
         #expect(try await database.value("SELECT cancelled_at IS NOT NULL FROM carillon.split_messages") == "true")
     }
 
-    @Test func `cancel removes a whole scheduled broadcast, also by cancel_broadcast`() async throws {
+    @Test func `cancel_broadcast removes all jobs of a scheduled broadcast, and a single message`() async throws {
         let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2001) i)"
         let id = try await database.value("carillon.enqueue('demo', \(list), 'x', run_at => '2100-01-01Z')")
         #expect(try await database.value("carillon.cancel_broadcast(\(id ?? ""))") == "3")

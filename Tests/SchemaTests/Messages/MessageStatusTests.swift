@@ -163,11 +163,13 @@ import Testing
                 == [#"("partly sent",)"#]
         )
         #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
-        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.message_status()")
+        }
         #expect(error?.sqlState == "22023")
     }
 
-    @Test func `a message waits for a worker while all are silent, also one with a lease`() async throws {
+    @Test func `a message waits for a worker while all are silent, including one with a lease`() async throws {
         let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
         let reason = "SELECT waiting_reason FROM carillon.message_status(\(id))"
         #expect(try await database.value(reason) == "no worker is running")
