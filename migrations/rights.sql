@@ -134,7 +134,7 @@ BEGIN
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
-                fall_asleep sleep_holders waiting_work apps_fingerprint task_due_at
+                fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement
