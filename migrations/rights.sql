@@ -129,8 +129,8 @@ BEGIN
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
-                record_failed keep_requeueable return_going_back settle_unrecorded end_unrecorded is_transient is_refusal
-                fail_jobs discard_unreadable shortened_token split_job split
+                record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
+                is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
