@@ -118,7 +118,8 @@ extension Option {
             "Maximum number of background pushes an hour to one device token. Further pushes wait, and a newer one with the same "
                 + "meaning replaces a waiting one."
         )
-    static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
+    static let maxAttempts = Option("max-attempts", .count(1...1_000))
+        .help("Maximum number of attempts for one push (default 10).")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help(

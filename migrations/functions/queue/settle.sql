@@ -18,7 +18,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
--- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
+-- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim have.
 CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
     claimed_jobs carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -293,7 +293,7 @@ DECLARE
     -- Whether keep_requeueable() would keep anything. If the statuses are all null, the column is empty.
     has_requeueable CONSTANT boolean := has_failed
         AND (failed_status = '{}' OR (carillon.dead_status() = ALL (failed_status)) IS NOT TRUE);
-    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
+    -- If pushes have expired, their jobs have the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
     claimed_jobs carillon.job[];
     cancelled bigint[];
