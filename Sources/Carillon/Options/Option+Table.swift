@@ -24,7 +24,7 @@ extension Option {
         partedBy: .whitespace,
         customary: "DATABASE_URL"
     )
-    .help(databaseHelp + " May be repeated; one variable or file may hold several URLs, separated by white space.")
+    .help(databaseHelp + " May be repeated; one variable or file may have several URLs, separated by white space.")
     private static let databaseHelp =
         "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. Other users "
         + "of the machine can read a password in an argument: pass it in a file or a variable. A file is read again for "

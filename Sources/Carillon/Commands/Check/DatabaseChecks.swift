@@ -212,7 +212,7 @@ struct DatabaseChecks {
         return .warning(
             "durability",
             "A crash of the server may lose committed messages: \(Counted.list(off)) \(off.count == 1 ? "is" : "are") off.",
-            remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless the database holds nothing that matters."
+            remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless nothing in the database matters."
         )
     }
 
