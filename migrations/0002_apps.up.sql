@@ -131,7 +131,7 @@ COMMENT ON COLUMN carillon.apps.max_rate IS 'the maximum number of pushes a seco
 COMMENT ON COLUMN carillon.apps.max_per_device IS
     'the maximum number of background pushes an hour to each device token; further ones wait, and newer ones replace them; null '
     'means no limit';
-COMMENT ON COLUMN carillon.apps.max_attempts IS 'the maximum number of attempts of a push';
+COMMENT ON COLUMN carillon.apps.max_attempts IS 'the maximum number of attempts of a push (default 10)';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken marks a token as dead, as 410 does';
 COMMENT ON COLUMN carillon.apps.collapse_unknown IS
     'whether a push without a collapse id whose outcome is unknown is sent again with its apns-id as collapse id';

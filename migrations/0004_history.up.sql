@@ -24,7 +24,7 @@ CREATE INDEX results_by_message ON carillon.results (message_id);
 -- same reference.
 CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
--- Holds rows of days without a partition. make_partitions() turns it into a partition.
+-- For rows of days without a partition. make_partitions() turns it into a partition.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
 COMMENT ON TABLE carillon.results_default IS 'Internal: rows of results for whose day there was no partition.';
 -- Otherwise a publication FOR ALL TABLES would make every DELETE and UPDATE fail. A key would make each INSERT slower.

@@ -79,8 +79,9 @@ COMMENT ON COLUMN carillon.breakers.bad IS
 COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS
-    'the pushes that failed for this reason in the minute of closed_at, which no longer count';
-COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes of that minute, which no longer count';
+    'how many pushes had failed for this reason in the minute of closed_at; they are not counted again';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS
+    'how many pushes there had been in that minute; they are not counted again';
 
 -- The worker whose UPDATE … WHERE next_run <= now() returns the row does the task.
 CREATE TABLE carillon.fleet_tasks (

@@ -91,10 +91,10 @@ COMMENT ON TABLE carillon.watched_tables IS
 COMMENT ON COLUMN carillon.watched_tables.id IS 'ascending in the order in which the tables were added';
 COMMENT ON COLUMN carillon.watched_tables.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.watched_tables.relation IS 'the table';
-COMMENT ON COLUMN carillon.watched_tables.token_column IS 'the column that holds device tokens';
-COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'the column that holds the time of registration';
+COMMENT ON COLUMN carillon.watched_tables.token_column IS 'the column with the device tokens';
+COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'the column with the time of registration';
 COMMENT ON COLUMN carillon.watched_tables.app_column IS
-    'the column that holds the name or id of the app; null if all rows belong to this app';
+    'the column with the name or id of the app; null if all rows belong to this app';
 COMMENT ON COLUMN carillon.watched_tables.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could not delete from it; null if it could';
 COMMENT ON COLUMN carillon.watched_tables.missed_from IS

@@ -129,12 +129,12 @@ BEGIN
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
-                record_failed keep_requeueable return_going_back settle_unrecorded end_unrecorded is_transient is_refusal
-                fail_jobs discard_unreadable shortened_token split_job split
+                record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
+                is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
-                fall_asleep sleep_holders waiting_work apps_fingerprint task_due_at
+                fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death
                 check_watched unfit_to_watch owner_search_path as_reaper unsafe_reaper
                 prepared_statements session_state restore_prepared_statements watched_statement

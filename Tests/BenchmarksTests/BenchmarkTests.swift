@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["nonsense", "nonsense=least", "rows=0", "rows=many", "claim=999"])
-    func `a name or a size that is none is an error of usage, and nothing runs`(word: String) async throws {
+    func `an invalid name or size is an error of usage, and nothing runs`(word: String) async throws {
         let run = try await ProgramRun.run(["insert=least", word], of: "carillon-bench")
         #expect(run.status == 2)
         #expect(run.output.isEmpty)

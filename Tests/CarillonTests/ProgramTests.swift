@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["nonsense", "postgres//user:canary@host/db", "postgresql://user:canary@127.0.0.1:nope/db"])
-    func `a connection string that is none is a matter of configuration`(text: String) async throws {
+    func `an invalid connection string is a matter of configuration`(text: String) async throws {
         let run = try await ProgramRun.run(["app", "list"], environment: ["DATABASE_URL": text])
         #expect(run.status == 78)
         #expect(run.errors.contains("postgresql://") && !run.errors.contains("canary"))
@@ -81,7 +81,7 @@ import Testing
         let urls = "postgresql://u:canary@127.0.0.1:1/a postgresql://u:canary@127.0.0.1:1/b"
         for words in [["app", "list"], ["status"], ["migrate", "up"], ["send", "--app", "a", "--token", "aa"]] {
             let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
-            #expect(run.status == 2 && run.errors.contains("DATABASE_URL holds several databases"))
+            #expect(run.status == 2 && run.errors.contains("DATABASE_URL names several databases"))
             #expect(!run.errors.contains("canary"))
         }
     }
@@ -99,7 +99,7 @@ import Testing
         let urls = "postgresql://u:canary@127.0.0.1:1/a,postgresql://u:canary@127.0.0.1:1/b"
         for words in [["app", "list"], ["check"], ["worker", "--once"]] {
             let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
-            #expect(run.status == 2 && run.errors.contains("DATABASE_URL holds several databases"), "\(run.errors)")
+            #expect(run.status == 2 && run.errors.contains("DATABASE_URL names several databases"), "\(run.errors)")
             #expect(run.errors.contains("comma") && !run.errors.contains("canary"))
         }
     }
@@ -114,7 +114,7 @@ import Testing
         #expect(!run.errors.contains("PASSPHRASE") && !run.errors.contains("LEASE"))
     }
 
-    @Test func `a version of the schema that is none is refused wherever it may stand`() async throws {
+    @Test func `a version that the schema does not have is refused wherever it may stand`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
             for words in [
                 ["up", "--to", "9999"], ["down", "--to", "9999", "--yes"], ["sql", "--to", "9999"],

@@ -273,7 +273,7 @@ import Testing
         "/apps/%00",
         "//evil.example/", "/assets/", "/apps/%ff", "/login", "/logout", "/messages/1%00", "/%2e%2e/",
     ])
-    func `a path that is none leads nowhere`(path: String) async throws {
+    func `an invalid path leads nowhere`(path: String) async throws {
         try await TemporaryFolder.with { folder in
             try await Client.with("postgresql://127.0.0.1:1/none", in: folder) { client, _ in
                 let answer = await client.get(path)
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `requests that are slow, huge or of another site are refused, and it goes on`() async throws {
+    @Test func `requests that are slow, huge or of another site are refused, and it continues`() async throws {
         try await TemporaryFolder.with { folder in
             try await Client.with("postgresql://127.0.0.1:1/none", in: folder) { client, _ in
                 let long = String(repeating: "x", count: 200_000)
@@ -310,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `it starts without a database, says so, and goes on when that is back`() async throws {
+    @Test func `it starts without a database, says so, and continues when that is back`() async throws {
         try await withReader { shop, client, loop, login in
             #expect(await client.get("/").status == "200")
             try await shop.database.run("ALTER ROLE \(login) NOLOGIN")

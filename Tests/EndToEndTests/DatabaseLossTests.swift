@@ -6,22 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.queue) struct DatabaseLossTests {
-    private func fill(_ queue: TestQueue, rows: Int) async throws {
-        try await queue.database.run(
-            """
-            INSERT INTO carillon.messages (app_id, tokens, payload)
-            SELECT 1, ARRAY[lpad(to_hex(m), 64, '0')], '{"aps":{}}' FROM generate_series(1, \(rows)) AS m
-            """
-        )
-    }
-
-    private let cut = """
-        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
-        WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
-        """
-
     @Test func `outcomes are kept while the connection is gone, and settled once it is back`() async throws {
-        try await fill(queue, rows: 100)
+        try await queue.fill(rows: 100)
         let backend = GateBackend()
         let worker = queue.worker(backend) { options in
             options.once = true
@@ -29,7 +15,7 @@ import Testing
         }
         let report = try await queue.running(worker) {
             for await _ in backend.arrivals { break }
-            try await queue.database.run(cut)
+            try await queue.cutConnections()
             backend.open()
         }
         #expect(report.isClean)
@@ -41,7 +27,7 @@ import Testing
     }
 
     @Test func `connections cut again and again lose nothing and settle nothing twice`() async throws {
-        try await fill(queue, rows: 3000)
+        try await queue.fill(rows: 3000)
         let backend = GateBackend()
         backend.open()
         let worker = queue.worker(backend) { $0.maxInFlight = 60 }
@@ -49,14 +35,14 @@ import Testing
             var batches = 0
             for await _ in backend.arrivals {
                 batches += 1
-                if batches % 60 == 30 { try await queue.database.run(cut) }
+                if batches % 60 == 30 { try await queue.cutConnections() }
                 if batches == 270 { return }
             }
         }
         let report = try await queue.running(worker) {
             try await cutting.value
             // All was cut that will be: what is settled after that was written over a connection that lasts.
-            try await fill(queue, rows: 1)
+            try await queue.fill(rows: 1)
             try await queue.loop.eventually("all is settled") {
                 try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
             }
@@ -116,7 +102,7 @@ import Testing
                 let before = worker.counters.databaseErrors
                 // In two transactions: a worker that comes back at once meets the new password.
                 try await queue.database.run("ALTER ROLE \(name) PASSWORD 'after'")
-                try await queue.database.run(cut)
+                try await queue.cutConnections()
                 try await queue.loop.eventually("it has tried again and again") {
                     worker.counters.databaseErrors > before + 5
                 }

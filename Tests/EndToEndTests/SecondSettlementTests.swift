@@ -8,10 +8,9 @@ import Testing
 @Suite struct SecondSettlementTests {
     /// Forty fast messages, a slow one, and one with two fast tokens and a slow one: tokens that begin with 51 are slow.
     private func fill(_ queue: TestQueue, app: Int = 1) async throws {
+        try await queue.fill(app: app, rows: 40)
         try await queue.database.run(
             """
-            INSERT INTO carillon.messages (app_id, tokens, payload)
-            SELECT \(app), ARRAY[lpad(to_hex(m), 64, 'a')], '{"aps":{}}' FROM generate_series(1, 40) AS m;
             INSERT INTO carillon.messages (app_id, tokens, payload) VALUES
                 (\(app), ARRAY[rpad('51001', 64, '0')], '{"aps":{}}'),
                 (\(app), ARRAY[rpad('b1', 64, '0'), rpad('51002', 64, '0'), rpad('b2', 64, '0')], '{"aps":{}}')
@@ -28,7 +27,7 @@ import Testing
     private let results =
         "SELECT message_id, sent, failed, attempts FROM carillon.results WHERE message_id > 40 ORDER BY 1"
 
-    @Test(.queue) func `a slow push holds up no other, and ends by itself`() async throws {
+    @Test(.queue) func `a slow push delays no other, and ends by itself`() async throws {
         try await fill(queue)
         let backend = RemainderBackend()
         let worker = queue.worker(backend) { $0.maxInFlight = 20 }
@@ -111,11 +110,6 @@ import Testing
         }
     }
 
-    private let cut = """
-        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
-        WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
-        """
-
     @Test(.queue)
     func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
         try await fill(queue)
@@ -125,7 +119,7 @@ import Testing
             try await queue.loop.eventually("the fast ones are settled") {
                 try await fastOnesAreSettled(in: queue)
             }
-            try await queue.database.run(cut)
+            try await queue.cutConnections()
             // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
             try await queue.database.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
             backend.release()
@@ -137,7 +131,7 @@ import Testing
                     """
                 ) > 0
             }
-            try await queue.database.run(cut)
+            try await queue.cutConnections()
             try await queue.database.run("COMMIT")
             worker.drain()
         }
@@ -174,7 +168,7 @@ import Testing
         }
     }
 
-    @Test(.queue) func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
+    @Test(.queue) func `what a constraint refuses ends as one failure, and delays nobody`() async throws {
         try await fill(queue)
         try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
         let backend = RecordedBackend()

@@ -54,6 +54,22 @@ struct TestQueue: Sendable {
         )
     }
 
+    // MARK: Messages
+
+    /// Inserts messages for so many device tokens each. A token ends with its message's number, times 10,000, plus its place.
+    func fill(app: Int = 1, rows: Int, tokens: Int = 1, prefix: String = "") async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT \(app), ARRAY(
+                    SELECT '\(prefix)' || lpad(to_hex(m * 10000 + t), \(64 - prefix.count), '0')
+                    FROM generate_series(1, \(tokens)) AS t
+                ), ('{"aps":{"alert":"Number ' || m || '"}}')::json
+            FROM generate_series(1, \(rows)) AS m
+            """
+        )
+    }
+
     // MARK: Workers
 
     var options: WorkerOptions {
@@ -87,6 +103,16 @@ struct TestQueue: Sendable {
             throw error
         }
         return try await run.value
+    }
+
+    /// Ends the sessions of all workers.
+    func cutConnections() async throws {
+        try await database.run(
+            """
+            SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+            WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
+            """
+        )
     }
 
     /// Lets a worker do what is due, and nothing else.

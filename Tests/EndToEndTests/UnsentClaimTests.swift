@@ -9,7 +9,7 @@ import Testing
         "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (\(app), '{\(token)}', '{\"aps\":{}}')"
     }
 
-    @Test func `a claim that PostgreSQL refuses to take back holds up nothing, and is sent once that is mended`()
+    @Test func `a claim that PostgreSQL refuses to take back delays nothing, and is sent once that is mended`()
         async throws
     {
         try await queue.addApp("other", topic: "org.example.app")

@@ -30,23 +30,11 @@ import Testing
         )
     }
 
-    /// Rows of tokens that begin with the message's number.
-    private func fill(_ queue: TestQueue, app: Int, rows: Int, tokens: Int, prefix: String = "a") async throws {
-        try await queue.database.run(
-            """
-            INSERT INTO carillon.messages (app_id, tokens, payload)
-            SELECT \(app), ARRAY(SELECT rpad('\(prefix)' || to_hex(m * 10000 + t), 64, '0') FROM generate_series(1, \(tokens)) AS t),
-                ('{"aps":{"alert":"Number ' || m || '"}}')::json
-            FROM generate_series(1, \(rows)) AS m
-            """
-        )
-    }
-
     @Test func `every token of every row arrives exactly once`() async throws {
         try await with { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
-            try await fill(queue, app: 2, rows: 1500, tokens: 1)
-            try await fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
+            try await queue.fill(app: 2, rows: 1500, tokens: 1)
+            try await queue.fill(app: 2, rows: 3, tokens: 1000, prefix: "b")
             let backend = HTTP2Backend(.longTimeouts)
             let report = try await queue.drain(backend)
             await backend.shutdown()
@@ -70,7 +58,7 @@ import Testing
         try await with({ $0.answers = rules }) { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
             for prefix in ["dead", "ba", "c", "d"] {
-                try await fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
+                try await queue.fill(app: 2, rows: 20, tokens: 2, prefix: prefix)
             }
             let backend = HTTP2Backend(.longTimeouts)
             try await queue.drain(backend)
@@ -104,7 +92,7 @@ import Testing
         try await with { simulator, queue in
             try await addApp(queue, "wire", at: simulator)
             try await queue.database.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
-            try await fill(queue, app: 2, rows: 10, tokens: 3)
+            try await queue.fill(app: 2, rows: 10, tokens: 3)
             let backend = HTTP2Backend(.longTimeouts)
             let report = try await queue.drain(backend)
             #expect(report.holds.map(\.name) == ["wire"])

@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: [
         "", "10", "s", "10 s", "-5s", "5x", "1m1m", "1s1m", "1.s", "1.2.3s", "٣s", "99999999999999999999s", "1e3s",
     ])
-    func `anything else is none`(text: String) {
+    func `anything else is not one`(text: String) {
         #expect(DurationText.read(text) == nil)
     }
 

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "0g", "é", "0 ", "/0", ":0", "@0", "G0", "`0"])
-    func `anything else is none`(text: String) {
+    func `anything else is not one`(text: String) {
         let text = Array(text.utf8)
         #expect(Hexadecimal.bytes(of: text.span) == nil)
     }

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a setting is known as a whole, also where white space is part of its password`() {
+    @Test func `a setting is known as a whole, even where white space is part of its password`() {
         let redactor = Redactor(["postgresql://user:my hunter2@host/db"])
         #expect(
             redactor.clean("cannot read postgresql://user:my hunter2@host/db, sorry")

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["2023-11-14T22:13:20", "2023-11-14 22:13:20.5", "2023-11-14", "2023-11-14 22:13"])
-    func `a time without its zone is none`(text: String) {
+    func `a time without its zone is not one`(text: String) {
         #expect(Self.read(text) == .wrong("has no time zone: write Z or +00:00 after it"))
     }
 
@@ -33,7 +33,7 @@ import Testing
         "14/11/2023 22:13", "0000-00-00 00:00:00Z", "99999999999999999999", "2023-11-14T23:00:00 CET",
         "12023-01-01T00:00Z",
     ])
-    func `anything else is none`(text: String) {
+    func `anything else is not one`(text: String) {
         #expect(Self.read(text) == .wrong("is neither a time such as 2026-01-31T12:00:00Z nor seconds since 1970"))
     }
 

@@ -42,9 +42,9 @@ COMMENT ON COLUMN carillon.worker_status.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
 COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
 COMMENT ON COLUMN carillon.worker_status.state IS
-    'alive; asleep while there is nothing to do; silent if two heartbeats are missing; stuck if it holds claims and settles none';
+    'alive; asleep while there is nothing to do; silent if two heartbeats are missing; stuck if it has claims and settles none';
 COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
 COMMENT ON COLUMN carillon.worker_status.silence IS 'how long ago its last heartbeat was';
 COMMENT ON COLUMN carillon.worker_status.age IS 'how long it has run';
-COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it holds';
+COMMENT ON COLUMN carillon.worker_status.claims IS 'the number of claims that it has';
 COMMENT ON COLUMN carillon.worker_status.asleep_since IS 'since when it has slept; null if it is awake';

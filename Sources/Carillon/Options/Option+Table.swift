@@ -23,7 +23,7 @@ extension Option {
         partedBy: .whitespace,
         customary: "DATABASE_URL"
     )
-    .help(databaseHelp + " May be repeated; one variable or file may hold several URLs, separated by white space.")
+    .help(databaseHelp + " May be repeated; one variable or file may have several URLs, separated by white space.")
     private static let databaseHelp =
         "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. Other users "
         + "of the machine can read a password in an argument: pass it in a file or a variable. A file is read again for "
@@ -117,7 +117,8 @@ extension Option {
             "Maximum number of background pushes an hour to one device token. Further pushes wait, and a newer one with the same "
                 + "meaning replaces a waiting one."
         )
-    static let maxAttempts = Option("max-attempts", .count(1...1_000)).help("Maximum number of attempts for one push.")
+    static let maxAttempts = Option("max-attempts", .count(1...1_000))
+        .help("Maximum number of attempts for one push (default 10).")
 
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help(

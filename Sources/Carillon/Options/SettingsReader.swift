@@ -64,7 +64,7 @@ struct SettingsReader {
         return nil
     }
 
-    /// A variable holds one text, so the values of a repeatable option are separated within it.
+    /// A variable has one text, so the values of a repeatable option are separated within it.
     private func values(of option: Option, _ text: String, from source: String) throws(UsageError) -> [OptionValue] {
         var values: [OptionValue] = []
         for part in option.isRepeatable ? option.separator.split(text) : [text] {
@@ -102,11 +102,11 @@ struct SettingsReader {
     private func checkDatabase(_ text: String, of option: Option, from source: String) throws(UsageError) {
         let pieces = text.split(separator: ",").map { $0.drop(while: \.isWhitespace) }
         guard !pieces.dropFirst().contains(where: Option.Separator.isURL) else {
-            throw UsageError("\(source) holds several databases, separated by commas: separate URLs by white space.")
+            throw UsageError("\(source) names several databases, separated by commas: separate URLs by white space.")
         }
         guard option.isRepeatable || Option.Separator.whitespace.split(text).count < 2 else {
             throw UsageError(
-                "\(source) holds several databases, and \(command.title) works on one: name that with --database. "
+                "\(source) names several databases, and \(command.title) works on one: name that with --database. "
                     + "'carillon worker', 'carillon check' and 'carillon web' take several."
             )
         }

@@ -11,7 +11,7 @@ extension WorkerRecord {
                 Finding(
                     .workers,
                     .critical,
-                    "\(names(of: stuck)) \(stuck.count == 1 ? "holds" : "hold") claims and settled none for a while.",
+                    "\(names(of: stuck)) \(stuck.count == 1 ? "has" : "have") claims and settled none for a while.",
                     remedy: "The log may say why. If you end the worker, others take over its claims."
                 )
             )

@@ -326,7 +326,7 @@ import Testing
     }
 
     /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
-    @Test func `what is older than a time expires in a restored database, also what workers held`() async throws {
+    @Test func `what is older than a time expires in a restored database, including claimed jobs`() async throws {
         try await shop.enqueue(5)
         try await shop.database.run(
             """

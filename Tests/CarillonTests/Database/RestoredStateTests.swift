@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a worker goes on by itself with a standby that was promoted, and warns of the other timeline`()
+    @Test func `a worker continues by itself with a standby that was promoted, and warns of the other timeline`()
         async throws
     {
         try await TemporaryFolder.with { folder in

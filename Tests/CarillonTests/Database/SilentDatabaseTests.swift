@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a command that is given two hosts goes on with the second while the first says nothing`() async throws {
+    @Test func `a command with two hosts continues with the second while the first says nothing`() async throws {
         try await Self.withShop(hasSecond: true) { _, proxy, url, _ in
             await proxy.freeze()
             let run = try await ProgramRun.run(["app", "list"], environment: ["DATABASE_URL": url])

@@ -18,7 +18,7 @@ import Testing
         )
     }
 
-    @Test(.shop) func `a worker goes on with the password that its file holds by then`() async throws {
+    @Test(.shop) func `a worker continues with the password that its file has by then`() async throws {
         try await shop.withLogin(password: "canary-old") { address, name in
             let file = try shop.folder.write("url", "postgresql://\(name):canary-old@\(address)\n")
             try await TestLoop.with { loop in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `watching goes on with the password that its file holds by then`() async throws {
+    @Test(.shop) func `watching continues with the password that its file has by then`() async throws {
         try await shop.withLogin(password: "old") { address, name in
             let file = try shop.folder.write("url", "postgresql://\(name):old@\(address)\n")
             try await TestLoop.with { loop in

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["192.0.2.3", "10.0.0.2", "127.0.0.1", "192.0.2.3, 10.0.0.2", "", "rubbish"])
-    func `nobody else is believed`(forwarded: String) {
+    func `no other proxy's header is trusted`(forwarded: String) {
         #expect(Self.source(from: "10.0.0.3", forwarded) == .address("10.0.0.3"))
         #expect(Self.source(from: "10.0.0.2", forwarded, trusting: nil) == .address("10.0.0.2"))
         // A proxy on this machine that nobody has named. Guesses of its clients do not keep out this machine.

@@ -59,7 +59,7 @@ import Testing
         while await access.logIn(request, with: "wrong", at: Self.start) == .wrong {}
     }
 
-    @Test func `guesses from one address keep no other from logging in`() async {
+    @Test func `guesses from one IP address do not block logins from others`() async {
         let access = WebAccess(WebAccess.Rules(password: DerivedPassword("password")))
         await guess(access, from: "192.0.2.1")
         #expect(await logIn(access, from: "192.0.2.1", "password") == .tooMany)

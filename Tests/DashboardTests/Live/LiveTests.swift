@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(.shop, .timeLimit(.minutes(10)))
-    func `an open stream says that the database is away, and goes on by itself when it is back`() async throws {
+    func `an open stream says that the database is away, and continues by itself when it is back`() async throws {
         let login = "live_\(shop.database.connection.backendProcessID)"
         try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
         try await attempt {

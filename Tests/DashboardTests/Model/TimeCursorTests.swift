@@ -8,7 +8,7 @@ import Testing
         TimeCursor(behind: times, of: start, .newestFirst)
     }
 
-    @Test func `the next page goes on within the rows of one time`() {
+    @Test func `the next page continues within the rows of one time`() {
         #expect(Self.next([]) == nil)
         #expect(Self.next([9, 8, 7]) == TimeCursor(time: 7, shown: 1))
         #expect(Self.next([9, 7, 7]) == TimeCursor(time: 7, shown: 2))

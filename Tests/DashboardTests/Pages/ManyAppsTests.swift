@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the list of apps goes on from page to page, as JSON too`() async throws {
+    @Test func `the list of apps continues from page to page, as JSON too`() async throws {
         try await shop.database.run(Self.apps)
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
             struct List: Decodable {

@@ -18,7 +18,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D4: when the database connection is cut at any byte, also within a commit, each push is settled once`()
+    @Test func `D4: when the database connection is cut at any byte, even within a commit, each push is settled once`()
         async throws
     {
         try await scene.withProxy { proxy, url in

@@ -55,7 +55,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test func `D27: during a long read of the history sending goes on, and maintenance follows afterwards`()
+    @Test func `D27: during a long read of the history sending continues, and maintenance follows afterwards`()
         async throws
     {
         try await scene.client.run(

@@ -101,7 +101,7 @@ import Testing
         Self.nobodyLostALease(in: scene)
     }
 
-    @Test func `D21: an uncommitted cancel of a message in flight holds up that message only`() async throws {
+    @Test func `D21: an uncommitted cancel of a message in flight delays that message only`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(500) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
             // Too large for one job: a worker splits it, and all jobs update one row.
@@ -130,7 +130,7 @@ import Testing
         ("apps WHERE name = 'board'", false), ("unfinished", false), ("scheduled", false), ("inflight", false),
         ("fleet_tasks", false), ("workers", true),
     ])
-    func `D22: locked rows cost no worker its lease, and hold up only what needs them`(
+    func `D22: locked rows cost no worker its lease, and delay only what needs them`(
         rows: String,
         isNeededByAll: Bool
     ) async throws {

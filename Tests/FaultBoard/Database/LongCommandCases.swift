@@ -6,7 +6,7 @@ import Testing
 
 /// Commands that run while something happens to the database.
 @Suite struct LongCommandCases {
-    @Test func `D32: carillon status --watch goes on after a restart of the database`() async throws {
+    @Test func `D32: carillon status --watch continues after a restart of the database`() async throws {
         try await Scene.with(on: .own(.fast)) { scene in
             let watch = try BackgroundProgram(
                 ["status", "--watch", "--interval", "100ms", "--json"],

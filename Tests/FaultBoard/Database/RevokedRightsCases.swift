@@ -191,7 +191,7 @@ import Testing
 
     /// Each worker is new, because a worker logs one error of a kind in thirty seconds. `make test` takes three.
     @Test(.scene, arguments: 0..<Board.sized(3, full: Self.vitalRights.count))
-    func `D42: without a right that it cannot do without a worker says so, waits or ends, and goes on when it is back`(
+    func `D42: without a right that it needs, a worker says so, waits or ends, and continues when it is back`(
         number: Int
     ) async throws {
         let count = Self.vitalRights.count
@@ -223,7 +223,7 @@ import Testing
         #expect(audit.outcomes.failures.isEmpty)
     }
 
-    @Test func `D43: without any right, a worker logs and repeats as little, and goes on once it has them all`()
+    @Test func `D43: without any right, a worker logs and repeats as little, and continues once it has them all`()
         async throws
     {
         try await Self.withWorker { scene in

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `D29: an error in a trigger costs the record of that one message, and holds up nothing`()
+    @Test func `D29: an error in a trigger costs the record of that one message, and delays nothing`()
         async throws
     {
         try await Scene.with({ try Self.answers(&$0) }) { scene in

@@ -59,7 +59,7 @@ import Testing
         try await scene.finish()
     }
 
-    @Test(.scene) func `F4: deleting many thousand tokens holds up no pushes and no registrations`() async throws {
+    @Test(.scene) func `F4: deleting many thousand tokens delays no pushes and no registrations`() async throws {
         let count = Board.sized(20_000, full: 1_000_000)
         try await scene.client.run(
             """

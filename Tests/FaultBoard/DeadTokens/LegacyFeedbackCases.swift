@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `F2: a legacy list goes on when the database is lost while it is read`() async throws {
+    @Test func `F2: a legacy list continues when the database is lost while it is read`() async throws {
         try await with(dead: 5000) { scene in
             try await scene.withProxy { proxy, url in
                 let worker = try scene.fleet.start(Scene.reaping, lease: Fleet.calm, database: url)

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test(.scene) func `F8: passes go on after the database's clock was set back by an hour, and delete no live token`()
+    @Test(.scene) func `F8: passes continue after the database's clock was set back an hour, and delete no live token`()
         async throws
     {
         let worker = try await scene.fleet.started(["--feedback-interval", "1s"], lease: Fleet.calm)

@@ -48,7 +48,7 @@ import Testing
         )
     }
 
-    @Test func `P8: rows of a paused app wait, others go on, and a resumed app goes on`() async throws {
+    @Test func `P8: rows of a paused app wait, others continue, and a resumed app continues`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let topic = "com.example.other"
             try await scene.addApp("other", topic: topic, to: scene.simulator)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(.scene) func `P4: a whole claim of rows that the gateway refuses holds up no other claim`() async throws {
+    @Test(.scene) func `P4: a whole claim of rows that the gateway refuses delays no other claim`() async throws {
         for _ in 1...30 { try await scene.insert(Self.disallowed) }
         try await scene.fleet.started()
         try await scene.drained()

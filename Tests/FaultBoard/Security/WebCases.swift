@@ -87,7 +87,7 @@ import Testing
         #expect(during.memory < 400 << 20)
     }
 
-    @Test func `S12: an attack on the dashboard of a worker holds up no push, and fills no memory`() async throws {
+    @Test func `S12: an attack on the dashboard of a worker delays no push, and fills no memory`() async throws {
         try await Scene.with({ $0.delay = .seconds(2) }) { scene in
             let words = [
                 "--web", "--web-http", "127.0.0.1:0", "--password-file",

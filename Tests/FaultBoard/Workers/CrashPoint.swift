@@ -163,7 +163,8 @@ extension Scene {
                 > 1
         }
         try await client.run(Self.cut("a.query LIKE '%-- the pass'"))
-        await #expect(throws: PostgresError.self) { try await pass.value }
+        let end = await #expect(throws: PostgresError.self) { try await pass.value }
+        #expect(end?.sqlState == "57P01")
         try await client.run("DROP TRIGGER dawdle ON carillon.tokens")
         #expect(try await client.number(tokens) == 200)
         try await client.run("SELECT carillon.reap()")

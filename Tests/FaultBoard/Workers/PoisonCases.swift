@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `W18: pushes in flight of three killed workers arrive within seconds, and hold up nothing`()
+    @Test func `W18: pushes in flight of three killed workers arrive within seconds, and delay nothing`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(400) }) { scene in

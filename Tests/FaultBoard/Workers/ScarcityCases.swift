@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `W11: a worker whose output is closed, or not read, goes on sending`() async throws {
+    @Test func `W11: a worker whose output is closed, or not read, continues to send`() async throws {
         let pipe = scene.folder.file("pipe")
         try #require(mkfifo(pipe, 0o600) == 0)
         let end = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)

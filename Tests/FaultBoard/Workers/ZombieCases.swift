@@ -5,7 +5,7 @@ import Testing
 
 /// Workers that count as dead, and come back.
 @Suite struct ZombieCases {
-    @Test func `W6: a worker that was suspended for two leases writes nothing when it goes on`() async throws {
+    @Test func `W6: a worker that was suspended for two leases writes nothing when it continues`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(200) }) { scene in
             let most = 300
             let zombie = try await scene.fleet.started(["--max-in-flight", "\(most)"])

@@ -168,7 +168,7 @@ import Testing
 
     // MARK: Frames
 
-    @Test func `a block longer than a frame goes on in CONTINUATION frames`() throws {
+    @Test func `a block longer than a frame continues in CONTINUATION frames`() throws {
         let client = try RequestClient()
         let long = (0..<3).map { String(repeating: "\($0)", count: 15_000) }
         let block = RequestClient.block([("apns-topic", long[0]), ("a", long[1]), ("b", long[2])])

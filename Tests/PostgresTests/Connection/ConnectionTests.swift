@@ -198,10 +198,11 @@ import Testing
             }
             #expect(error?.code == .unexpectedValue)
             let another = Statement("increment", "SELECT $1::int8 - 1")
-            await #expect(throws: PostgresError.self) {
+            let other = await #expect(throws: PostgresError.self) {
                 let parameters = Parameters(Int64(1))
                 try await connection.execute(another, parameters)
             }
+            #expect(other?.code == .unexpectedValue)
             let next2 = try await Self.increment(2, on: connection)
             #expect(next2 == 3)
         }
@@ -212,9 +213,10 @@ import Testing
             var parameters = Parameters()
             for value in 0..<70_000 as Range<Int32> { parameters.append(value) }
             let tooMany = parameters
-            await #expect(throws: PostgresError.self) {
+            let error = await #expect(throws: PostgresError.self) {
                 try await connection.execute(Statement("too many", "SELECT 1"), tooMany)
             }
+            #expect(error?.code == .unexpectedValue)
             let next1 = try await Self.increment(1, on: connection)
             #expect(next1 == 2)
         }

@@ -26,7 +26,7 @@ import Testing
         (0..<count).reduce(into: []) { $0 += Array("\($1)\tword \($1)\n".utf8) }
     }
 
-    @Test func `rows arrive, and the pipeline goes on before and after`() async throws {
+    @Test func `rows arrive, and the pipeline continues before and after`() async throws {
         try await Self.with { connection, _ in
             let rows = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<20 {

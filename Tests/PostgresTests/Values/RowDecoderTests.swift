@@ -73,7 +73,7 @@ import Testing
         await #expect(throws: (any Error).self) { _ = try await example(columns) }
     }
 
-    @Test func `a text that is none of a closed set is an error that names the property and the text`() async throws {
+    @Test func `a text outside a closed set is an error that names the property and the text`() async throws {
         let columns = Self.list(Self.columns.merging(["color": "'blue'"]) { $1 })
         let error = await #expect(throws: PostgresError.self) { _ = try await example(columns) }
         #expect(error?.message.contains("color") == true && error?.message.contains("blue") == true, "\(error as Any)")

@@ -25,13 +25,17 @@ import Testing
         #expect(limits.waitEnd(of: 2, at: now) == nil)
     }
 
-    @Test(arguments: [1, 7, 1000, 2_000_000_000] as [Int32], [1, 3, 100])
-    func `a turn has at least one push, and lasts at most a tenth of a second`(rate: Int32, workers: Int) {
+    @Test(
+        arguments: [
+            (1, 1, 1), (7, 1, 1), (7, 100, 1), (1000, 1, 100), (1000, 3, 66), (1000, 100, 20),
+            (2_000_000_000, 1, 200_000_000), (2_000_000_000, 100, 40_000_000),
+        ] as [(Int32, Int, Int)]
+    )
+    func `a turn has at least one push, and lasts at most a tenth of a second`(rate: Int32, workers: Int, pushes: Int) {
         var limits = RateLimits()
         limits.workersAlive = workers
-        let turn = limits.turn(of: rate)
-        #expect(turn >= 1)
-        #expect(turn <= RateLimits.maxPushes(of: rate))
+        #expect(limits.turn(of: rate) == pushes)
+        #expect(pushes <= RateLimits.maxPushes(of: rate))
     }
 
     @Test func `a turn is missed after half of the longest turn`() {

@@ -103,7 +103,7 @@ import Testing
         #expect(tries.count > 60)
     }
 
-    @Test func `a thousand flights try what is refused at most 20 times a second, and go on soon after a success`() {
+    @Test func `a thousand flights try what is refused at most 20 times a second, and continue soon after a success`() {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.reconnection.connected(at: start)
         var flights = (0..<1000).map { _ in (retries: StatementRetries(), due: start) }

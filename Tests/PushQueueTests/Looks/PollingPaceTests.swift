@@ -52,7 +52,7 @@ import Testing
         #expect(wait == .milliseconds(125))
     }
 
-    @Test func `a worker that cannot sleep looks ever more rarely, and at least every second`() {
+    @Test func `a worker that cannot sleep looks less and less often, but at least every second`() {
         var pace = PollingPace(seed: 3)
         var waits: [Duration] = []
         for seconds in [60, 300, 3600] {

@@ -135,7 +135,7 @@ import Testing
     }
 
     /// A long transaction makes each answer slow, because dead entries pile up.
-    @Test func `answers take a small part of the time, also while a transaction is open`() {
+    @Test func `answers take a small part of the time, even while a transaction is open`() {
         var state = begin()
         let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
         let wait = ask(&state, holding, after: .milliseconds(500), at: now)
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// For example for rows of a paused app. Each notification would slow down the commits of all who enqueue.
-    @Test func `calls in vain wake a worker, and it sleeps ever more rarely`() {
+    @Test func `notifications without work make a worker sleep less often`() {
         var state = begin()
         var time = now
         var waits: [Duration] = []

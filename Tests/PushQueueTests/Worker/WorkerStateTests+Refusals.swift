@@ -109,7 +109,7 @@ extension WorkerStateTests {
         #expect(isClaimed())
     }
 
-    @Test func `a claim that cannot be settled does not hold up others of its lane`() throws {
+    @Test func `a claim that cannot be settled does not delay others of its lane`() throws {
         var state = try begin(with: [first])
         var stuck = try claim(&state, at: now, rows: 1)
         state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)

@@ -18,7 +18,7 @@ import Testing
         """
     }
 
-    @Test func `each change is recorded with who, what and when, and a change to what is there already is none`()
+    @Test func `each change is recorded with who, what and when, and setting the present value is no change`()
         async throws
     {
         #expect(try await database.value("carillon.pause_app('demo', 'too many', 'anna')") == "true")

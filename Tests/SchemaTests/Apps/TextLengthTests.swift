@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `the texts of messages, tokens and dedupe keys have a limit, also in a plain INSERT`() async throws {
+    @Test func `the texts of messages, tokens and dedupe keys have a limit, even in a plain INSERT`() async throws {
         let rows = [
             ("messages", "app_id, tokens, payload", "1, '{aa}', '{}'", Self.messages),
             ("scheduled", "app_id, id, tokens, payload, run_at", "1, 1, '{aa}', '{}', now()", Self.messages),

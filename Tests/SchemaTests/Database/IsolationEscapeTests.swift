@@ -87,8 +87,9 @@ import Testing
                 try await second.run("SET ROLE \(role)")
                 #expect(try await second.value("SELECT count(*) FROM carillon.apps") == "0")
                 #expect(try await second.value("SELECT count(*) FROM carillon.tokens") == "0")
-                for call in calls.prefix(3) {
-                    await #expect(throws: PostgresError.self, "\(call)") { try await second.run(call) }
+                for (call, state) in zip(calls, ["42704", "42704", "42501"]) {
+                    let error = await #expect(throws: PostgresError.self, "\(call)") { try await second.run(call) }
+                    #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
                 }
                 try await second.run(
                     "RESET ROLE; SELECT carillon.unisolate_app('demo', '\(other)'); DROP ROLE \(other)"

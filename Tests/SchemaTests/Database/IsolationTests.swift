@@ -106,9 +106,10 @@ import Testing
             try await database.run(
                 "RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x'); SET ROLE \(role)"
             )
-            await #expect(throws: PostgresError.self) {
+            let refused = await #expect(throws: PostgresError.self) {
                 try await database.run("SELECT carillon.enqueue('later', '{aa}', 'x')")
             }
+            #expect(refused?.sqlState == "42704", "\(refused?.message ?? "")")
             #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
         }
     }
@@ -236,7 +237,10 @@ import Testing
             // Until then it has no rights.
             try await database.run("SET ROLE \(role)")
             for statement in ["SELECT name FROM carillon.apps", enqueueing] {
-                await #expect(throws: PostgresError.self, "\(statement)") { try await database.run(statement) }
+                let denied = await #expect(throws: PostgresError.self, "\(statement)") {
+                    try await database.run(statement)
+                }
+                #expect(denied?.sqlState == "42501", "\(statement): \(denied?.message ?? "")")
             }
             try await database.run("RESET ROLE")
             _ = try await migrator.up()
@@ -318,7 +322,9 @@ import Testing
                 try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
             }
         }
-        #expect(try await refusal()?.message.contains("takes a role that is isolated to the app") == true)
+        let never = try await refusal()
+        #expect(never?.sqlState == "42704")
+        #expect(never?.message.contains("takes a role that is isolated to the app") == true)
         try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
         try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
         #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
@@ -327,7 +333,7 @@ import Testing
                 "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
             ) == "0"
         )
-        #expect(try await refusal() != nil)
+        #expect(try await refusal()?.sqlState == "42704")
     }
 
     @Test(.demo) func `a role with wider rights, or that does not exist, cannot be isolated`() async throws {

@@ -26,7 +26,7 @@ import Testing
         return try await database.rows(Self.sums)
     }
 
-    @Test func `the minutes of an app and of all workers are summed, but not those that go on`() async throws {
+    @Test func `the minutes of an app and of all workers are summed, but not those that have not ended`() async throws {
         try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
         try await count(database, Self.complete, 100)
         try await count(database, Self.complete, worker: 2, 20)

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a way down that waits for a transaction lets others read, and goes on when that has ended`()
+    @Test func `a way down that waits for a transaction lets others read, and continues when that has ended`()
         async throws
     {
         try await Self.using("SELECT token FROM carillon.feedback", in: database) { user in
@@ -199,7 +199,7 @@ import Testing
         )
     }
 
-    @Test func `no role but the owner may lock tables so`() async throws {
+    @Test func `only the owner may lock tables in these modes`() async throws {
         #expect(
             try await database.value(
                 """

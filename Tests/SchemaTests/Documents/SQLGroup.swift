@@ -11,7 +11,7 @@ struct SQLGroup {
         self.names = names
     }
 
-    var holdsFunctions: Bool { title.hasPrefix("Functions") }
+    var isOfFunctions: Bool { title.hasPrefix("Functions") }
 
     var indexRow: String {
         let anchor = title.lowercased().replacing(" ", with: "-").filter { $0.isLetter || $0 == "-" }

@@ -22,7 +22,7 @@ struct SQLReference {
             |---|---|
             \(SQLGroup.all.map(\.indexRow).joined(separator: "\n"))
 
-            \(SQLGroup.all.map { $0.text(with: $0.holdsFunctions ? functions : relations) }.joined(separator: "\n\n"))
+            \(SQLGroup.all.map { $0.text(with: $0.isOfFunctions ? functions : relations) }.joined(separator: "\n\n"))
 
             """
     }

@@ -261,6 +261,7 @@ import Testing
         let size = #"{"aps":{"timestamp":1234567890,"event":"update","content-state":{"a":""}}}"#.utf8.count
         let call = "carillon.update_activity('demo', '{aa}', jsonb_build_object('a', repeat('x', "
         #expect(try await database.value("\(call)\(4096 - size))))") != nil)
-        await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
+        let error = await #expect(throws: PostgresError.self) { try await database.value("\(call)\(4097 - size))))") }
+        #expect(error?.sqlState == "54000")
     }
 }

@@ -38,9 +38,10 @@ import Testing
         for rules in PushTypeRules.all { try await enqueue("com.example.bank\(rules.topicSuffix)", rules) }
         // The bundle ID of an app may end like that.
         try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.tv.voip')")
-        await #expect(throws: PostgresError.self) {
+        let refused = await #expect(throws: PostgresError.self) {
             try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'org.example.tv')")
         }
+        #expect(refused?.sqlState == "22023", "\(refused?.message ?? "")")
     }
 
     @Test(arguments: [
@@ -87,9 +88,10 @@ import Testing
         #expect(try await !Self.allows("com.one", database))
         try await database.run("UPDATE carillon.apps SET topics = NULL")
         #expect(try await database.value("carillon.topics_of(1)") == "{}")
-        await #expect(throws: PostgresError.self) {
+        let refused = await #expect(throws: PostgresError.self) {
             try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'com.other')")
         }
+        #expect(refused?.sqlState == "22023", "\(refused?.message ?? "")")
     }
 
     @Test(arguments: [

@@ -67,9 +67,10 @@ import Testing
         let call = "carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, dedupe_key => 'once')"
         #expect(try await database.value(call) != nil)
         #expect(try await database.value(call) == nil)
-        await #expect(throws: PostgresError.self) {
+        let error = await #expect(throws: PostgresError.self) {
             try await database.run("SELECT carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, priority => 7)")
         }
+        #expect(error?.sqlState == "22023")
         #expect(try await database.rows(Self.badges).first == "(aa,1)")
     }
 

@@ -8,8 +8,7 @@ import Testing
         (#"alert => ' {"title": "x"'"#, "alert"), ("alert => E'{\\'title\\': 1}'", "alert"),
         (#"alert => '{"title": "x"} {}'"#, "alert"), (#"alert => 'x', sound => '{"critical":1'"#, "sound"),
     ])
-    func `a text that begins like a JSON object and is none is refused`(content: String, argument: String) async throws
-    {
+    func `a text that only begins like a JSON object is refused`(content: String, argument: String) async throws {
         let error = await #expect(throws: PostgresError.self) {
             try await database.value("carillon.enqueue('demo', '{ab}', \(content))")
         }

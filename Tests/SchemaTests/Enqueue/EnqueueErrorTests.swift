@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test func `a refusal is an error in the caller's own transaction`() async throws {
-        await #expect(throws: PostgresError.self) {
+        let error = await #expect(throws: PostgresError.self) {
             try await database.run(
                 """
                 BEGIN;
@@ -253,6 +253,7 @@ import Testing
                 """
             )
         }
+        #expect(error?.sqlState == "22023")
         try await database.run("ROLLBACK")
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
     }

@@ -192,9 +192,10 @@ import Testing
             #expect(error?.sqlState == "22023")
             #expect(error?.message.hasPrefix(#"argument "tokens" takes one or more device tokens"#) == true)
             // Other invalid arguments are errors here too.
-            await #expect(throws: PostgresError.self) {
+            let invalid = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
             }
+            #expect(invalid?.sqlState == "22023" && invalid?.message.contains("\"priority\"") == true)
         }
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
         // Nothing was enqueued, so the key is free.
@@ -252,14 +253,15 @@ import Testing
 
     @Test func `a cancelled message frees its dedupe key`() async throws {
         let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
-        for (tokens, rest) in [("'{ab,cd}'", ""), ("'{ab}'", ", run_at => '2100-01-01Z'"), (list, "")] {
+        let later = ", run_at => '2100-01-01Z'"
+        for (tokens, rest, jobs) in [("'{ab,cd}'", "", "1"), ("'{ab}'", later, "1"), (list, "", "2")] {
             let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'\(rest))"
             let first = try #require(try await database.value(call))
             #expect(try await database.value(call) == nil)
-            #expect(try await database.value("carillon.cancel_broadcast(\(first))") != "0")
+            #expect(try await database.value("carillon.cancel_broadcast(\(first))") == jobs)
             let second = try #require(try await database.value(call), "\(tokens)")
             #expect(try await database.value(call) == nil)
-            #expect(try await database.value("carillon.cancel_broadcast(\(second))") != "0")
+            #expect(try await database.value("carillon.cancel_broadcast(\(second))") == jobs)
         }
     }
 
@@ -309,7 +311,7 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "1")
     }
 
-    @Test func `two callers with one dedupe key enqueue once, and a rollback frees it`() async throws {
+    @Test func `four callers with one dedupe key enqueue once, and a rollback frees it`() async throws {
         let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k')"
         let ids = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<4 {

@@ -72,15 +72,35 @@ import Testing
         )
     }
 
-    @Test func `message_status finds a waiting retry in every table`() async throws {
+    @Test(arguments: [
+        (
+            """
+            messages (id, app_id, tokens, payload, attempt, origin, last_reason)
+            VALUES (60, 1, '{cc}', '{}', 3, 50, 'OutcomeUnknown')
+            """, "retrying,2"
+        ),
+        (
+            """
+            scheduled (id, app_id, tokens, payload, run_at, attempt, origin, last_reason)
+            VALUES (60, 1, '{cc}', '{}', now() + interval '1 hour', 3, 50, 'OutcomeUnknown')
+            """, "retrying,2"
+        ),
+        (
+            """
+            inflight (worker_id, app_id, jobs)
+            VALUES (1, 1, ARRAY[carillon.job(id => 60, lane => 1::smallint, tokens => '{cc}', payload => '{}',
+                attempt => 3::smallint, origin => 50, created_at => now(), last_reason => 'OutcomeUnknown')])
+            """, #""in flight",3"#
+        ),
+    ])
+    func `message_status finds a retry in every table`(row: String, status: String) async throws {
         try await database.run(
             """
             INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (50, 1, 1, 2);
-            INSERT INTO carillon.messages (id, app_id, tokens, payload, attempt, origin, last_reason)
-            VALUES (60, 1, '{cc}', '{}', 3, 50, 'OutcomeUnknown')
+            INSERT INTO carillon.\(row)
             """
         )
-        #expect(try await database.rows(Self.status("50")) == ["(retrying,2,,OutcomeUnknown,3,2,0,1)"])
+        #expect(try await database.rows(Self.status("50")) == ["(\(status),,OutcomeUnknown,3,2,0,1)"])
     }
 
     @Test func `a message of several jobs has one status, by the id of any of them`() async throws {
@@ -143,10 +163,13 @@ import Testing
                 == [#"("partly sent",)"#]
         )
         #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
-        await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.message_status()")
+        }
+        #expect(error?.sqlState == "22023")
     }
 
-    @Test func `a message waits for a worker while all are silent, also one with a lease`() async throws {
+    @Test func `a message waits for a worker while all are silent, including one with a lease`() async throws {
         let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
         let reason = "SELECT waiting_reason FROM carillon.message_status(\(id))"
         #expect(try await database.value(reason) == "no worker is running")
@@ -203,9 +226,10 @@ import Testing
         let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
         try await database.run("SET ROLE carillon_app")
         #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
-        await #expect(throws: PostgresError.self) {
-            try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false)")
+        let refused = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false, NULL)")
         }
+        #expect(refused?.sqlState == "42501")
     }
 
     @Test func `message_status looks once for other records of a message with many failures`() async throws {

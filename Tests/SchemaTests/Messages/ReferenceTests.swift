@@ -19,7 +19,7 @@ import Testing
         #expect(try #require(buffers) < 500 * 20, "\(plan)")
     }
 
-    @Test func `a reference is found by an index, also one that is too long for a B-tree`() async throws {
+    @Test func `a reference is found by an index, including one that is too long for a B-tree`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.results (message_id, app_id, reference)

@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a new argument replaces the function, and statements that were prepared before go on`() async throws {
+    @Test func `a new argument replaces the function, and statements prepared before continue`() async throws {
         try await Self.upgrading { database, up async throws in
             _ = try await up(.release("0.2.0", Self.function))
             try await database.session { worker async throws in

@@ -20,7 +20,7 @@ import Testing
         $$
         """
 
-    @Test func `a released worker goes on claiming when a migration adds a field to the jobs`() async throws {
+    @Test func `a released worker continues to claim when a migration adds a field to the jobs`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload) VALUES

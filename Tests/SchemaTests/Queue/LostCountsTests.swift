@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct LostCountsTests {
-    @Test func `the log has the counts of a message whose end no history takes, also those of its jobs before`()
+    @Test func `the log has the counts of a message whose end no history takes, including those of its earlier jobs`()
         async throws
     {
         // All tests share the server and its log.

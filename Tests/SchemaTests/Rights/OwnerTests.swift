@@ -89,7 +89,7 @@ import Testing
         """
 
     @Test(arguments: [true, false])
-    func `the way down takes back all rights, also if it undoes no migration, and none of what others own`(
+    func `the way down takes back all rights, even if it undoes no migration, and none of what others own`(
         _ isOwner: Bool
     ) async throws {
         try await Self.owned(granting: Self.needed) { above, owner, web async throws in

@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a client that goes on writing still receives the alert about its certificate`() async throws {
+    @Test func `a client that continues to write still receives the alert about its certificate`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             let identity = try identity(from: simulator, isExpired: true)
             var stream = try await simulator.connect(identity: identity, on: loop)

@@ -30,7 +30,7 @@ import Testing
         #expect(try events(document) == [.start("a"), .text("grün"), .end])
     }
 
-    @Test func `halts and goes on without losing an element, and says where each begins`() throws {
+    @Test func `halts and continues without losing an element, and says where each begins`() throws {
         let count = 100_000
         var reader = try XMLReader(Array(("<a>" + String(repeating: "<b/>", count: count) + "</a>").utf8))
         #expect(try reader.next() == .start("a"))

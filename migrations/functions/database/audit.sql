@@ -21,7 +21,7 @@ LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS
 $$;
 COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 
--- record_change() leaves out details that are null. `changed` holds new and earlier values: see changed_members().
+-- record_change() leaves out details that are null. `changed` has new and earlier values: see changed_members().
 CREATE OR REPLACE FUNCTION carillon.record_change(action text, app text, details jsonb, changed jsonb DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)

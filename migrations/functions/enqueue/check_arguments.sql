@@ -187,7 +187,7 @@ CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) 
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     levels CONSTANT text[] := ARRAY['passive', 'active', 'time-sensitive', 'critical'];
-    twice record;
+    duplicate record;
 BEGIN
     IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
         RETURN carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text,
@@ -218,7 +218,7 @@ BEGIN
     IF m.aps IS NULL THEN
         RETURN NULL;
     END IF;
-    SELECT g.* INTO twice FROM (VALUES
+    SELECT g.* INTO duplicate FROM (VALUES
         ('alert', 'alert', num_nonnulls(m.alert, m.alert_json)), ('title', 'alert', num_nonnulls(m.title)),
         ('subtitle', 'alert', num_nonnulls(m.subtitle)), ('body', 'alert', num_nonnulls(m.body)),
         ('badge', 'badge', num_nonnulls(m.badge)), ('badge_add', 'badge', num_nonnulls(m.badge_add)),
@@ -232,7 +232,7 @@ BEGIN
         ('stale_date', 'stale-date', num_nonnulls(m.stale_date))
     ) AS g(argument, member, given) WHERE g.given > 0 AND m.aps ? g.member LIMIT 1;
     IF FOUND THEN
-        RETURN carillon.refusal(twice.argument, format('null if aps has the member "%s"', twice.member), 'a value',
+        RETURN carillon.refusal(duplicate.argument, format('null if aps has the member "%s"', duplicate.member), 'a value',
             'Pass each member once.');
     END IF;
     RETURN NULL;

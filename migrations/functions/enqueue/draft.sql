@@ -3,7 +3,6 @@
 
 -- The parts of a payload. PostgreSQL inlines these functions, and PL/pgSQL prepares an expression anew in each transaction: so
 -- callers leave out the parts that a message does not have.
-DROP FUNCTION IF EXISTS carillon.alert_of_lines(text, text, text);
 CREATE OR REPLACE FUNCTION carillon.alert_of_lines(title text, subtitle text, body text) RETURNS json
 LANGUAGE sql STABLE AS $$
     SELECT json_strip_nulls(json_build_object('title', title, 'subtitle', subtitle, 'body', body))

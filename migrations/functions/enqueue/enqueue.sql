@@ -8,7 +8,7 @@
 --
 -- SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue' prints what a database has, and docs/sql.md lists the
 -- arguments. The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and
--- a field in the type that holds the arguments, such as carillon.message_arguments.
+-- a field in the type of the arguments, such as carillon.message_arguments.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has

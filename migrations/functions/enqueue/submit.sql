@@ -54,6 +54,59 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 
+-- audience_of() returns the tokens of a message, checked, and their payloads if each has its own. For a broadcast it returns the
+-- first slice of the app's tokens, and the cursor of the others. `tokens` is null if there are none.
+CREATE OR REPLACE FUNCTION carillon.audience_of(
+    m carillon.message_arguments, made carillon.draft, everyone boolean, kind text,
+    OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
+)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    wanted_kind text;
+    cleaned record;
+BEGIN
+    refusal := made.refusal;
+    IF refusal.message IS NULL AND everyone THEN
+        refusal := carillon.check_kind(kind);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF everyone THEN
+        wanted_kind := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
+        slices := carillon.open_audience(made.app_id, wanted_kind, carillon.tokens_per_job());
+        FETCH slices INTO tokens, payloads;
+    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
+        tokens := ARRAY[token];
+        payloads := made.payloads;
+    ELSE
+        cleaned := carillon.clean_tokens(m.tokens);
+        tokens := cleaned.clean;
+        refusal := cleaned.refusal;
+        IF made.payloads IS NOT NULL THEN
+            payloads := ARRAY(
+                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
+                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RETURN;
+    ELSIF tokens IS NULL AND m.is_strict THEN
+        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
+                quote_literal(m.app) || ', which has none'
+                    || CASE WHEN wanted_kind <> 'device' THEN ' of kind ' || wanted_kind ELSE '' END)
+            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
+    -- Most calls name no push type.
+    ELSIF m.push_type <> ALL ('{alert,background}') AND tokens IS NOT NULL AND NOT everyone THEN
+        refusal := carillon.check_kinds(made.app_id, tokens, made.push_type, coalesce(made.payload, made.payloads[1]::text));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a message, or the refusal of an argument.';
+
 -- A payload with an alert is neither silent nor ignored.
 CREATE OR REPLACE FUNCTION carillon.plain_payload(m carillon.message_arguments) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -74,7 +127,7 @@ COMMENT ON FUNCTION carillon.plain_payload IS
     'Internal: returns the payload of a message if it has an alert, and needs no closer check; otherwise null.';
 
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
--- or another message holds the dedupe_key.
+-- or another message has the dedupe_key.
 --
 -- enqueue and broadcast share this function, and refusals are raised only here: the error then has one line of context, without a
 -- list of 34 types.
@@ -84,16 +137,15 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     size integer;
     made carillon.draft;
+    audience record;
     refusal carillon.refusal;
-    wanted text;
     token text;
-    cleaned record;
     clean text[];
     slices refcursor;
     alert text;
-    more text;
-    own text;
-    whole text;
+    other_members text;
+    own_members text;
+    payload text;
     payloads json[];
     job_tokens text[];
     job_payloads json[];
@@ -117,14 +169,14 @@ BEGIN
     THEN
         IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
             IF m.alert IS NULL THEN
-                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NOT NULL
+                payload := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NOT NULL
                     THEN carillon.compose_plain(carillon.alert_of_lines(m.title, m.subtitle, m.body), m.badge, m.sound) END;
             ELSE
-                whole := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NULL
+                payload := CASE WHEN coalesce(m.title, m.subtitle, m.body) IS NULL
                     THEN carillon.compose_plain(to_json(m.alert), m.badge, m.sound) END;
             END IF;
         ELSIF m.payload IS NOT NULL THEN
-            whole := carillon.plain_payload(m);
+            payload := carillon.plain_payload(m);
         ELSIF num_nonnulls(m.alert, m.alert_json, coalesce(m.title, m.subtitle, m.body)) = 1
             AND (jsonb_typeof(m.alert_json) = 'object') IS NOT FALSE
             AND (jsonb_typeof(m.extra) = 'object' AND NOT m.extra ? 'aps') IS NOT FALSE
@@ -133,17 +185,17 @@ BEGIN
                 WHEN m.alert IS NOT NULL THEN to_json(m.alert)::text
                 ELSE carillon.alert_of_lines(m.title, m.subtitle, m.body)::text END;
             IF num_nonnulls(m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) > 0 THEN
-                more := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
-                own := carillon.own_members(m.extra);
+                other_members := carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id);
+                own_members := carillon.own_members(m.extra);
             END IF;
-            whole := carillon.compose(alert, m.badge, to_json(m.sound)::text, more, own);
+            payload := carillon.compose(alert, m.badge, to_json(m.sound)::text, other_members, own_members);
         END IF;
         IF m.reference IS NOT NULL THEN
-            whole := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN whole END;
+            payload := CASE WHEN octet_length(m.reference) <= carillon.max_reference_bytes() THEN payload END;
         END IF;
         INSERT INTO carillon.messages (app_id, tokens, payload, reference)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json, m.reference FROM carillon.apps a
-        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(token COLLATE "C")], payload::json, m.reference FROM carillon.apps a
+        WHERE a.name = m.app AND NOT a.is_guarded AND octet_length(payload) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO first;
         IF FOUND THEN
             RETURN first;
@@ -151,49 +203,21 @@ BEGIN
     END IF;
     size := carillon.tokens_per_job();
     made := carillon.draft(m);
-    refusal := made.refusal;
-    token := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF everyone THEN
-        refusal := carillon.check_kind(kind);
-        IF refusal.message IS NULL THEN
-            wanted := coalesce(kind, carillon.kind_of_push(made.push_type, made.payload));
-            slices := carillon.open_audience(made.app_id, wanted, size);
-            FETCH slices INTO job_tokens, job_payloads;
-        END IF;
-    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
-        clean := ARRAY[token];
-        payloads := made.payloads;
-    ELSE
-        cleaned := carillon.clean_tokens(m.tokens);
-        clean := cleaned.clean;
-        refusal := cleaned.refusal;
-        IF made.payloads IS NOT NULL THEN
-            payloads := ARRAY(
-                SELECT g.payload FROM unnest(made.payloads) WITH ORDINALITY AS g(payload, place)
-                WHERE g.place = ANY (cleaned.places) ORDER BY g.place);
-        END IF;
-    END IF;
-    IF refusal.message IS NOT NULL THEN
-        NULL;
-    ELSIF clean IS NULL AND job_tokens IS NULL THEN
-        IF m.is_strict IS NOT TRUE THEN
-            RETURN NULL;
-        END IF;
-        refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
-                quote_literal(m.app) || ', which has none' || CASE WHEN wanted <> 'device' THEN ' of kind ' || wanted ELSE '' END)
-            ELSE carillon.refusal('tokens', 'one or more device tokens if strict is true',
-                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END) END;
-    -- Most calls name no push type.
-    ELSIF m.push_type <> ALL ('{alert,background}') AND clean IS NOT NULL THEN
-        refusal := carillon.check_kinds(made.app_id, clean, made.push_type, coalesce(made.payload, made.payloads[1]::text));
-    END IF;
+    audience := carillon.audience_of(m, made, everyone, kind);
+    refusal := audience.refusal;
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     ELSIF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    ELSIF audience.tokens IS NULL THEN
+        RETURN NULL;
+    ELSIF everyone THEN
+        job_tokens := audience.tokens;
+        slices := audience.slices;
+    ELSE
+        clean := audience.tokens;
+        payloads := audience.payloads;
     END IF;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);

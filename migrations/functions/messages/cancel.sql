@@ -133,12 +133,12 @@ DECLARE
     lanes smallint[];
     taken carillon.cancelled_job[] := '{}';
     -- Messages that may have more jobs.
-    sought bigint[] := message_ids;
-    more carillon.cancelled_job[];
+    unfinished_ids bigint[] := message_ids;
+    removed_now carillon.cancelled_job[];
     rest carillon.remnant[];
     -- Messages with pushes in flight.
-    flew bigint[] := '{}';
-    short bigint[];
+    in_flight_ids bigint[] := '{}';
+    incomplete_ids bigint[];
     retries carillon.cancelled_job[];
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
@@ -146,37 +146,37 @@ BEGIN
         lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
             DELETE FROM carillon.messages m
-            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            WHERE m.app_id = remove_waiting_jobs.app AND m.lane = ANY (lanes) AND m.id = ANY (unfinished_ids)
             RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
-            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            WHERE s.app_id = remove_waiting_jobs.app AND (s.id = ANY (unfinished_ids) OR s.origin = ANY (unfinished_ids))
             RETURNING carillon.as_cancelled(carillon.scheduled_job(s)) AS job
         )
-        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
-        taken := taken || more;
+        SELECT array_agg(g.job) INTO removed_now FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || removed_now;
         -- A message has ended if all its jobs were waiting.
-        sought := ARRAY(
-            SELECT s.id FROM unnest(sought) AS s(id)
-            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
+        unfinished_ids := ARRAY(
+            SELECT s.id FROM unnest(unfinished_ids) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(removed_now) t) OR EXISTS (
                 SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
-        EXIT WHEN cardinality(sought) = 0;
-        rest := carillon.remnants(app, sought, taken);
-        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        EXIT WHEN cardinality(unfinished_ids) = 0;
+        rest := carillon.remnants(app, unfinished_ids, taken);
+        in_flight_ids := in_flight_ids || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
         retries := '{}';
         -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
         -- it. The rows of the app are read only if jobs are missing.
-        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
-        IF cardinality(short) > 0 THEN
+        incomplete_ids := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        IF cardinality(incomplete_ids) > 0 THEN
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (short)
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (incomplete_ids)
                 RETURNING carillon.as_cancelled(carillon.ready_job(m)) AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
         taken := taken || retries;
     END LOOP;
-    IF cardinality(sought) > 0 THEN
+    IF cardinality(unfinished_ids) > 0 THEN
         INSERT INTO carillon.cancelled AS c (app_id, message_id)
         SELECT remove_waiting_jobs.app, r.message_id FROM unnest(rest) r
         LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
@@ -184,7 +184,8 @@ BEGIN
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
         -- Some pushes may have returned meanwhile, and wait for a retry.
-        SELECT remove_waiting_jobs.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        SELECT remove_waiting_jobs.app, f.id FROM unnest(in_flight_ids) AS f(id)
+        WHERE f.id = ANY (unfinished_ids) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;

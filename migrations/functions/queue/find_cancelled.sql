@@ -35,40 +35,40 @@ CREATE OR REPLACE FUNCTION carillon.find_cancelled(
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted bigint[];  -- split messages
-    known bigint[];  -- those whose rows no cancel has locked
-    over bigint[];  -- those that were cancelled
+    split_ids bigint[];  -- split messages
+    unlocked_ids bigint[];  -- those whose rows no cancel has locked
+    cancelled_ids bigint[];  -- those that were cancelled
     being_cancelled bigint[] := '{}';  -- those whose rows a cancel has locked
-    alone bigint[] := messages;  -- messages of one job
+    single_job_ids bigint[] := messages;  -- messages of one job
 BEGIN
     cancelled := '{}';
     unsure := '{}';
     busy := '{}';
     IF array_remove(broadcasts, NULL) <> '{}' THEN
-        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
+        split_ids := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
         WITH locked AS MATERIALIZED (
-            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
+            SELECT b.id, b.cancelled_at FROM unnest(split_ids) AS w(id)
             JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
         )
         SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
-        INTO known, over FROM locked l;
-        IF cardinality(known) < cardinality(wanted) THEN
+        INTO unlocked_ids, cancelled_ids FROM locked l;
+        IF cardinality(unlocked_ids) < cardinality(split_ids) THEN
             being_cancelled := ARRAY(
-                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
-                WHERE b.id <> ALL (known));
+                SELECT b.id FROM unnest(split_ids) AS w(id) JOIN carillon.split_messages b ON b.app_id = app AND b.id = w.id
+                WHERE b.id <> ALL (unlocked_ids));
         END IF;
-        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || being_cancelled)) IS NOT TRUE),
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (unlocked_ids || being_cancelled)) IS NOT TRUE),
             coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (being_cancelled)), '{}'),
-            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
-        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (cancelled_ids)), '{}')
+        INTO single_job_ids, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
     END IF;
-    IF requeues AND cardinality(alone) > 0 THEN
+    IF requeues AND cardinality(single_job_ids) > 0 THEN
         BEGIN
             -- Succeeds if no cancel is running, and is then enough.
             LOCK TABLE carillon.cancelling IN SHARE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN
-                unsure := unsure || carillon.delay_cancels(app, alone);
+                unsure := unsure || carillon.delay_cancels(app, single_job_ids);
         END;
     END IF;
     -- Read last, so that it includes every cancel that has committed.

@@ -42,7 +42,7 @@ DECLARE
     latest pg_catalog.timestamptz;
     present pg_catalog.timestamptz := clock;
 BEGIN
-    -- A row may have any time, and with infinity there is no reckoning.
+    -- A row may contain any time, and arithmetic with infinity fails.
     SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.at < '2200-01-01 00:00+00'
             AND s.message_id <> message),
         message IN (SELECT s.message_id FROM unnest(d.slots) AS s), d.last_at

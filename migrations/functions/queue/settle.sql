@@ -18,7 +18,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.why_unsettled IS 'Internal: returns why a claim could not be settled: before or lost.';
 
--- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim hold.
+-- The last outcome of a message is the one that the worker reports, or else the one that the jobs of the claim have.
 CREATE OR REPLACE FUNCTION carillon.outcomes_before_expiry(
     claimed_jobs carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -154,20 +154,23 @@ END
 $$;
 COMMENT ON FUNCTION carillon.record_ended IS 'Internal: records messages of which pushes have ended, in results or unfinished.';
 
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.dead_status() RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 410::smallint $$;
+COMMENT ON FUNCTION carillon.dead_status IS 'Internal: returns the status with which APNs answers a push to a dead token.';
+
 -- Pushes to dead tokens are not requeued, so their content need not be kept. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.keep_requeueable(
     app integer, claimed_jobs carillon.job[], failed bigint[], failed_token text[], failed_status smallint[]
 ) RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-    dead_status CONSTANT smallint := 410;  -- as in settle()
 BEGIN
     PERFORM carillon.keep_failed_content(app, ARRAY(
         SELECT CASE WHEN j.payloads IS NULL THEN j ELSE carillon.narrowed_job(j, pushes.tokens) END
         FROM (
             SELECT f.id, pg_catalog.array_agg(f.token) AS tokens
             FROM unnest(failed, failed_token, failed_status) AS f(id, token, status)
-            WHERE f.status IS DISTINCT FROM dead_status GROUP BY f.id
+            WHERE f.status IS DISTINCT FROM carillon.dead_status() GROUP BY f.id
         ) AS pushes JOIN pg_catalog.unnest(claimed_jobs) AS j ON coalesce(j.origin, j.id) = pushes.id));
 END
 $$;
@@ -287,10 +290,10 @@ DECLARE
     has_ended CONSTANT boolean := cardinality(ended) > 0;
     has_failed CONSTANT boolean := cardinality(failed) > 0;
     has_going_back CONSTANT boolean := cardinality(going_back) > 0;
-    dead_status CONSTANT smallint := 410;
     -- Whether keep_requeueable() would keep anything. If the statuses are all null, the column is empty.
-    has_requeueable CONSTANT boolean := has_failed AND (failed_status = '{}' OR (dead_status = ALL (failed_status)) IS NOT TRUE);
-    -- If pushes have expired, their jobs hold the outcome of the previous attempt.
+    has_requeueable CONSTANT boolean := has_failed
+        AND (failed_status = '{}' OR (carillon.dead_status() = ALL (failed_status)) IS NOT TRUE);
+    -- If pushes have expired, their jobs have the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
     claimed_jobs carillon.job[];
     cancelled bigint[];

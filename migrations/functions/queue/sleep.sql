@@ -23,8 +23,17 @@ END
 $$;
 COMMENT ON FUNCTION carillon.wake_sleepers IS 'Internal: notifies sleeping workers of a change that may bring work.';
 
--- The tables whose changes bring work, with these changes. sleep_holders() and fall_asleep() list them too.
---
+-- PostgreSQL inlines this function, which has no SET clause.
+CREATE OR REPLACE FUNCTION carillon.waking_tables() RETURNS TABLE (relation regclass, events text)
+LANGUAGE sql STABLE AS $$
+    VALUES ('carillon.messages'::pg_catalog.regclass, 'INSERT'),
+        ('carillon.scheduled'::pg_catalog.regclass, 'INSERT'),
+        ('carillon.apps'::pg_catalog.regclass, 'INSERT OR UPDATE OR DELETE'),
+        ('carillon.certificates'::pg_catalog.regclass, 'INSERT OR UPDATE OR DELETE'),
+        ('carillon.channels'::pg_catalog.regclass, 'INSERT OR UPDATE')
+$$;
+COMMENT ON FUNCTION carillon.waking_tables IS 'Internal: returns the tables whose changes bring work, with these changes.';
+
 -- CREATE TRIGGER locks its table against writers, so triggers that are there are left alone. Their operators are qualified because
 -- this file may be applied on any search_path.
 DO $$
@@ -32,27 +41,24 @@ DECLARE
     command text;
 BEGIN
     FOR command IN
-        SELECT format('CREATE TRIGGER wake_sleepers AFTER %s ON carillon.%I FOR EACH STATEMENT WHEN '
+        SELECT format('CREATE TRIGGER wake_sleepers AFTER %s ON %s FOR EACH STATEMENT WHEN '
             '(pg_catalog.pg_sequence_last_value(''carillon.asleep'') OPERATOR(pg_catalog.>) 1) '
-            'EXECUTE FUNCTION carillon.wake_sleepers()', e.events, e.relation)
-        FROM (VALUES ('messages', 'INSERT'), ('scheduled', 'INSERT'), ('apps', 'INSERT OR UPDATE OR DELETE'),
-            ('certificates', 'INSERT OR UPDATE OR DELETE'), ('channels', 'INSERT OR UPDATE')) AS e(relation, events)
-        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
-            WHERE t.tgrelid = format('carillon.%I', e.relation)::regclass AND t.tgname = 'wake_sleepers')
+            'EXECUTE FUNCTION carillon.wake_sleepers()', w.events, w.relation)
+        FROM carillon.waking_tables() w
+        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = w.relation AND t.tgname = 'wake_sleepers')
     LOOP
         EXECUTE command;
     END LOOP;
 END
 $$;
 
--- A transaction that has changed a table holds its lock until it ends, also if it has prepared to commit.
+-- A transaction that has changed a table holds its lock until it ends, even if it is prepared.
 CREATE OR REPLACE FUNCTION carillon.sleep_holders() RETURNS text[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT l.virtualtransaction), '{}')
     FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
     WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
-        AND l.relation IN ('carillon.messages'::regclass, 'carillon.scheduled'::regclass, 'carillon.apps'::regclass,
-            'carillon.certificates'::regclass, 'carillon.channels'::regclass)
+        AND l.relation IN (SELECT w.relation FROM carillon.waking_tables() w)
 $$;
 COMMENT ON FUNCTION carillon.sleep_holders IS
     'Internal: returns the transactions that may have changed a table whose changes bring work.';
@@ -133,10 +139,9 @@ DECLARE
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT p.fault, p.cluster, p.timeline, p.flushed INTO fault, cluster, timeline, flushed FROM carillon.installation_state() AS p;
-    may_sleep := current_setting('max_prepared_transactions')::integer = 0 AND 5 = (
-        SELECT count(*) FROM pg_trigger t WHERE t.tgname = 'wake_sleepers' AND t.tgenabled IN ('O', 'A') AND t.tgrelid IN (
-            'carillon.messages'::regclass, 'carillon.scheduled'::regclass, 'carillon.apps'::regclass,
-            'carillon.certificates'::regclass, 'carillon.channels'::regclass));
+    may_sleep := current_setting('max_prepared_transactions')::integer = 0 AND NOT EXISTS (
+        SELECT FROM carillon.waking_tables() t WHERE NOT EXISTS (
+            SELECT FROM pg_trigger g WHERE g.tgrelid = t.relation AND g.tgname = 'wake_sleepers' AND g.tgenabled IN ('O', 'A')));
     others_awake := false;
     holders := '{}';
     IF NOT may_sleep THEN

@@ -118,7 +118,7 @@ BEGIN
     ELSIF octet_length(whole.payload::text) > coalesce(
         (carillon.rules_of(whole.push_type)).payload_limit, (carillon.rules_of('alert')).payload_limit)
     THEN
-        -- Each job would hold a copy and then fail.
+        -- Each job would have a copy and then fail.
         whole.payload := carillon.oversized_payload();
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;

@@ -89,7 +89,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     )
     SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
 $$;
-COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that hold claims but have no row of workers.';
+COMMENT ON FUNCTION carillon.gone_workers IS 'Internal: returns the workers that have claims but no row of workers.';
 
 -- A worker is dead if its heartbeat count still equals `beat` after the caller's monotonic clock has measured a lease. Its jobs
 -- return to the queue, and so do those of every worker without a row of workers; without `beat`, only the latter. Its holds are

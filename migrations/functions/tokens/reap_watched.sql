@@ -117,7 +117,7 @@ $$;
 COMMENT ON FUNCTION carillon.restore_prepared_statements IS
     'Internal: restores the prepared statements of the session, which a rollback does not.';
 
--- $1 and $2 are the dead tokens and their times. Watched tables may hold hex digits in either case. Runs with the owner's
+-- $1 and $2 are the dead tokens and their times. Watched tables may have hex digits in either case. Runs with the owner's
 -- search_path.
 CREATE OR REPLACE FUNCTION carillon.watched_statement(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -25,7 +25,7 @@ BEGIN
             'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
                 'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
         ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
-            'the name of a column that holds the app''s name or id', 'Leave it out if all rows belong to one app.')
+            'the name of a column with the app''s name or id', 'Leave it out if all rows belong to one app.')
     ) v (argument, name, types, takes, hint) LOOP
         CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
         SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a

@@ -68,7 +68,7 @@ struct AppOptions {
         } catch {
             throw CommandError(
                 .configuration,
-                "The file \(path) holds no root certificate in PEM: \(error.message)",
+                "The file \(path) has no root certificate in PEM: \(error.message)",
                 hint:
                     "A root certificate begins with -----BEGIN CERTIFICATE-----; 'carillon simulator --ca-out FILE' writes one."
             )

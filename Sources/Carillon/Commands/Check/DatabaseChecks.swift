@@ -192,7 +192,7 @@ struct DatabaseChecks {
         guard !off.isEmpty else { return .ok("Committed messages survive a crash of the server.") }
         return .warning(
             "A crash of the server may lose committed messages: \(Counted.list(off)) \(off.count == 1 ? "is" : "are") off.",
-            remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless the database holds nothing that matters."
+            remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless nothing in the database matters."
         )
     }
 

@@ -19,7 +19,7 @@ struct CredentialFile {
         if bytes.first == 0x30 { return try bundle() }
         throw CommandError(
             .configuration,
-            "The file \(path) holds no credential that can be read.",
+            "The file \(path) has no credential that can be read.",
             hint: "Give a certificate in PEM (-----BEGIN CERTIFICATE-----), a .p12, or Apple's AuthKey_....p8."
         )
     }

@@ -89,7 +89,7 @@ import Testing
         #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         Apple's"))
     }
 
-    @Test func `a change leaves the rest as it is, and what is cleared is none`() async throws {
+    @Test func `a change leaves the rest as it is, and what is cleared has no value`() async throws {
         #expect(try await shop.run("app", "set", "shop", "--max-rate", "7").status == 0)
         #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway         none\n"))
         let before = try await shop.run("app", "show", "shop", "--json").output

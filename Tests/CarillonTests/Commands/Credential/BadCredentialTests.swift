@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a file that is no credential is refused with what would be one`() async throws {
         let text = try await refusal(["--file", "@cert.pem"]) { _ = try $0.write("cert.pem", "canary") }
-        #expect(text.contains("holds no credential") && text.contains("-----BEGIN CERTIFICATE-----"))
+        #expect(text.contains("has no credential") && text.contains("-----BEGIN CERTIFICATE-----"))
     }
 
     @Test func `a certificate that is cut off is refused`() async throws {

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a reason that is none is refused with what was meant, and one of the gateway's own is taken`()
+    @Test func `an unknown reason is refused with what was meant, and one of the gateway's own is taken`()
         async throws
     {
         try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:OutOfStars")] }) { shop in

@@ -10,7 +10,7 @@ import Testing
 /// `carillon migrate`, where others are in the way and where rights are missing.
 @Suite struct MigrateCommandTests {
     @Test(.shop)
-    func `a way down that meets a lock says what it has done, whose lock it is, and goes on the next time`()
+    func `a way down that meets a lock says what it has done, whose lock it is, and continues the next time`()
         async throws
     {
         let other = try await PostgresConnection.connect(shop.database.url, application: "nightly")

@@ -53,7 +53,7 @@ import Testing
         #expect(TokenReaderOutput([0xFF, 0xFE, 0x61, 0]).error?.reason.contains("UTF-16") == true)
     }
 
-    @Test func `what is refused has its line and its reason, and the rest goes on`() {
+    @Test func `what is refused has its line and its reason, and the rest is read`() {
         let text = """
             token,last_update,owner
             aa,2023-11-14,me

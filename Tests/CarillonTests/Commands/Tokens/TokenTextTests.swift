@@ -22,7 +22,7 @@ import Testing
         ("ab cd", "not hex digits"), ("ab-cd", "not hex digits"), ("é0", "not hex digits"), ("ab\0", "not hex digits"),
         (String(repeating: "a", count: 514), "more than 512"), ("<ab", "not hex digits"),
     ])
-    func `anything else is none, and is told why`(text: String, reason: String) {
+    func `anything else is refused, with the reason`(text: String, reason: String) {
         let (token, found) = Self.read(text)
         #expect(token == nil && found?.contains(reason) == true, "\(found ?? "")")
     }

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `over HTTP it says that it lives, that it is ready, and what it counts`() async throws {
+    @Test(.shop) func `it serves liveness, readiness and metrics over HTTP`() async throws {
         try await shop.enqueue(30)
         try await TestLoop.with { loop in
             let worker = try shop.start("worker", "--http", "127.0.0.1:0")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `it says that it lives while slow clients hold their connections`() async throws {
+    @Test(.shop) func `liveness is answered while slow clients keep connections open`() async throws {
         try await TestLoop.with { loop in
             let worker = try shop.start("worker", "--http", "127.0.0.1:0")
             let line = try await worker.line(containing: "metrics are served", on: loop)
