@@ -189,7 +189,7 @@ import Testing
             // Its last stream is that of the tenth request.
             #expect(replies.count > 10)
             #expect(replies.prefix(10).allSatisfy { $0.status == 200 })
-            #expect(replies.dropFirst(10).allSatisfy(\.isSurelyUnprocessed))
+            #expect(replies.dropFirst(10).allSatisfy { $0.isSurelyUnprocessed })
             try await client.waitForClose()
             #expect(await simulator.receivedRequests().count == 10)
             #expect(await simulator.statistics().goAways == 1)

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// When to check whether maintenance is due.
 struct MaintenanceState: Sendable {
     private static let waitAfterFailure = Duration.seconds(60)

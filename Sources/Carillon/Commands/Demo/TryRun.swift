@@ -1,5 +1,6 @@
 import ApplePushSimulator
 import CarillonIO
+import CarillonPostgres
 import CarillonPushQueue
 import FoundationEssentials
 
