@@ -52,6 +52,17 @@ package final class BackgroundProgram {
 
     package var processID: Int32 { child.processID }
 
+    /// The processor time that it has taken so far.
+    package var processorSeconds: Double {
+        get throws {
+            var (clock, time) = (clockid_t(), timespec())
+            guard clock_getcpuclockid(processID, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+                throw IOError(.system, "the program's processor time cannot be read")
+            }
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+    }
+
     package func signal(_ number: CInt) { child.signal(number) }
 
     package func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
