@@ -158,6 +158,14 @@ import Testing
         }
     }
 
+    @Test func `a topic that the app's certificate is not for is refused`() async throws {
+        try await refused(
+            #"{"tokens": ["aa"], "alert": "hi", "push_type": "widgets"}"#,
+            detail: "Argument \"app\" takes an app that may send to the topic \(Shop.topic).push-type.widgets",
+            hint: "Import a signing key with 'carillon credential import'"
+        )
+    }
+
     private func refused(_ body: String, detail: String, hint: String) async throws {
         try await Visitor.withOperator([]) { shop, client in
             let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
