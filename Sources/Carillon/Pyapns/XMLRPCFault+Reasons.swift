@@ -25,7 +25,8 @@ extension XMLRPCFault {
 
     private init(explaining error: PostgresError) {
         let sentence = [error.message, error.hint].compactMap { $0?.asSentence }.joined(separator: " ")
-        switch error.sqlState {
+        // The report of a failed connection has a state, too, and names the host, the port, the role and the database.
+        switch error.code == .server ? error.sqlState : nil {
         case SQLState.undefinedObject?:
             self.init(.unknownApp, "\(error.message.asSentence) Provision it, or add it with 'carillon app add'.")
         case let state? where SQLState.badArgument.contains(state):

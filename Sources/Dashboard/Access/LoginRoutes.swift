@@ -1,4 +1,3 @@
-import CarillonText
 import CarillonWeb
 
 /// The routes for logging in and out.
@@ -10,7 +9,7 @@ struct LoginRoutes: Sendable {
         guard access.takesPassword else { return [] }
         return [
             Route(.get, "/login") { request in
-                LoginRoutes.page(next: LoginRoutes.next(request.parameter("next")), complaint: nil, status: 200)
+                LoginRoutes.page(next: LoginForm.page(request.parameter("next")), complaint: nil, status: 200)
             },
             Route(.post, "/login") { request in await logIn(request) },
             Route(.post, "/logout") { request in
@@ -24,23 +23,21 @@ struct LoginRoutes: Sendable {
     }
 
     private func logIn(_ request: Request) async -> Response {
-        let fields = FormFields.read(request.body) ?? []
-        let next = Self.next(fields.first { $0.name == "next" }?.value)
-        guard let password = fields.first(where: { $0.name == "password" })?.value else {
-            return Self.refusal(of: request, next, 400, "Enter the password.")
+        let form = LoginForm(request.body)
+        guard let password = form.password else {
+            return Self.refusal(of: request, form.next, 400, "Enter the password.")
         }
-        let name = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
-        switch await access.logIn(request, with: password, name: name.flatMap { $0.isEmpty ? nil : String($0) }) {
+        switch await access.logIn(request, with: password, name: form.name) {
         case .accepted(let id, let mayChange):
-            return Response.redirect(to: next)
+            return Response.redirect(to: form.next)
                 .adding("Set-Cookie", access.cookie(id, for: request))
                 .adding("Set-Cookie", access.knownCookie(mayChange: mayChange, for: request))
         case .wrong:
             observer(.loginFailed(request))
-            return Self.refusal(of: request, next, 403, "The password is wrong.")
+            return Self.refusal(of: request, form.next, 403, "The password is wrong.")
         case .tooMany:
             observer(.loginRefused(request))
-            return Self.refusal(of: request, next, 429, "Too many attempts: wait a few seconds.")
+            return Self.refusal(of: request, form.next, 429, "Too many attempts: wait a few seconds.")
                 .adding("Retry-After", "\(AttemptLimit().interval.components.seconds)")
         }
     }
@@ -50,8 +47,6 @@ struct LoginRoutes: Sendable {
             ? ProblemDocument(status: status, detail: complaint).response
             : page(next: next, complaint: complaint, status: status)
     }
-
-    private static func next(_ text: String?) -> Link { text.flatMap { Link(sent: $0) } ?? Link.top() }
 
     private static func page(next: Link, complaint: String?, status: Int) -> Response {
         let page = HTML.document(language: "en") {

@@ -79,7 +79,8 @@ struct MessagePost: Sendable {
 
     private func problem(_ error: any Error, _ request: Request) -> ProblemDocument {
         if let problem = error as? ProblemDocument { return problem }
-        if let error = error as? PostgresError, let state = error.sqlState {
+        // The report of a failed connection has a state, too, and names the host, the port, the role and the database.
+        if let error = error as? PostgresError, error.code == .server, let state = error.sqlState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {

@@ -134,6 +134,17 @@ import Testing
         }
     }
 
+    /// No such list is read here, because it takes long to parse without optimization. That the limit counts is tested above.
+    @Test func `at most 64 MiB of a list are read, as the documents say`() throws {
+        #expect(LegacyFeedbackConnection.maxBytes == 64 * 1024 * 1024)
+        for page in ["docs/guarantees.md", "docs/security-model.md"] {
+            #expect(try GeneratedPage(page).text.contains("At most 64 MiB of a"), "\(page)")
+        }
+        // The only caller names no limit of its own.
+        let caller = try GeneratedPage("Sources/ApplePush/Pool/ConnectionPools.swift").text
+        #expect(caller.contains("LegacyFeedbackConnection.open(") && !caller.contains("maxBytes"))
+    }
+
     @Test func `an unreachable or untrusted gateway, or one that needs a certificate, is an error`()
         async throws
     {

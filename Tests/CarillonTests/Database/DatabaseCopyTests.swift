@@ -86,6 +86,19 @@ import Testing
         #expect(try await copy.run("check").output.contains("this database is a copy"))
     }
 
+    /// A worker has claimed the first two jobs.
+    /// - Parameter leaseEnd: In how long its lease ends.
+    private static func claimTwo(in shop: Shop, leaseEnd: String) async throws {
+        try await shop.database.run(
+            """
+            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '\(leaseEnd)')
+            """
+        )
+    }
+
     private static func place(of shop: Shop) async throws -> (oid: Int, cluster: String) {
         let oid = try await shop.database.number("SELECT oid FROM pg_database WHERE datname = current_database()")
         let cluster = try await shop.database.value("SELECT system_identifier::text FROM pg_control_system()")
@@ -95,15 +108,8 @@ import Testing
     @Test func `what sends says that a restored dump is a copy, and sends once it is adopted`() async throws {
         try await shop.enqueue(5)
         try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-02T03:04:05Z' WHERE id = 1")
-        // What a worker held at the time of the backup.
-        try await shop.database.connection.script(
-            """
-            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
-            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '1 hour')
-            """
-        )
+        // At the time of the backup.
+        try await Self.claimTwo(in: shop, leaseEnd: "1 hour")
         try await Self.withCopy(of: shop) { copy in
             try await Self.expectRefusals(in: copy)
             #expect(try await copy.run("migrate", "up").status == 0)
@@ -167,6 +173,19 @@ import Testing
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
         }
+    }
+
+    /// The databases of two clusters may have the same OID.
+    @Test func `a database that differs from the original only in its cluster is a copy`() async throws {
+        try await shop.enqueue(5)
+        try await Self.claimTwo(in: shop, leaseEnd: "1 hour")
+        try await shop.database.run("UPDATE carillon.installation SET system_identifier = system_identifier + 1")
+        try await Self.expectRefusals(in: shop)
+        #expect(await shop.gateway.receivedRequests().isEmpty)
+        #expect(try await shop.run("adopt", "--yes").status == 0)
+        #expect(try await shop.drain().status == 0)
+        #expect(await shop.gateway.receivedRequests().count == 5, "including the jobs that were claimed")
+        #expect(try await shop.run("adopt").output.contains("already"))
     }
 
     @Test func `where a server hides its identifier, the number of the database alone tells a copy`() async throws {
@@ -328,14 +347,7 @@ import Testing
     /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
     @Test func `what is older than a time expires in a restored database, including claimed jobs`() async throws {
         try await shop.enqueue(5)
-        try await shop.database.run(
-            """
-            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
-            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() - interval '1 hour')
-            """
-        )
+        try await Self.claimTwo(in: shop, leaseEnd: "-1 hour")
         let adopted = try await shop.run("adopt", "--yes", "--expire-before", "now")
         #expect(adopted.output.contains("5 jobs expire"), "\(adopted.output)\(adopted.errors)")
         #expect(try await shop.drain().status == 0)
@@ -345,14 +357,7 @@ import Testing
     /// Nothing tells whether that worker has stopped.
     @Test func `what a worker with a lease has claimed does not expire, and the command says so`() async throws {
         try await shop.enqueue(5)
-        try await shop.database.run(
-            """
-            WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
-            INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
-            SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;
-            INSERT INTO carillon.workers (id, name, lease_until) VALUES (77, 'far', now() + interval '10 minutes')
-            """
-        )
+        try await Self.claimTwo(in: shop, leaseEnd: "10 minutes")
         let early = try await shop.run("adopt", "--yes", "--expire-before", "now")
         #expect(
             early.output.contains("3 jobs expire") && early.output.contains("2 jobs do not expire"),

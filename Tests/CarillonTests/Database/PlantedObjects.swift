@@ -42,10 +42,10 @@ enum PlantedObjects {
                 WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.prokind = 'f' AND a.is_usable AND r.typtype <> 'p') f;
             FOREACH kind IN ARRAY kinds LOOP
                 PERFORM PLACE.plant(p.proname, a.arguments, CASE WHEN p.proretset THEN 'SETOF ' ELSE '' END
-                    || CASE WHEN r.typname ~ '^any.*array$' THEN format('pg_catalog.%I[]', kind)
+                    || CASE WHEN r.typname ~ '^any(compatible)?array$' THEN format('pg_catalog.%I[]', kind)
                         WHEN r.typname ~ '^any' THEN format('pg_catalog.%I', kind) ELSE format('pg_catalog.%I', r.typname) END)
                 FROM pg_proc p JOIN pg_type r ON r.oid = p.prorettype CROSS JOIN LATERAL (
-                    SELECT string_agg(CASE WHEN t.typname ~ '^any.*array$' THEN format('pg_catalog.%I[]', kind)
+                    SELECT string_agg(CASE WHEN t.typname ~ '^any(compatible)?array$' THEN format('pg_catalog.%I[]', kind)
                             WHEN t.typtype = 'p' THEN format('pg_catalog.%I', kind) ELSE format('pg_catalog.%I', t.typname) END,
                             ', ' ORDER BY u.place) AS arguments,
                         bool_or(t.typname ~ '^any(element|nonarray|array|compatible.*)$') AS is_meant,
@@ -87,10 +87,10 @@ enum PlantedObjects {
             FOR one IN SELECT DISTINCT p.proname AS name, a.arguments, a.result
                 FROM pg_proc p JOIN pg_aggregate g ON g.aggfnoid = p.oid JOIN pg_type r ON r.oid = p.prorettype
                 CROSS JOIN unnest(kinds) AS k(kind) CROSS JOIN LATERAL (
-                    SELECT string_agg(CASE WHEN t.typname ~ '^any.*array$' THEN format('pg_catalog.%I[]', k.kind)
+                    SELECT string_agg(CASE WHEN t.typname ~ '^any(compatible)?array$' THEN format('pg_catalog.%I[]', k.kind)
                             WHEN t.typtype = 'p' THEN format('pg_catalog.%I', k.kind)
                             ELSE format('pg_catalog.%I', t.typname) END, ', ' ORDER BY u.place) AS arguments,
-                        CASE WHEN r.typname ~ '^any.*array$' THEN format('pg_catalog.%I[]', k.kind)
+                        CASE WHEN r.typname ~ '^any(compatible)?array$' THEN format('pg_catalog.%I[]', k.kind)
                             WHEN r.typtype = 'p' THEN format('pg_catalog.%I', k.kind) ELSE format('pg_catalog.%I', r.typname) END
                             AS result
                     FROM unnest(p.proargtypes) WITH ORDINALITY u(type, place) JOIN pg_type t ON t.oid = u.type) a

@@ -89,6 +89,7 @@ import Testing
         try await Self.withShop { shop, name in
             try await shop.database.run("CREATE ROLE worker_\(name) LOGIN IN ROLE carillon_worker")
             try await shop.database.run(PlantedObjects.plants(in: place.rawValue))
+            try await PlantedObjects.expectAll(in: place.rawValue, shop.database)
             // A worker restores this path for the triggers of others; the path of its session does not matter otherwise.
             let path = "SET search_path = \(place.rawValue), public"
             try await shop.database.run("ALTER ROLE worker_\(name) IN DATABASE \(name) \(path)")
@@ -103,12 +104,8 @@ import Testing
             try await Self.wake(shop, worker)
             try await ProgramStatements.runRare(over: worker)
             #expect(try await shop.database.value("SELECT s.is_called FROM \(stolen) s") == "false")
-            // Without the settings of its session, each of them would.
-            try await shop.database.session { victim async throws in
-                _ = await #expect(throws: (any Error).self) {
-                    try await victim.run("SELECT cardinality('{a}'::pg_catalog.text[])")
-                }
-            }
+            // Sessions without the settings of the program's use them.
+            try await PlantedObjects.expectUse(in: place.rawValue, isFirst: place == .first, shop.database)
             let left = try ProgramStatements.all().subtracting(try await ProgramStatements.executed(in: name))
             #expect(left.isEmpty, "\(left.sorted())")
         }

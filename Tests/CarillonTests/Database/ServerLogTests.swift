@@ -21,6 +21,8 @@ import Testing
         END $$
         """
     private static let (keyID, teamID) = ("ABC123DEFG", "DEF123GHIJ")
+    /// Of no other test, because all of them share the server and its log.
+    private static let topic = "com.example.logged"
 
     /// A line of each certificate and key in a PEM that differs from key to key.
     private static func middles(_ pem: String) throws -> [String] {
@@ -55,8 +57,8 @@ import Testing
             }
             // Each command that writes a credential, twice: it is inserted, and replaced.
             let p8 = try shop.folder.write("AuthKey.p8", key.pem)
-            let pem = try PyapnsClient.certificate("com.example.news")
-            let pems = try shop.folder.write("news.pem", pem)
+            let pem = try PyapnsClient.certificate(Self.topic)
+            let pems = try shop.folder.write("topic.pem", pem)
             for _ in 0..<2 {
                 try await run(
                     "credential",
@@ -124,7 +126,7 @@ import Testing
             }
             #expect(tokens.count == 1)
             let secrets = try [key.pem, pem, other].flatMap(Self.middles) + tokens + [passphrase, password]
-            let known = try await TestCluster.log(with: "com.example.news")
+            let known = try await TestCluster.log(with: Self.topic)
             #expect(!known.isEmpty, "the server logs nothing, so this proves nothing")
             for secret in secrets {
                 #expect(try await TestCluster.log(with: secret).isEmpty, "PostgreSQL's log says \(secret)")

@@ -59,11 +59,12 @@ struct PyapnsClient {
     }
 
     /// The body of the response to a call with these values, written in XML.
-    func call(_ method: String, _ values: String...) async -> String {
+    func call(_ method: String, _ values: String...) async -> String { await post(Self.text(of: method, values)) }
+
+    static func text(of method: String, _ values: [String]) -> String {
         let parameters = values.map { "<param><value>\($0)</value></param>" }.joined()
-        return await post(
+        return
             "<?xml version='1.0'?>\n<methodCall><methodName>\(method)</methodName><params>\(parameters)</params></methodCall>"
-        )
     }
 
     func post(_ body: String, to path: String = "/") async -> String {

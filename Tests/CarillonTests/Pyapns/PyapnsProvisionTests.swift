@@ -143,6 +143,27 @@ import Testing
         }
     }
 
+    /// Every program on this machine reaches a loopback address.
+    @Test func `on a loopback address too, nobody provisions without the access token`() async throws {
+        try await with(Self.replacing) { shop, client in
+            let owner = client.with(Self.token)
+            let first = try Client.certificate("com.example.news", days: 100)
+            #expect(await owner.call("provision", "news", first, "sandbox").isNothing)
+            let versions = try await shop.database.rows(Self.versions)
+            let second = try Client.certificate("com.example.news", days: 200)
+            for other in [client, client.with("0123456789abcdeg")] {
+                for app in ["news", "weather"] {
+                    let response = await other.exchange(Client.text(of: "provision", [app, second, "sandbox"]))
+                    #expect(response.hasPrefix("HTTP/1.1 401 "), "\(response)")
+                }
+            }
+            #expect(try await shop.database.rows(Self.versions) == versions)
+            #expect(try await shop.database.value(Self.newsCertificate) == first)
+            #expect(await owner.call("provision", "news", second, "sandbox").isNothing)
+            #expect(try await shop.database.value(Self.newsCertificate) == second)
+        }
+    }
+
     @Test func `an app with a gateway of its own takes a certificate of any issuer`() async throws {
         try await withReplacing { shop, client in
             let text = try Client.selfSigned(Shop.topic)

@@ -73,6 +73,31 @@ import Testing
         }
     }
 
+    @Test func `no caller learns host, port, role or database when the login may not connect`() async throws {
+        try await shop.withLogin(password: "secret") { address, name in
+            let parts = address.split { $0 == ":" || $0 == "/" }.map(String.init)
+            try #require(parts.count == 3)
+            try await shop.database.run("GRANT carillon_app TO \(name)")
+            try await Client.with("postgresql://\(name):secret@\(address)", in: shop.folder) { client, program, loop in
+                #expect(await client.call("notify", "shop", Shop.token("aa"), Client.hello("1")).isNothing)
+                try await shop.database.run("REVOKE CONNECT ON DATABASE \(parts[2]) FROM PUBLIC")
+                try await shop.database.run(
+                    "SELECT pg_terminate_backend(a.pid, 60000) FROM pg_stat_activity a WHERE a.usename = '\(name)'"
+                )
+                for _ in 0..<3 {
+                    let answer = await client.call("notify", "shop", Shop.token("aa"), Client.hello("2"))
+                    #expect(
+                        answer.faultCode == 500 && answer.contains("The database cannot do this now. The log"),
+                        "\(answer)"
+                    )
+                    for secret in parts + [name] { #expect(!answer.contains(secret), "\(answer)") }
+                }
+                let line = try await program.line(containing: "permission denied", on: loop)
+                #expect(line.contains(parts[0]), "\(line)")
+            }
+        }
+    }
+
     @Test func `a notification that devices ignore is accepted, and logged`() async throws {
         try await Client.with(shop.database.url, in: shop.folder) { client, program, loop in
             let ignored = Client.structure(["aps": Client.structure(["category": "x"])])

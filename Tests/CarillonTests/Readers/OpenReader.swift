@@ -107,12 +107,7 @@ struct OpenReader: Sendable, CustomTestStringConvertible {
     ]
 
     private static let bodies = [
-        OpenReader("form", ["password=", "name=", "next=%2Fapps", "+"]) { bytes in
-            let fields = FormFields.read(bytes) ?? []
-            _ = fields.first { $0.name == "password" }
-            _ = fields.first { $0.name == "name" }?.value.trimmed.prefix(60)
-            _ = fields.first { $0.name == "next" }.flatMap { Link(sent: $0.value) }
-        },
+        OpenReader("login form", ["password=", "name=", "next=%2Fapps", "+"]) { _ = LoginForm($0) },
         // All that the dashboard itself reads of the body of POST /messages.
         OpenReader("message", ["{\"tokens\":[\"aa\"],", "\"alert\":\"hi\"}"]) { bytes in
             _ = String(validating: bytes, as: UTF8.self)?.isCheapToCompare

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `a copy of a database says that sending the request again does not help`() async throws {
+    @Test func `a copy of a database takes no message, and says that sending it again does not help`() async throws {
         try await Visitor.withOperator([]) { shop, client in
             let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
             try await shop.database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
@@ -135,7 +135,16 @@ import Testing
             let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
             #expect(answer.status == "503", "\(answer.head)")
             let problem = try JSONDecoder().decode(Problem.self, from: Data(answer.body.utf8))
-            #expect(problem.hint?.hasSuffix("run: carillon adopt") == true, "\(problem)")
+            #expect(problem.detail.hasPrefix("The database cannot take the message now."), "\(problem)")
+            #expect(
+                problem.hint
+                    == "Nothing is sent from this database. To change that, the owner of the schema must run: carillon adopt"
+            )
+            let line = try await client.program.line(containing: "Messages cannot be enqueued", on: TestLoop.shared)
+            #expect(line.contains("his database is a copy"), "\(line)")
+            for table in ["messages", "scheduled"] {
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.\(table)") == 0, "\(table)")
+            }
         }
     }
 
@@ -147,6 +156,14 @@ import Testing
                 hint: "The members are: tokens, "
             )
         }
+    }
+
+    @Test func `a topic that the app's certificate is not for is refused`() async throws {
+        try await refused(
+            #"{"tokens": ["aa"], "alert": "hi", "push_type": "widgets"}"#,
+            detail: "Argument \"app\" takes an app that may send to the topic \(Shop.topic).push-type.widgets",
+            hint: "Import a signing key with 'carillon credential import'"
+        )
     }
 
     private func refused(_ body: String, detail: String, hint: String) async throws {

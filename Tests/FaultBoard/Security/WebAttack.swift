@@ -17,13 +17,18 @@ final class WebAttack: Sendable {
 
     /// First they guess passwords, until they may guess no more. Then they send all the rest, too.
     ///
-    /// - Parameter session: the header of a viewer.
-    func go(session: String, while body: () async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - session: the header of a viewer.
+    ///   - password: of somebody who logs in again and again, as a form has it.
+    func go(session: String, password: String, while body: () async throws -> Void) async throws {
         let attackers = Task {
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<32 { group.addTask { await self.logIn(UInt8(2 + number)) } }
                 await self.areRefused.pass()
-                for number in 0..<256 { group.addTask { await self.post(UInt8(100 + number / 4)) } }
+                for number in 0..<256 {
+                    group.addTask { await self.post(UInt8(100 + number / 4), isWhole: number % 4 == 0) }
+                }
+                for _ in 0..<4 { group.addTask { await self.enter(password) } }
                 for _ in 0..<40 { group.addTask { await self.watch(session) } }
             }
         }
@@ -42,12 +47,22 @@ final class WebAttack: Sendable {
         )
     }
 
-    /// All but the last byte of the largest body, and whatever is answered.
-    private func post(_ host: UInt8) async {
+    /// The right password uses up no attempt, so each is checked, which takes as long as for a guess.
+    private func enter(_ password: String) async {
+        let form = "password=\(password)"
+        await repeatedly(
+            from: 1,
+            "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(form.utf8.count)\r\n\r\n\(form)"
+        )
+    }
+
+    /// The largest body, or all but its last byte, and whatever is answered. PostgreSQL finds that the token is unknown.
+    private func post(_ host: UInt8, isWhole: Bool) async {
+        let body = String(repeating: "[", count: Self.bodyBytes - (isWhole ? 0 : 1))
         await repeatedly(
             from: host,
             "POST /messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n"
-                + "Content-Length: \(Self.bodyBytes)\r\n\r\n" + String(repeating: "[", count: Self.bodyBytes - 1)
+                + "Content-Length: \(Self.bodyBytes)\r\n\r\n\(body)"
         )
     }
 

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonIO
 
 @testable import CarillonPushQueue
 
@@ -21,26 +22,34 @@ struct ClaimBuilder {
         attempt: Int16 = 1,
         mayRepeat: Bool = true,
         topic: String = "org.example.app",
+        collapseID: String = "",
+        reference: String? = nil,
         priority: Int16? = nil,
         appIsKnown: Bool = true
     ) {
         id += 1
+        var storedReference: ByteRange?
+        if let reference {
+            let reference = Array(reference.utf8)
+            storedReference = jobs.store(reference.span.bytes)
+        }
         let job = ClaimedJobs.Job(
             id: id,
             origin: origin,
             broadcast: nil,
-            reference: nil,
+            reference: storedReference,
             createdAt: 0,
             expiresAt: expiresAt,
             attempt: attempt,
             mayRepeat: mayRepeat
         )
         let topic = Array(topic.utf8)
+        let collapseID = Array(collapseID.utf8)
         jobs.begin(
             job,
             topic: topic.span.bytes,
             topicIsAllowed: true,
-            collapseID: RawSpan(),
+            collapseID: collapseID.span.bytes,
             priority: priority,
             pushType: .alert,
             onUnknown: mayRepeat ? nil : "fail",

@@ -1,4 +1,6 @@
 import ApplePush
+import CarillonPostgres
+import TestSupport
 import Testing
 
 @testable import CarillonPushQueue
@@ -85,6 +87,45 @@ import Testing
                 .malformedToken, .malformedToken, .malformedToken, .malformedPayload, .unknownPriority, .unknownApp,
             ]
         )
+    }
+
+    @Test func `every text of a job counts toward the bytes of the claim`() {
+        func bytes(_ add: (inout ClaimBuilder) -> Void) -> Int {
+            var claim = ClaimBuilder()
+            add(&claim)
+            return claim.jobs.byteCount
+        }
+        func text(_ count: Int) -> String { String(repeating: "a", count: count) }
+        let usual = bytes { $0.add(tokens: ["aa"]) }
+        #expect(usual == 2 + 10 + 15, "the token, the payload and the topic")
+        for (name, count, changed) in [
+            ("reference", 1_024, bytes { $0.add(tokens: ["aa"], reference: text(1_024)) }),
+            ("collapse id", 64, bytes { $0.add(tokens: ["aa"], collapseID: text(64)) }),
+            ("topic", 240, bytes { $0.add(tokens: ["aa"], topic: text(255)) }),
+            ("payload", 3_998, bytes { $0.add(tokens: ["aa"], payload: #"{"a":""# + text(4_000) + #""}"#) }),
+            ("malformed token", 301, bytes { $0.add(tokens: ["aa", text(301)]) }),
+        ] {
+            #expect(changed == usual + count, "\(name)")
+        }
+    }
+
+    /// While its claims have many bytes, a worker makes no other.
+    @Test(.demo) func `what is read from a row counts toward the bytes of the claim`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'one', 'infinity');
+            INSERT INTO carillon.messages (app_id, tokens, payload, collapse_id, reference) VALUES (1, '{aa,zz}',
+                ('{"a":"' || repeat('x', 4000) || '"}')::json, repeat('c', 60), repeat('r', 1000))
+            """
+        )
+        let apps = try await RoutedApp.all(on: database.connection)
+        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 10, pushes: 10)
+        let parameters = ClaimStatement.parameters(plan, worker: 1, maxBytes: 100_000)
+        let answer = try await database.connection.query(ClaimStatement.statement, parameters) { rows in
+            try ClaimRows(rows, plan, app: apps.first, installation: (1, 2))
+        }
+        let jobs = try #require(answer.jobs)
+        #expect(jobs.byteCount == 2 + 2 + 4008 + "com.example.demo".utf8.count + 60 + 1000)
     }
 
     @Test(arguments: [(4096, true), (4097, false)]) func `the limit of a payload is exact to the byte`(

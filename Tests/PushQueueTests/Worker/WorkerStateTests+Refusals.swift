@@ -66,6 +66,31 @@ extension WorkerStateTests {
         #expect(claims.count { $0.lane == second } > 500)
     }
 
+    @Test(arguments: [ClaimFault.everything, .lane, .size])
+    func `after a refused claim other lanes wait too, if the error says nothing of the lane`(fault: ClaimFault) throws {
+        var state = try begin(with: [first, second])
+        let refused = try plan(&state, at: now)
+        let other = refused.lane == first ? second : first
+        state.schedule.claimFailed(refused, fault, at: now, &state.refusals)
+        guard fault == .everything else {
+            let next = try plan(&state, at: now)
+            #expect(next.lane == other)
+            return
+        }
+        // The first wait is 50 to 100 ms long.
+        for wait in [Duration.zero, .milliseconds(49)] {
+            let early = state.nextClaim(at: now + wait)
+            #expect(early == nil, "after \(wait)")
+        }
+        let later = now + .milliseconds(100)
+        let tries = plans(&state, at: later)
+        #expect(tries.count == 1, "one claim at a time shows whether they succeed again")
+        let claim = try #require(tries.first)
+        _ = state.claimAnswered(answer(to: claim, rows: 1), to: claim, at: later)
+        let next = state.nextClaim(at: later)
+        #expect(next != nil)
+    }
+
     @Test func `of many refused lanes at most 20 a second are tried, and the lane of another app is served`() throws {
         var state = try begin()
         let lanes = (0..<40).map { Lane(app: 1, number: Int16($0)) }

@@ -16,7 +16,20 @@ import Testing
         for call in ["'x'", "'x', push_type => 'voip'", "'x', topic => 'com.example.demo'"] {
             #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(call))") != nil)
         }
+        try await database.run(
+            "INSERT INTO carillon.tokens (app_id, token, kind) VALUES (1, 'cd', 'device'), (1, 'ce', 'widget')"
+        )
+        let token = try #require(try await database.value("carillon.create_api_token('demo', 'test')"))
+        let digest = "sha256('\(token)')"
+        let (type, topic) = (#""push_type": "widgets""#, #""topic": "com.other""#)
+        func message(_ member: String) -> String { #"'{"tokens": ["ab"], "alert": "x", \#(member)}'"# }
+        // No argument of push and push_each decides the topic, and publish sends to a channel.
         let refused = [
+            ("broadcast('demo', 'x', push_type => 'widgets')", "app"),
+            ("broadcast('demo', 'x', topic => 'com.other')", "topic"),
+            ("send_test('demo', \(message(type)))", "app"), ("send_test('demo', \(message(topic)))", "topic"),
+            ("enqueue_with_token(\(digest), \(message(type)))", "app"),
+            ("enqueue_with_token(\(digest), \(message(topic)))", "topic"),
             ("enqueue('demo', '{ab}', 'x', push_type => 'widgets')", "app"),
             ("enqueue('demo', '{ab}', 'x', push_type => 'location')", "app"),
             ("enqueue('demo', '{ab}', 'x', topic => 'com.other')", "topic"),

@@ -9,16 +9,21 @@ package final class BackgroundProgram {
     /// How long to wait for a line, or for the end.
     private static let longestWait = Duration.seconds(180)
 
+    /// - Parameter shell: What a shell runs before it becomes the program, such as "ulimit -n 32".
     package init(
         _ words: [String],
         environment: [String: String] = [:],
         in folder: TemporaryFolder,
-        input: ChildProcess.Command.Stream = .nothing
+        input: ChildProcess.Command.Stream = .nothing,
+        shell: String? = nil
     ) throws {
         let (ours, theirs) = try SocketPair().release()
         voice = ours
         defer { close(theirs) }
         var command = ChildProcess.Command(try ProgramRun.path, words)
+        if let shell {
+            command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
+        }
         command.environment = ProgramRun.environment(environment)
         command.input = input
         command.directory = folder.path
@@ -51,6 +56,17 @@ package final class BackgroundProgram {
     package var said: String { String(decoding: heard, as: UTF8.self) }
 
     package var processID: Int32 { child.processID }
+
+    /// The processor time that it has taken so far.
+    package var processorSeconds: Double {
+        get throws {
+            var (clock, time) = (clockid_t(), timespec())
+            guard clock_getcpuclockid(processID, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+                throw IOError(.system, "the program's processor time cannot be read")
+            }
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+    }
 
     package func signal(_ number: CInt) { child.signal(number) }
 

@@ -143,6 +143,32 @@ import Testing
         }
     }
 
+    /// The database behind a URL may be replaced by a copy while the command waits for the next pass.
+    @Test func `without --once it begins no pass in a database that has become a copy`() async throws {
+        try await Self.with { connection, _, url in
+            try await TemporaryFolder.with { folder in
+                let program = try BackgroundProgram(
+                    ["feedback", "--feedback-interval", "1h"],
+                    environment: ["DATABASE_URL": url],
+                    in: folder
+                )
+                // After a whole pass. The next one is due in an hour, or when the row says so.
+                _ = try await program.line(containing: "Reaped dead tokens.", on: TestLoop.shared)
+                try await connection.script(
+                    """
+                    UPDATE carillon.installation SET database_oid = database_oid + 1;
+                    INSERT INTO carillon.tokens VALUES (2, 'aa', '2020-01-01Z');
+                    INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (2, 'aa', now());
+                    UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'
+                    """
+                )
+                _ = try await program.line(containing: "this database is a copy", on: TestLoop.shared)
+                #expect(try await program.end(on: TestLoop.shared) == .status(78), "\(program.said)")
+                #expect(try await connection.isEmpty("carillon.tokens") == false)
+            }
+        }
+    }
+
     /// What a trigger leaves in its session, nobody else finds there.
     @Test(arguments: ["feedback", "worker"])
     func `each pass has a session of its own, which ends with it`(command: String) async throws {

@@ -68,6 +68,34 @@ import Testing
         }
     }
 
+    /// The last of these has the SQLSTATE of an unknown token.
+    @Test(.shop) func `no program learns host, port, role or database from whatever is wrong with them`() async throws {
+        try await shop.withLogin(password: "sesame") { address, role in
+            let parts = address.split { $0 == ":" || $0 == "/" }.map(String.init)
+            try #require(parts.count == 3)
+            let (server, name) = ("\(parts[0]):\(parts[1])", parts[2])
+            let free = "\(ReservedPort.choose())"
+            for (login, place, change) in [
+                ("\(role):sesame", "\(parts[0]):\(free)/\(name)", ""),
+                ("\(role):wrong", address, ""),
+                ("\(role):sesame", "\(server)/missing_\(name)", ""),
+                ("\(role):sesame", address, "REVOKE CONNECT ON DATABASE \(name) FROM PUBLIC"),
+                ("\(role):sesame", address, "ALTER ROLE \(role) NOLOGIN"),
+            ] {
+                if !change.isEmpty { try await shop.database.run(change) }
+                let lines = try await lines(of: "postgresql://\(login)@\(place)", in: shop.folder) { client in
+                    let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
+                    let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: json)
+                    #expect(answer.status == "503", "\(place), \(change): \(answer.head)")
+                    for secret in [parts[0], parts[1], free, name, role, "sesame", "wrong"] {
+                        #expect(!(answer.head + answer.body).contains(secret), "\(place), \(change): \(answer)")
+                    }
+                }
+                expect("Messages cannot be enqueued", "\"path\":\"/messages\"", parts[0], onceIn: lines)
+            }
+        }
+    }
+
     @Test(.shop) func `an unknown token of a program is logged, and the token is not`() async throws {
         let lines = try await lines(of: shop.database.url, in: shop.folder) { client in
             let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
