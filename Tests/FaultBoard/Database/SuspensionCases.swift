@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The server itself goes on, and lets the worker in again.
-    @Test func `D45: a worker whose sessions are suspended goes on in others, and what they do later changes nothing`()
+    @Test func `D45: a worker whose sessions are suspended continues in others, and what they do later changes nothing`()
         async throws
     {
         var settings = PrivateCluster.Settings.fast
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(.scene, .enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
-    func `D46: a pooler that is suspended is left within a lease and five seconds, and used again once it goes on`()
+    func `D46: a pooler that is suspended is left within a lease and five seconds, and used again once it continues`()
         async throws
     {
         try await TestPooler.with(size: 4, before: scene.cluster, on: scene.loop) { pooler in
