@@ -112,7 +112,7 @@ simulation: needed ## SEEDS=20000 seeds of the simulation, in an optimized build
 
 test-thread: needed ## the same tests under ThreadSanitizer
 	@bash .ci/packages test
-	$(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
+	TSAN_OPTIONS=suppressions=$(CURDIR)/.ci/thread $(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
 
 test-address: needed ## the same tests under AddressSanitizer and LeakSanitizer
 	@bash .ci/packages test

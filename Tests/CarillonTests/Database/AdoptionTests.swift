@@ -1,3 +1,4 @@
+import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import TestSupport
