@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The server itself goes on, and lets the worker in again.
-    @Test func `D45: a worker whose sessions are suspended continues in others, and what they do later changes nothing`()
+    @Test func `D45: a worker with suspended sessions continues in others, and what they do later changes nothing`()
         async throws
     {
         var settings = PrivateCluster.Settings.fast

@@ -117,7 +117,9 @@ import Testing
     @Test func `the first part is settled early, and the rest when it has ended`() throws {
         var trial = try FlightUnderTest()
         _ = trial.claimed(3)
-        #expect(trial.delivered([.accepted, .pending, .accepted], hasRemainder: true) == "write [0, 2] as settlement 0")
+        #expect(
+            trial.delivered([.accepted, .pending, .accepted], hasRemainder: true) == "write [0, 2] as settlement 0"
+        )
         #expect(trial.tell(.written(.written)) == "await the remainder")
         #expect(trial.state.schedule.inFlight == 1)
         #expect(trial.delivered([.accepted, .accepted, .accepted]) == "write [1] as settlement 1")

@@ -174,7 +174,7 @@ import Testing
         #expect(shares[lane(1)] ?? .max <= (others.min() ?? 0) + 300)
     }
 
-    @Test func `a look walks over a part of the known lanes, and asks lanes with rows again and again elsewhere`() throws {
+    @Test func `a look walks over a part of the known lanes, and asks others that often have rows`() throws {
         var board = LaneBoard(quantum: 100)
         board.found((1...10).map { lane($0) }, at: start)
         while let plan = next(&board) {

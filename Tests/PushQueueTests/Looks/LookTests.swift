@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `looks of a few steps find all lanes together, each once, and never walk over known ones`() async throws {
+    @Test func `looks of a few steps together find all lanes once, and skip known ones`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.apps (id, name, paused) SELECT i, 'app ' || i, i BETWEEN 40 AND 59 FROM generate_series(2, 100) i;
