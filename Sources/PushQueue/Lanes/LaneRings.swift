@@ -1,28 +1,12 @@
+import CarillonIO
+
 /// The lanes of one depth: a ring for each urgency, and the urgency that is served.
 struct LaneRings: Sendable {
     /// Lanes in the order in which they are served, each at most once. Those to which rows come again and again are served in
     /// turn with all others: one of them waits only for its like while ten thousand new ones are served.
     struct Ring: Sendable {
-        private struct Queue {
-            private var lanes: [Lane] = []
-            private var start = 0
-
-            var isEmpty: Bool { start == lanes.count }
-            var count: Int { lanes.count - start }
-            var first: Lane? { isEmpty ? nil : lanes[start] }
-
-            mutating func append(_ lane: Lane) { lanes.append(lane) }
-
-            mutating func removeFirst() {
-                start += 1
-                guard start > 64, start * 2 > lanes.count else { return }
-                lanes.removeFirst(start)
-                start = 0
-            }
-        }
-
-        private var regular = Queue()
-        private var others = Queue()
+        private var regular = Fifo<Lane>()
+        private var others = Fifo<Lane>()
         private var members: Set<Lane> = []
         /// The regular lanes are served next, if there are any.
         private var prefersRegular = true
@@ -51,11 +35,8 @@ struct LaneRings: Sendable {
         }
 
         private mutating func takeFirst() -> Lane? {
-            guard let lane = first else { return nil }
-            let wasRegular = servesRegular
-            if wasRegular { regular.removeFirst() } else { others.removeFirst() }
-            prefersRegular = !wasRegular
-            return lane
+            prefersRegular = !servesRegular
+            return prefersRegular ? others.popFirst() : regular.popFirst()
         }
     }
 
