@@ -93,10 +93,10 @@ import Testing
             for mark in ["bad\">stuck", "bad\">silent", "good\">alive", "quiet\">asleep since 2026-11-22 11:45:00 UTC"]
             { #expect(html.contains(mark), "\(mark)") }
             let overview = await client.get("/").body
-            #expect(overview.contains("Workers blocked and careless hold claims"), "\(overview)")
+            #expect(overview.contains("Workers blocked and careless have claims"), "\(overview)")
             #expect(overview.contains("2 silent and 2 stuck"))
         }
-        #expect(check.contains("warning  workers       Workers blocked and careless hold claims"), "\(check)")
+        #expect(check.contains("warning  workers       Workers blocked and careless have claims"), "\(check)")
         var metrics = MetricsText()
         let workers = try await WorkerRecord.all(from: shop.database.connection)
         metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: [], workers: workers).measurements)
