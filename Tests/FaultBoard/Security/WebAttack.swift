@@ -52,7 +52,9 @@ final class WebAttack: Sendable {
         let form = "password=\(password)"
         await repeatedly(
             from: 1,
-            "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(form.utf8.count)\r\n\r\n\(form)"
+            "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(form.utf8.count)\r\n\r\n\(form)",
+            // It waits for its turn.
+            for: .seconds(60)
         )
     }
 
@@ -73,9 +75,9 @@ final class WebAttack: Sendable {
         )
     }
 
-    private func repeatedly(from host: UInt8, _ text: String) async {
+    private func repeatedly(from host: UInt8, _ text: String, for duration: Duration = .seconds(3)) async {
         while !Task.isCancelled {
-            let status = await RawHTTP.knock(port, from: host, text, for: .seconds(3))
+            let status = await RawHTTP.knock(port, from: host, text, for: duration)
             answers.withLock { $0[status, default: 0] += 1 }
             if status == "429" { areRefused.open() }
         }
