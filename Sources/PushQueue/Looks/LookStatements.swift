@@ -90,12 +90,12 @@ enum LookStatements {
             ? range.known
             : range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) } }
         let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
-        let skipped = paused.filter { paused in
-            Int64(paused.last) >= start.app && last.map { paused.last < $0.app } ?? true
+        let skipped = paused.map { Stop($0) }.filter { stop in
+            (stop.app, stop.lane) > (start.app, start.lane) && last.map { stop.app < $0.app } ?? true
         }
         var stops = known.map { Stop($0.lane) }
         if !skipped.isEmpty {
-            stops += skipped.map { Stop($0) }
+            stops += skipped
             stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
         }
         stops = [start] + stops + (last == nil ? [.end] : [])
