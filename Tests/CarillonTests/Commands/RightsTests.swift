@@ -68,7 +68,8 @@ import Testing
                 """
                 INSERT INTO carillon.failures (message_id, app_id, token, reason, status) VALUES (900, 1, 'aa', 'BadTopic', 400);
                 INSERT INTO carillon.results (message_id, app_id, failed) VALUES (900, 1, 1);
-                INSERT INTO carillon.apps (name, certificate_id) SELECT 'other', max(id) FROM carillon.certificates;
+                INSERT INTO carillon.apps (name, topic, certificate_id, gateway)
+                SELECT 'other', a.topic, a.certificate_id, a.gateway FROM carillon.apps a;
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
                 SELECT 901, max(id), '{aa}', '{}', now() + interval '1 day' FROM carillon.apps;
                 INSERT INTO carillon.certificates (name, certificate, private_key)
