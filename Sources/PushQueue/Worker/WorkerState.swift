@@ -156,7 +156,7 @@ struct WorkerState: Sendable {
         return Look(
             began: now,
             wasIdle: wasIdle,
-            range: schedule.board.lookRange(after: walk.end, maxSteps: walk.foundWork ? options.maxLookSteps : nil),
+            range: schedule.board.lookRange(after: walk.end, maxSteps: walk.isLimited(at: now) ? options.maxLookSteps : nil),
             start: promotes ? due.start(at: now) : nil,
             followsPromotion: hasPromoted
         )
@@ -197,7 +197,8 @@ struct WorkerState: Sendable {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
         var foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
-        if !walk.looked(from: look.range.start, to: look.end, foundWork: foundWork) { foundWork = true }
+        let isWhole = walk.looked(from: look.range.start, to: look.end, foundWork: foundWork, at: now)
+        if !isWhole { foundWork = true }
         if !foundWork { unsendable = Set(lanes.map(\.app)) }
         if !sleep.isAwake {
             // A claim shows whether an app can send again whose hold has ended.
