@@ -153,10 +153,11 @@ struct WorkerState: Sendable {
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let wasIdle = schedule.isIdle
         if wasIdle, options.once { forgetFloors() }
+        let maxSteps = walk.isLimited(at: now) ? options.maxLookSteps : nil
         return Look(
             began: now,
             wasIdle: wasIdle,
-            range: schedule.board.lookRange(after: walk.end, maxSteps: walk.isLimited(at: now) ? options.maxLookSteps : nil),
+            range: schedule.board.lookRange(after: walk.end, maxSteps: maxSteps),
             start: promotes ? due.start(at: now) : nil,
             followsPromotion: hasPromoted
         )

@@ -11,7 +11,7 @@ import Testing
         walk.looked(from: walk.end, to: end, foundWork: foundWork, at: start + wait)
     }
 
-    @Test func `looks are limited while there is work and for a second after it, and those of an idle worker are whole`() {
+    @Test func `looks are limited while there is work and for a second after it, and then whole`() {
         var walk = LookWalk()
         #expect(!walk.isLimited(at: start))
         #expect(look(&walk, to: nil, foundWork: true))
