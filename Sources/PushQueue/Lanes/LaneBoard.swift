@@ -40,26 +40,31 @@ struct LaneBoard: Sendable {
         _modify { yield &rings[depth.rawValue][urgency] }
     }
 
-    /// What a look walks over.
+    /// What a look walks over. A walk over a part of the lanes asks regular lanes elsewhere, of many in turn.
     /// - Parameters:
     ///   - start: Where the last look ended.
+    ///   - turn: The number of the look, if regular lanes elsewhere are asked.
     ///   - maxSteps: Nil if it walks over all lanes.
-    func lookRange(after start: Lane?, maxSteps: Int?) -> LookRange {
+    func lookRange(after start: Lane?, turn: Int?, maxSteps: Int?) -> LookRange {
         var range = LookRange(start: start, maxSteps: maxSteps)
         for (lane, state) in states {
-            let isInRange = start.map { $0 < lane } ?? true
-            if isInRange, let floor = state.lookFloor {
+            let isAhead = start.map { $0 < lane } ?? true
+            if isAhead, let floor = state.lookFloor {
                 range.known.append((lane, floor))
-            } else if maxSteps != nil, state.isRegular, !state.isInUse {
+            } else if turn != nil, state.isRegular, !state.isInUse {
                 range.others.append((lane, state.lookFloor ?? .min))
             }
         }
         if range.known.count > 1 { range.known.sort { $0.lane < $1.lane } }
-        guard let maxSteps, range.known.count > maxSteps else { return range }
-        let beyond = range.known[maxSteps...].filter { states[$0.lane].map { $0.isRegular && !$0.isInUse } ?? false }
-        range.others += beyond
-        range.known.removeSubrange(maxSteps...)
-        range.endsAtKnown = true
+        guard let maxSteps else { return range }
+        if range.known.count > maxSteps {
+            range.known.removeSubrange(maxSteps...)
+            range.endsAtKnown = true
+        }
+        if let turn, range.others.count > maxSteps {
+            let parts = range.others.count / maxSteps + 1
+            range.others.removeAll { (Int($0.lane.app) + Int($0.lane.number) + turn) % parts != 0 }
+        }
         return range
     }
 

@@ -14,6 +14,10 @@ struct LookWalk: Sendable {
     private var findsWork = false
     private var foundAt: MonotonicInstant?
     private var wasWhole = true
+    private var looks = 0
+
+    /// Numbers the looks that may leave lanes out.
+    var turn: Int? { wasWhole ? nil : looks }
 
     func isLimited(at now: MonotonicInstant) -> Bool {
         if foundWork || end != nil && findsWork { return true }
@@ -23,6 +27,7 @@ struct LookWalk: Sendable {
 
     /// Returns whether the look walked over all lanes. Only then does it show that there is nothing to do.
     mutating func looked(from start: Lane?, to end: Lane?, foundWork: Bool, at now: MonotonicInstant) -> Bool {
+        looks += 1
         if foundWork { foundAt = now }
         findsWork = start != nil && findsWork || foundWork
         self.end = end

@@ -157,7 +157,7 @@ struct WorkerState: Sendable {
         return Look(
             began: now,
             wasIdle: wasIdle,
-            range: schedule.board.lookRange(after: walk.end, maxSteps: maxSteps),
+            range: schedule.board.lookRange(after: walk.end, turn: walk.turn, maxSteps: maxSteps),
             start: promotes ? due.start(at: now) : nil,
             followsPromotion: hasPromoted
         )

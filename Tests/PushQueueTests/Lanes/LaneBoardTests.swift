@@ -185,13 +185,31 @@ import Testing
         while let plan = next(&board) {
             board.claimed(plan, rows: 5000, pushes: 5000, lowest: 5001, next: nil, at: start + .seconds(5))
         }
-        let all = board.lookRange(after: nil, maxSteps: nil)
+        let all = board.lookRange(after: nil, turn: nil, maxSteps: nil)
         #expect(all.others.isEmpty && !all.endsAtKnown && all.start == nil)
         #expect(all.known.map(\.lane) == [lane(2), lane(9)])
-        let first = board.lookRange(after: nil, maxSteps: 1)
-        #expect(first.known.map(\.lane) == [lane(2)] && first.endsAtKnown && first.others.map(\.lane) == [lane(9)])
-        let second = board.lookRange(after: lane(2), maxSteps: 1)
+        let first = board.lookRange(after: nil, turn: nil, maxSteps: 1)
+        #expect(first.known.map(\.lane) == [lane(2)] && first.endsAtKnown && first.others.isEmpty)
+        let second = board.lookRange(after: lane(2), turn: 1, maxSteps: 1)
         #expect(second.known.map(\.lane) == [lane(9)] && !second.endsAtKnown && second.others.map(\.lane) == [lane(2)])
+    }
+
+    @Test func `of many lanes that often have rows, each look asks a part, and all have their turn`() {
+        var board = LaneBoard(quantum: 100)
+        let lanes = (1...100).map { lane($0) }
+        for _ in 0..<2 {
+            board.found(lanes, at: start)
+            while let plan = next(&board) {
+                board.claimed(plan, rows: 1, pushes: 1, lowest: 1, next: nil, at: start)
+            }
+        }
+        var asked: Set<Lane> = []
+        for turn in 0..<20 {
+            let others = board.lookRange(after: nil, turn: turn, maxSteps: 10).others.map(\.lane)
+            #expect(others.count <= 10)
+            asked.formUnion(others)
+        }
+        #expect(asked == Set(lanes))
     }
 
     @Test func `apps get equal shares`() {
@@ -304,7 +322,7 @@ import Testing
             id += Int64(plan.rows)
             now = now + .milliseconds(20)
         }
-        let floor = try #require(board.lookRange(after: nil, maxSteps: nil).known.first)
+        let floor = try #require(board.lookRange(after: nil, turn: nil, maxSteps: nil).known.first)
         #expect(floor.id > 1)
         #expect(floor.id < id - 4096)
         let usual = try claim(&board, at: now)
@@ -334,7 +352,7 @@ import Testing
         }
         board.forgetIdle(at: start + .seconds(11))
         expectNone(&board)
-        #expect(board.lookRange(after: nil, maxSteps: nil).known.isEmpty)
+        #expect(board.lookRange(after: nil, turn: nil, maxSteps: nil).known.isEmpty)
     }
 }
 
