@@ -40,11 +40,7 @@ struct LaneBoard: Sendable {
         _modify { yield &rings[depth.rawValue][urgency] }
     }
 
-    /// What a look walks over. A walk over a part of the lanes asks regular lanes elsewhere, of many in turn.
-    /// - Parameters:
-    ///   - start: Where the last look ended.
-    ///   - turn: The number of the look, if regular lanes elsewhere are asked.
-    ///   - maxSteps: Nil if it walks over all lanes.
+    /// What a look walks over. A look with a turn asks regular lanes elsewhere, too: if there are many, a part of them.
     func lookRange(after start: Lane?, turn: Int?, maxSteps: Int?) -> LookRange {
         var range = LookRange(start: start, maxSteps: maxSteps)
         for (lane, state) in states {

@@ -64,8 +64,7 @@ enum LookStatements {
         let firstLane: Int32
 
         init(app: Int64, lane: Int32) {
-            (self.app, self.lane) = (app, lane)
-            (firstApp, firstLane) = (app, lane)
+            (self.app, self.lane, firstApp, firstLane) = (app, lane, app, lane)
         }
 
         init(_ lane: Lane) { self.init(app: Int64(lane.app), lane: Int32(lane.number)) }
@@ -85,20 +84,13 @@ enum LookStatements {
         dueAfter position: DueFloor.Position?
     ) -> Parameters {
         let last = range.endsAtKnown ? range.known.last?.lane : nil
-        let known =
-            paused.isEmpty
-            ? range.known
-            : range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) } }
+        let known = range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) } }
         let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
         let skipped = paused.map { Stop($0) }.filter { stop in
             (stop.app, stop.lane) > (start.app, start.lane) && last.map { stop.app < $0.app } ?? true
         }
-        var stops = known.map { Stop($0.lane) }
-        if !skipped.isEmpty {
-            stops += skipped
-            stops.sort { ($0.app, $0.lane) < ($1.app, $1.lane) }
-        }
-        stops = [start] + stops + (last == nil ? [.end] : [])
+        let between = (known.map { Stop($0.lane) } + skipped).sorted { ($0.app, $0.lane) < ($1.app, $1.lane) }
+        let stops = [start] + between + (last == nil ? [.end] : [])
         let asked = known + range.others
         return Parameters(
             PostgresArray(stops.lazy.map(\.app)),
