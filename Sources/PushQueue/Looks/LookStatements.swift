@@ -84,7 +84,8 @@ enum LookStatements {
         dueAfter position: DueFloor.Position?
     ) -> Parameters {
         let last = range.endsAtKnown ? range.known.last?.lane : nil
-        let known = range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) } }
+        let known = range.known.filter { known in known.lane == last || !paused.contains { $0.contains(known.lane.app) }
+        }
         let start = range.start.map { Stop($0) } ?? Stop(app: Int64(Int32.min) - 1, lane: 0)
         let skipped = paused.map { Stop($0) }.filter { stop in
             (stop.app, stop.lane) > (start.app, start.lane) && last.map { stop.app < $0.app } ?? true

@@ -11,8 +11,9 @@ enum SettleAnswer: String, Sendable {
     case lost
 
     init(_ rows: borrowing Rows) throws(PostgresError) {
-        guard let answer = Self(rawValue: try rows.string(0, 0)) else {
-            throw PostgresError(.unexpectedValue, "this program does not know the answer of a settlement")
+        let text = try rows.string(0, 0)
+        guard let answer = Self(rawValue: text) else {
+            throw PostgresError(.unexpectedValue, "this program does not know the answer “\(text)” of a settlement")
         }
         self = answer
     }

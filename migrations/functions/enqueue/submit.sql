@@ -219,6 +219,8 @@ BEGIN
         clean := audience.tokens;
         payloads := audience.payloads;
     END IF;
+    -- Its tokens may be many.
+    audience := NULL;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
