@@ -219,8 +219,6 @@ BEGIN
         clean := audience.tokens;
         payloads := audience.payloads;
     END IF;
-    -- Its tokens may be many.
-    audience := NULL;
     -- A single push of the app must not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
     -- Most calls end here.
@@ -256,9 +254,9 @@ BEGIN
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
-    m.tokens := NULL;
-    m.payloads := NULL;
+    m.tokens := NULL; m.payloads := NULL;
     made.payloads := NULL;
+    audience := NULL;
     jobs := 0;
     pushes := 0;
     WHILE job_tokens IS NOT NULL LOOP
