@@ -4746,9 +4746,9 @@ BEGIN
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
-    m.tokens := NULL;
-    m.payloads := NULL;
+    m.tokens := NULL; m.payloads := NULL;
     made.payloads := NULL;
+    audience := NULL;
     jobs := 0;
     pushes := 0;
     WHILE job_tokens IS NOT NULL LOOP
@@ -10448,7 +10448,7 @@ UPDATE carillon.schema_routines SET checksum = 'f7e28b1555232e7d9822b65fc9041d31
 UPDATE carillon.schema_routines SET checksum = 'dd7b9bc748e539d587fd247621c6177fc6633a5ff5d7bab6e7127f42778ffd9e' WHERE file = 'functions/enqueue/message_of_json.sql';
 UPDATE carillon.schema_routines SET checksum = '9bad227df28dace370162c7c070ea8e2b22302557631b96a12f8016928802344' WHERE file = 'functions/enqueue/push.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '41f401abff7b75a861297935f1b91001828effb02c9085721cad6890e31c8d9d' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '19f5e8e37ed3d001163dca366e061a8620bde4084f072126e0f7e9cc1068a1d0' WHERE file = 'functions/enqueue/submit.sql';
 UPDATE carillon.schema_routines SET checksum = 'e295b2fa35a37aeef12249ff19067d1815f18cec2eef20f47ea83d5465a91a3b' WHERE file = 'functions/enqueue/submit_activity.sql';
 UPDATE carillon.schema_routines SET checksum = '6934d69c9f4bc33bbdb9fa2f5de530f14bdcc971f9a9de2254145491da66ef77' WHERE file = 'functions/enqueue/submit_publication.sql';
 UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc1709704c98a6a5e2ae06b45b5eef9d52f9e8c' WHERE file = 'functions/messages/broadcast_progress.sql';
