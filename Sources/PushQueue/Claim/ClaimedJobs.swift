@@ -94,7 +94,7 @@ package struct ClaimedJobs: Sendable {
     /// Of the job that was begun last, if it has a payload for each token. The memory is used again.
     private var contents: [Content] = []
 
-    subscript(place: Int32) -> Job { jobs[Int(place)] }
+    subscript(index: Int32) -> Job { jobs[Int(index)] }
 
     init(
         id: Int64,
@@ -126,7 +126,7 @@ package struct ClaimedJobs: Sendable {
     func id(of token: FailedPush.Token) -> PostgresUUID {
         switch token {
         case .push(let position): PostgresUUID(batch.pushes[Int(position)].id)
-        case .refusal(let place): PostgresUUID(refusals[Int(place)].id)
+        case .refusal(let index): PostgresUUID(refusals[Int(index)].id)
         }
     }
 
@@ -254,7 +254,7 @@ package struct ClaimedJobs: Sendable {
         guard form == .mixedCase else { return .derived(installation: installation, message: message, token: token) }
         var lower: [UInt8] = []
         lower.append(copying: token)
-        for place in lower.indices { lower[place] = DeviceToken.digit(lower[place]) ?? lower[place] }
+        for index in lower.indices { lower[index] = DeviceToken.digit(lower[index]) ?? lower[index] }
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
         return .derived(installation: installation, message: message, token: unsafe lower.span.bytes)
     }

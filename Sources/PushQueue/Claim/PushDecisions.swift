@@ -23,9 +23,9 @@ extension PushDecisions {
         if try rows.isNull(0, "decisions") { return nil }
         let stamps = try rows.isNull(0, "stamps") ? [] : rows.int64s(0, "stamps")
         var decisions: [Decision] = []
-        for (place, word) in try rows.strings(0, "decisions").enumerated() {
+        for (index, word) in try rows.strings(0, "decisions").enumerated() {
             switch word {
-            case "send": decisions.append(.send(stamp: stamps.isEmpty ? nil : stamps[place]))
+            case "send": decisions.append(.send(stamp: stamps.isEmpty ? nil : stamps[index]))
             case "later": decisions.append(.later)
             case "superseded": decisions.append(.superseded)
             default: throw PostgresError(.unexpectedValue, "this program does not know the decision \(word ?? "null")")

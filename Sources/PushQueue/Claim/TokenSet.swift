@@ -4,9 +4,9 @@ import ApplePush
 ///
 /// An open-addressed table of identities. A new message only changes the number of the round, so the memory is reused.
 ///
-/// Nobody can choose tokens whose identities crowd into one part of the table, not even who knows the key of the identities: a
-/// place is the top of a product with a factor that each process draws at random. Two identities that were chosen without it
-/// share a place with a probability of at most two in the number of places (Dietzfelbinger and others, 1997).
+/// Nobody can choose tokens whose identities crowd into one part of the table, not even who knows the key of the identities: an
+/// index is the top of a product with a factor that each process draws at random. Two identities that were chosen without it
+/// share an index with a probability of at most two in the number of slots (Dietzfelbinger and others, 1997).
 struct TokenSet: Sendable {
     private struct Slot {
         var id = PushID(high: 0, low: 0)
@@ -17,7 +17,7 @@ struct TokenSet: Sendable {
 
     private let factor: UInt64
     private var slots: [Slot] = []
-    /// Leaves the bits of a product that are a place.
+    /// Leaves the bits of a product that are an index.
     private var shift: UInt64 = 0
     private var round: UInt32 = 0
     private var count = 0
@@ -40,19 +40,19 @@ struct TokenSet: Sendable {
     /// Returns whether the push is new.
     mutating func insert(_ id: PushID) -> Bool {
         let mask = slots.count &- 1
-        var place = place(of: id)
-        while slots[place].round == round {
-            if slots[place].id == id { return false }
-            place = (place &+ 1) & mask
+        var index = index(of: id)
+        while slots[index].round == round {
+            if slots[index].id == id { return false }
+            index = (index &+ 1) & mask
         }
-        slots[place] = Slot(id: id, round: round)
+        slots[index] = Slot(id: id, round: round)
         count += 1
         if count > slots.count / 2 { grow() }
         return true
     }
 
     /// Where the search for an identity begins.
-    func place(of id: PushID) -> Int { Int(truncatingIfNeeded: (id.low &* factor) &>> shift) }
+    func index(of id: PushID) -> Int { Int(truncatingIfNeeded: (id.low &* factor) &>> shift) }
 
     private mutating func grow() {
         let seen = slots.filter { $0.round == round }

@@ -27,15 +27,15 @@ struct LegacyFeedbackOrigin: Sendable {
 
     private static func shared(_ origins: [Self]) -> [Self] {
         var lists: [Self] = []
-        var places: [App.Route: Int] = [:]
+        var indices: [App.Route: Int] = [:]
         for origin in origins {
-            guard case .success(let route) = origin.route, let place = places[route] else {
-                if case .success(let route) = origin.route { places[route] = lists.count }
+            guard case .success(let route) = origin.route, let index = indices[route] else {
+                if case .success(let route) = origin.route { indices[route] = lists.count }
                 lists.append(origin)
                 continue
             }
-            lists[place].apps += origin.apps
-            lists[place].names += origin.names
+            lists[index].apps += origin.apps
+            lists[index].names += origin.names
         }
         return lists
     }

@@ -159,20 +159,20 @@ package struct CredentialStore: Sendable {
     package func inspect() async throws(SettingsError) -> [StoredCredential] {
         try await settings {
             var credentials = try await list()
-            for place in credentials.indices where credentials[place].status != .rejected {
-                let text = try await self.text(of: credentials[place].name)
+            for index in credentials.indices where credentials[index].status != .rejected {
+                let text = try await self.text(of: credentials[index].name)
                 do {
                     let facts = try text.credential().facts
                     let notAfter = facts.notAfter.map { $0 * 1_000_000 }
                     let parameters = Parameters(Timestamp(notAfter))
-                    credentials[place].notAfter = notAfter.map { Moment($0) }
-                    credentials[place].topics = facts.topics
-                    credentials[place].lastError = nil
+                    credentials[index].notAfter = notAfter.map { Moment($0) }
+                    credentials[index].topics = facts.topics
+                    credentials[index].lastError = nil
                     let status: [CredentialStatus] = try await connection.values(of: Self.validity, parameters)
-                    credentials[place].status = status.first
+                    credentials[index].status = status.first
                 } catch let error as SettingsError where error.code == .invalid {
-                    credentials[place].status = .invalid
-                    credentials[place].lastError = error.message
+                    credentials[index].status = .invalid
+                    credentials[index].lastError = error.message
                 }
             }
             return credentials

@@ -5,11 +5,11 @@ struct FailedPush: Settlement.Item, Equatable, Sendable {
     enum Token: Equatable, Sendable {
         /// A position in the batch.
         case push(Int32)
-        /// A place in the refusals.
+        /// An index in the refusals.
         case refusal(Int32)
     }
 
-    /// The place of its job in the claim.
+    /// The index of its job in the claim.
     let job: Int32
     let token: Token
     /// Nil if it was not sent, or not answered.

@@ -31,8 +31,8 @@ package struct RetryCause: Hashable, Sendable {
         }
 
         mutating func add(_ cause: RetryCause, pushes: Int = 1) {
-            if let place = all.firstIndex(where: { $0.cause == cause }) {
-                all[place].pushes += pushes
+            if let index = all.firstIndex(where: { $0.cause == cause }) {
+                all[index].pushes += pushes
             } else {
                 all.append((cause, pushes))
             }

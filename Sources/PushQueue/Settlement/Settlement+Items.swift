@@ -4,13 +4,13 @@ import ApplePush
 extension Settlement {
     /// What a settlement says of a job, or of one of its pushes.
     protocol Item {
-        /// The place of the job in the claim.
+        /// The index of the job in the claim.
         var job: Int32 { get }
     }
 
     /// How many pushes of a job ended, and how, and how many did not.
     struct JobTally: Item, Equatable, Sendable {
-        /// The place of the job in the claim.
+        /// The index of the job in the claim.
         let job: Int32
         var sent: Int32 = 0
         var failed: Int32 = 0

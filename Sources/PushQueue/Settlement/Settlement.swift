@@ -57,9 +57,9 @@ package struct Settlement: Sendable {
         gatewayAnswers = outcomes.contains { $0.status != 0 }
         ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
-        for place in claim.jobs.indices {
-            let job = claim.jobs[place]
-            var jobTally = JobTally(job: Int32(place), isInUnfinished: job.origin != nil)
+        for index in claim.jobs.indices {
+            let job = claim.jobs[index]
+            var jobTally = JobTally(job: Int32(index), isInUnfinished: job.origin != nil)
             if let earlier {
                 let pending = job.positions.filter { earlier[Int($0)].verdict == .pending }
                 if pending.isEmpty { continue }
@@ -285,18 +285,18 @@ package struct Settlement: Sendable {
     }
 
     private mutating func refuseTopic(_ push: Int32, with outcome: Outcome) {
-        if let place = topicRefusals.firstIndex(where: { $0.reason == outcome.reason }) {
-            topicRefusals[place].pushes += 1
+        if let index = topicRefusals.firstIndex(where: { $0.reason == outcome.reason }) {
+            topicRefusals[index].pushes += 1
         } else {
             let status = Int16(clamping: outcome.status)
             topicRefusals.append(TopicRefusal(reason: outcome.reason, status: status, first: push))
         }
     }
 
-    private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at place: Int) {
+    private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at index: Int) {
         let failure = FailedPush(
             job: refusal.job,
-            token: .refusal(Int32(place)),
+            token: .refusal(Int32(index)),
             status: nil,
             reason: refusal.reason.name,
             unregisteredAt: nil

@@ -10,7 +10,7 @@ struct SettlementWriting: Sendable {
     enum Step {
         /// Write the settlement, or a piece of it, while its other jobs stay in flight.
         case settlement(Settlement)
-        /// Write the counts of the job at that place.
+        /// Write the counts of the job at that index.
         case unrecorded(job: Int32)
         /// Nothing is left to write. If another worker has taken the claim over, it was not written.
         case over(isWritten: Bool)

@@ -24,9 +24,9 @@ struct UnrecordedJob {
     private var ids = PostgresArray(of: .uuid)
 
     /// - Parameter earlier: The outcomes in the first settlement, if there was one.
-    init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
+    init(_ index: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
-        job = claim[place]
+        job = claim[index]
         for push in job.positions where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .accepted { sent += 1 } else { failed += 1 }
@@ -35,7 +35,7 @@ struct UnrecordedJob {
         guard earlier == nil else { return }
         expired = job.expired
         failed += job.refused
-        for (number, refusal) in claim.refusals.enumerated() where refusal.job == place {
+        for (number, refusal) in claim.refusals.enumerated() where refusal.job == index {
             let token = String(decoding: claim.texts[refusal.token.range], as: UTF8.self)
             add(.refusal(Int32(number)), token: token, status: 0)
         }

@@ -30,9 +30,9 @@ extension SleepAnswer {
         let workers = try rows.int64s(0, "others")
         let beats = try rows.int64s(0, "beats")
         let leases = try rows.int64s(0, "leases")
-        for place in workers.indices {
-            guard place < min(beats.count, leases.count), let worker = workers[place], let beat = beats[place],
-                let lease = leases[place]
+        for index in workers.indices {
+            guard index < min(beats.count, leases.count), let worker = workers[index], let beat = beats[index],
+                let lease = leases[index]
             else { throw PostgresError(.unexpectedValue, "a worker has no heartbeat") }
             others.append(HeartbeatState.Sighting(worker: worker, beat: beat, lease: .microseconds(lease)))
         }

@@ -151,8 +151,8 @@ struct SleepState: Sendable {
             usual = min(max((now - sleep.since) / limits.part, limits.least), limits.most)
         } else {
             let waits = watches ? Self.watchfulWaits : Self.waits
-            let place = sleep.answers - 1
-            usual = place < waits.count ? waits[place] : watches ? waits[waits.count - 1] : longest
+            let index = sleep.answers - 1
+            usual = index < waits.count ? waits[index] : watches ? waits[waits.count - 1] : longest
         }
         return paced(usual)
     }

@@ -36,7 +36,7 @@ import Testing
     ]
 
     @Test(arguments: TokenSetTests.chosen.map(\.name))
-    func `identities share places at most twice as often as random ones, however they are chosen`(name: String) throws {
+    func `identities share slots at most twice as often as random ones, however they are chosen`(name: String) throws {
         let low = try #require(Self.chosen.first { $0.name == name }?.low)
         var generator = SeededGenerator(seed: 12)
         let ids = (0..<1000).map { PushID(high: 7, low: low($0)) }
@@ -45,11 +45,11 @@ import Testing
         for _ in 0..<factors {
             let set = TokenSet(expecting: 1000, factor: generator.next() | 1)
             var counts: [Int: Int] = [:]
-            for id in ids { counts[set.place(of: id), default: 0] += 1 }
+            for id in ids { counts[set.index(of: id), default: 0] += 1 }
             #expect(counts.keys.allSatisfy { (0..<2048).contains($0) })
             pairs += counts.values.reduce(0) { $0 + $1 * ($1 - 1) / 2 }
         }
         let expected = factors * 1000 * 999 / 2 * 2 / 2048
-        #expect(pairs <= expected, "\(pairs) pairs share a place, where \(expected) may")
+        #expect(pairs <= expected, "\(pairs) pairs share a slot, where \(expected) may")
     }
 }
