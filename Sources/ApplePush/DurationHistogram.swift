@@ -20,19 +20,19 @@ package struct DurationHistogram: Equatable, Sendable {
     package var count: UInt64 { counts.reduce(0, +) }
 
     package mutating func add(nanoseconds: Int64) {
-        var place = 0
-        while place < Self.bounds.count, nanoseconds > Self.bounds[place] { place += 1 }
-        counts[place] += 1
+        var index = 0
+        while index < Self.bounds.count, nanoseconds > Self.bounds[index] { index += 1 }
+        counts[index] += 1
         sum += Double(max(0, nanoseconds)) / 1e9
     }
 
     package static func += (left: inout Self, right: Self) {
-        for place in left.counts.indices { left.counts[place] += right.counts[place] }
+        for index in left.counts.indices { left.counts[index] += right.counts[index] }
         left.sum += right.sum
     }
 
     mutating func removeAll() {
-        for place in counts.indices { counts[place] = 0 }
+        for index in counts.indices { counts[index] = 0 }
         sum = 0
     }
 }

@@ -31,10 +31,10 @@ struct LargeBodies {
     }
 
     mutating func remove(_ exchange: Exchange) {
-        guard exchange.body.count > Self.smallest, let place = exchanges.firstIndex(where: { $0 === exchange }) else {
+        guard exchange.body.count > Self.smallest, let index = exchanges.firstIndex(where: { $0 === exchange }) else {
             return
         }
-        exchanges.remove(at: place)
+        exchanges.remove(at: index)
         bytes -= exchange.body.count
     }
 }

@@ -121,8 +121,8 @@ extension APNs {
         }
 
         private mutating func add(_ status: Int, _ reason: String, _ action: Reason.Action?, _ token: String) {
-            if let place = errors.firstIndex(where: { $0.status == status && $0.reason == reason }) {
-                errors[place].tokens.append(token)
+            if let index = errors.firstIndex(where: { $0.status == status && $0.reason == reason }) {
+                errors[index].tokens.append(token)
             } else {
                 errors.append(Problem(status: status, reason: reason, action: action, tokens: [token]))
             }

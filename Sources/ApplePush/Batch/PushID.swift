@@ -40,8 +40,8 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         let text = Array(text.utf8)
         guard text.count == 36 else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)
-        for (place, character) in text.enumerated() {
-            switch place {
+        for (index, character) in text.enumerated() {
+            switch index {
             case 8, 13, 18, 23: if character != UInt8(ascii: "-") { return nil }
             default:
                 guard let digit = Hexadecimal.value(of: character) else { return nil }
@@ -79,13 +79,13 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Writes a hyphen and four digits, twice.
-    private static func write(_ digits: UInt64, afterHyphensAt place: Int, into text: UnsafeMutableRawBufferPointer) {
-        unsafe text[place] = UInt8(ascii: "-")
+    private static func write(_ digits: UInt64, afterHyphensAt offset: Int, into text: UnsafeMutableRawBufferPointer) {
+        unsafe text[offset] = UInt8(ascii: "-")
         let front = UInt32(truncatingIfNeeded: digits >> 32).bigEndian
-        unsafe text.storeBytes(of: front, toByteOffset: place + 1, as: UInt32.self)
-        unsafe text[place + 5] = UInt8(ascii: "-")
+        unsafe text.storeBytes(of: front, toByteOffset: offset + 1, as: UInt32.self)
+        unsafe text[offset + 5] = UInt8(ascii: "-")
         let back = UInt32(truncatingIfNeeded: digits).bigEndian
-        unsafe text.storeBytes(of: back, toByteOffset: place + 6, as: UInt32.self)
+        unsafe text.storeBytes(of: back, toByteOffset: offset + 6, as: UInt32.self)
     }
 
     /// The lower 32 bits as eight hexadecimal digits, the first of them in the highest byte.

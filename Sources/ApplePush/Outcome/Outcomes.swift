@@ -66,7 +66,7 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// The reason with this name. A name that is not in the table is added to `texts`. After 63 of them, all others count as one.
     public mutating func reason(named name: String) -> Reason {
         if let known = Reason(name: name) { return known }
-        if let place = texts.firstIndex(of: name) { return Reason(index: Reason.firstUnknown + UInt16(place)) }
+        if let index = texts.firstIndex(of: name) { return Reason(index: Reason.firstUnknown + UInt16(index)) }
         let others = "OtherReasons"
         if texts.count >= 63, name != others { return reason(named: others) }
         texts.append(name)

@@ -262,8 +262,8 @@ actor ConnectionPool {
     }
 
     private func forget(_ id: Int, _ end: ConnectionEnd, at now: MonotonicInstant) {
-        guard let place = connections.firstIndex(where: { $0.id == id }) else { return }
-        let connection = connections.remove(at: place)
+        guard let index = connections.firstIndex(where: { $0.id == id }) else { return }
+        let connection = connections.remove(at: index)
         let watch = watches.removeValue(forKey: id)
         if let watch { loop.cancel(watch) }
         meter.ended(end, wasOpen: watch != nil)

@@ -133,16 +133,16 @@ struct ConnectionRoster {
         _ room: ConnectionStatus.Room,
         at now: MonotonicInstant
     ) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        let wasBusy = members[place].room.inFlight > 0 || members[place].phase == .dialing
-        members[place].phase = phase
-        members[place].room = room
-        if phase == .ready, !members[place].hasProved {
-            members[place].hasProved = true
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        let wasBusy = members[index].room.inFlight > 0 || members[index].phase == .dialing
+        members[index].phase = phase
+        members[index].room = room
+        if phase == .ready, !members[index].hasProved {
+            members[index].hasProved = true
             expectedAnswers = nil
         }
-        if !phase.takesPushes { members[place].room.free = 0 }
-        if wasBusy || room.inFlight > 0 { members[place].idleSince = now }
+        if !phase.takesPushes { members[index].room.free = 0 }
+        if wasBusy || room.inFlight > 0 { members[index].idleSince = now }
         if members.count > 1 { load.note(members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
     }
 
@@ -154,8 +154,8 @@ struct ConnectionRoster {
         at now: MonotonicInstant,
         using random: inout some RandomNumberGenerator
     ) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        let member = members.remove(at: place)
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        let member = members.remove(at: index)
         load.reset()
         guard let answers else {
             target = 1

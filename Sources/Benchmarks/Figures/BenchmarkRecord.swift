@@ -23,8 +23,8 @@ struct BenchmarkRecord {
     }
 
     mutating func add(_ run: Run) {
-        if let place = runs.firstIndex(where: { $0.benchmark == run.benchmark }) {
-            runs[place] = run
+        if let index = runs.firstIndex(where: { $0.benchmark == run.benchmark }) {
+            runs[index] = run
         } else {
             runs.append(run)
         }

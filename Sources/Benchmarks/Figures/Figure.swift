@@ -53,9 +53,9 @@ struct Figure {
     /// 1234567.8 as "1,234,568".
     static func grouped(_ value: Double) -> String {
         let digits = Array(String(Int(value.rounded())))
-        return digits.indices.reduce(into: "") { text, place in
-            if place > 0, (digits.count - place).isMultiple(of: 3) { text.append(",") }
-            text.append(digits[place])
+        return digits.indices.reduce(into: "") { text, index in
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digits[index])
         }
     }
 

@@ -32,7 +32,7 @@ struct Sample {
 
     /// The smallest value that this share of the measurements does not exceed.
     subscript(_ share: Double) -> Double {
-        let place = (share * Double(values.count)).rounded(.up) - 1
-        return values[min(values.count - 1, max(0, Int(place)))]
+        let index = (share * Double(values.count)).rounded(.up) - 1
+        return values[min(values.count - 1, max(0, Int(index)))]
     }
 }

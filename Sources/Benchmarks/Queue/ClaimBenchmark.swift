@@ -52,8 +52,8 @@ struct ClaimBenchmark {
     private func script(app: Int32, worker: Int, lowest: Int, times: Int) -> String {
         let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes", "collapses"]
         var statement = ClaimStatement.statement.sql
-        for (place, name) in values.enumerated().reversed() {
-            statement = statement.replacing("$\(place + 1)", with: ":\(name)")
+        for (index, name) in values.enumerated().reversed() {
+            statement = statement.replacing("$\(index + 1)", with: ":\(name)")
         }
         return """
             \\set app \(app)

@@ -122,14 +122,14 @@ struct EnqueueBenchmark {
         var times: [[Double]] = calls.map { _ in [] }
         for _ in 0..<Self.rounds {
             try await installation.connection.script("TRUNCATE carillon.messages")
-            for (place, call) in calls.enumerated() {
-                times[place].append(try await time(of: call, count, in: session) / Double(rows))
+            for (index, call) in calls.enumerated() {
+                times[index].append(try await time(of: call, count, in: session) / Double(rows))
             }
         }
-        for (place, call) in calls.enumerated() {
-            report.add(call.name, Sample(times[place]).median, .microseconds)
-            guard place > 0 else { continue }
-            let ratios = Sample(zip(times[place], times[0]).map { $0 / $1 })
+        for (index, call) in calls.enumerated() {
+            report.add(call.name, Sample(times[index]).median, .microseconds)
+            guard index > 0 else { continue }
+            let ratios = Sample(zip(times[index], times[0]).map { $0 / $1 })
             report.add("  the same / \(first.name)", ratios.median, .ratio, call.bound.map { .atMost($0) })
         }
     }

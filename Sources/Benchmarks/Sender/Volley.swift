@@ -35,8 +35,8 @@ struct Volley {
             priority: 10,
             collapseID: none.span.bytes
         )
-        for place in 0..<count {
-            let token = Self.token(number * Self.batchSize + place)
+        for index in 0..<count {
+            let token = Self.token(number * Self.batchSize + index)
             let id = PushID.derived(installation: (1, 2), message: Int64(number), token: token.span.bytes)
             batch.addPush(token: token.span.bytes, heading: heading, id: id)
         }

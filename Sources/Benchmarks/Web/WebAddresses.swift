@@ -8,9 +8,9 @@ struct WebAddresses {
     init(_ fill: WebFill, _ client: WebClient) async throws {
         all = try await Self.named(fill)
         for address in all { kinds.insert(Self.kind(of: address)) }
-        var place = 0
-        while place < all.count {
-            let answer = try await client.get(all[place])
+        var index = 0
+        while index < all.count {
+            let answer = try await client.get(all[index])
             for match in answer.body.matches(of: #/(?:href|src)="(/[^"]*)"/#) {
                 let link = String(match.output.1).replacing("&amp;", with: "&")
                 guard kinds.insert(Self.kind(of: link)).inserted else { continue }
@@ -20,15 +20,15 @@ struct WebAddresses {
                     all.append(link)
                 }
             }
-            place += 1
+            index += 1
         }
     }
 
     /// The path without its names and numbers, and the names of the parameters.
     private static func kind(of address: String) -> String {
         let parts = address.split(separator: "?", maxSplits: 1)
-        let path = parts[0].split(separator: "/").enumerated().map { place, part in
-            place == 1 && (parts[0].hasPrefix("/apps/") || parts[0].hasPrefix("/messages/")) ? "*" : String(part)
+        let path = parts[0].split(separator: "/").enumerated().map { index, part in
+            index == 1 && (parts[0].hasPrefix("/apps/") || parts[0].hasPrefix("/messages/")) ? "*" : String(part)
         }
         let query = parts.count > 1 ? parts[1].split(separator: "&") : []
         let names = query.map { pair in String(pair.prefix { $0 != "=" }) }

@@ -56,8 +56,8 @@ struct WebBenchmark {
     private func measure(_ addresses: [String], _ type: String, _ client: WebClient) async throws -> [PageTimes] {
         var answers: [[WebClient.PageAnswer]] = addresses.map { _ in [] }
         for _ in 0..<rounds {
-            for (place, address) in addresses.enumerated() {
-                answers[place].append(try await client.get(address, accepting: type))
+            for (index, address) in addresses.enumerated() {
+                answers[index].append(try await client.get(address, accepting: type))
             }
         }
         let pages = zip(addresses, answers).map(PageTimes.init).sorted { $0.times[0.95] > $1.times[0.95] }

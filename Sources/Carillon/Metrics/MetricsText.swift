@@ -15,8 +15,8 @@ struct MetricsText {
     /// Merges the metrics of others: a family appears once, with all its samples.
     mutating func merge(_ other: MetricsText) {
         for (name, text) in other.families {
-            if let place = families.firstIndex(where: { $0.name == name }) {
-                families[place].text += text.split(separator: "\n", omittingEmptySubsequences: true)
+            if let index = families.firstIndex(where: { $0.name == name }) {
+                families[index].text += text.split(separator: "\n", omittingEmptySubsequences: true)
                     .filter { !$0.hasPrefix("# ") }.map { $0 + "\n" }.joined()
             } else {
                 families.append((name, text))

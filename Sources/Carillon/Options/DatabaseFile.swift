@@ -1,12 +1,12 @@
 import CarillonPostgres
 import CarillonText
 
-/// A file that names one or several databases, and the position of one of them in it. It is read again for each
+/// A file that names one or several databases, and the index of one of them in it. It is read again for each
 /// connection, so that a password can be changed while the program runs.
 struct DatabaseFile: Sendable, Equatable {
     let path: String
     let separator: Option.Separator?
-    let place: Int
+    let index: Int
     /// How many databases the file named at the start.
     let count: Int
 
@@ -27,7 +27,7 @@ struct DatabaseFile: Sendable, Equatable {
                 hint: "restart the program after changing the number of databases"
             )
         }
-        return texts[place]
+        return texts[index]
     }
 
     static func emptiness(of path: String) -> String {

@@ -80,12 +80,12 @@ struct SettingsReader {
         guard case .database = option.kind else { return values }
         if text.isEmpty { throw UsageError("\(source): \(DatabaseFile.emptiness(of: path)).") }
         guard SmallFile.isRegular(path) else { return values }
-        return values.enumerated().map { place, value in
+        return values.enumerated().map { index, value in
             guard case .database(let database) = value else { return value }
             let file = DatabaseFile(
                 path: path,
                 separator: option.isRepeatable ? option.separator : nil,
-                place: place,
+                index: index,
                 count: values.count
             )
             return .database(DatabaseSetting(database.text, in: file))

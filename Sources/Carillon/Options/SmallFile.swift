@@ -51,8 +51,8 @@ struct SmallFile {
         let parts = path.utf8.dropFirst(start.utf8.count).split(separator: UInt8(ascii: "/"))
         var descriptor = open(folder, folderFlags)
         defer { close(descriptor) }
-        for (place, part) in parts.enumerated() {
-            let isLast = place == parts.count - 1
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
             let next = openat(descriptor, String(decoding: part, as: UTF8.self), isLast ? fileFlags : folderFlags)
             let code = errno
             close(descriptor)

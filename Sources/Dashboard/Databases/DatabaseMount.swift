@@ -17,9 +17,9 @@ enum DatabaseMount: Sendable, Equatable {
     static func of(_ databases: [String]) -> [DatabaseMount] {
         guard databases.count > 1 else { return [.only] }
         let names = DatabaseLabel.of(databases).map { $0.replacing("/", with: ".") }
-        return names.enumerated().map { place, name in
+        return names.enumerated().map { index, name in
             // Labels differ, but a host or database name may itself contain a dot.
-            .one(names.count { $0 == name } > 1 ? "\(name)#\(place + 1)" : name)
+            .one(names.count { $0 == name } > 1 ? "\(name)#\(index + 1)" : name)
         }
     }
 

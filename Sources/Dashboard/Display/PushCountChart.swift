@@ -42,7 +42,7 @@ struct PushCountChart {
             Attribute(.role, "img"),
             Attribute(.ariaLabel, summary)
         ) {
-            for (place, bucket) in buckets.enumerated() { bar(bucket, at: place) }
+            for (index, bucket) in buckets.enumerated() { bar(bucket, at: index) }
         }
     }
 
@@ -52,11 +52,11 @@ struct PushCountChart {
         return "In \(span.text), \(Int(sent).grouped) were sent and \(Int(failed).grouped) failed or expired."
     }
 
-    private func bar(_ bucket: PushCounts, at place: Int) -> HTML {
+    private func bar(_ bucket: PushCounts, at index: Int) -> HTML {
         let (bad, sent) = (bucket.failed + bucket.expired, bucket.sent)
         guard bad + sent > 0 else { return .nothing }
         let (badHeight, sentHeight) = (scaled(bad), scaled(sent))
-        let x = place * Self.barWidth + 1
+        let x = index * Self.barWidth + 1
         return HTML(.g) {
             HTML(.title) {
                 "\(bucket.start.readable): \(Int(sent).grouped) sent, \(Int(bucket.failed).grouped) failed, "

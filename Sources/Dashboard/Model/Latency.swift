@@ -19,10 +19,10 @@ struct Latency: Sendable, JSONConvertible {
             let total = counts.reduce(0, +)
             guard total > 0 else { return nil }
             var seen: Int64 = 0
-            for (place, count) in counts.enumerated() {
+            for (index, count) in counts.enumerated() {
                 seen += count
                 if Double(seen) >= Double(total) * share {
-                    return place < DurationHistogram.seconds.count ? DurationHistogram.seconds[place] : .infinity
+                    return index < DurationHistogram.seconds.count ? DurationHistogram.seconds[index] : .infinity
                 }
             }
             return nil

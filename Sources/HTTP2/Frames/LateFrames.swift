@@ -52,7 +52,7 @@ struct LateFrames {
             while let header = walk.next(in: bytes, from: &position) {
                 guard header.type <= FrameWalk.Header.reset, header.stream & 1 == 1 else { continue }
                 if header.type == FrameWalk.Header.reset { resets += 1 }
-                let fault = Self.observe(header, &streams[Self.place(of: header.stream)], &highest)
+                let fault = Self.observe(header, &streams[Self.index(of: header.stream)], &highest)
                 if let fault { found.append(fault) }
             }
         }
@@ -67,7 +67,7 @@ struct LateFrames {
         return faults
     }
 
-    private static func place(of stream: UInt32) -> Int { Int(stream >> 1 & UInt32(Self.memory - 1)) }
+    private static func index(of stream: UInt32) -> Int { Int(stream >> 1 & UInt32(Self.memory - 1)) }
 
     private static func observe(_ header: FrameWalk.Header, _ last: inout Stream, _ highest: inout UInt32) -> Fault? {
         let half = header.stream >> 1

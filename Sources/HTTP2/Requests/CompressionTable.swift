@@ -82,10 +82,10 @@ struct CompressionTable {
         if case .field = match { return match }
         var start = 0
         bytes.withUnsafeBytes { bytes in
-            for (place, entry) in entries.enumerated() {
+            for (index, entry) in entries.enumerated() {
                 defer { start += entry.name + entry.value }
                 guard entry.name == name.count, bytes[start..<start + entry.name].elementsEqual(name) else { continue }
-                let number = Self.staticCount + entries.count - place
+                let number = Self.staticCount + entries.count - index
                 let valueStart = start + entry.name
                 if entry.value == value.count, bytes[valueStart..<valueStart + entry.value].elementsEqual(value) {
                     match = .field(number)

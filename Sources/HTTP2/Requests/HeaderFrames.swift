@@ -31,7 +31,7 @@ enum HeaderFrames {
             memory[start + 2] = UInt8(truncatingIfNeeded: count)
             memory[start + 3] = isFirst ? headers : continuation
             memory[start + 4] = (isFirst ? frame[4] & endStream : 0) | (isLast ? endHeaders : 0)
-            for place in 5..<headerSize { memory[start + place] = frame[place] }
+            for index in 5..<headerSize { memory[start + index] = frame[index] }
             output.append(contentsOf: UnsafeRawBufferPointer(rebasing: memory[start..<start + headerSize + count]))
             start += count
         } while start < memory.count - headerSize

@@ -34,9 +34,9 @@ final class ServerResult: @unchecked Sendable {
         PQfname(pointer, CInt(column)).map { String(cString: $0) } ?? ""
     }
 
-    func place(of column: StaticString) -> Int? {
-        let place = PQfnumber(pointer, UnsafeRawPointer(column.utf8Start).assumingMemoryBound(to: CChar.self))
-        return place < 0 ? nil : Int(place)
+    func index(of column: StaticString) -> Int? {
+        let index = PQfnumber(pointer, UnsafeRawPointer(column.utf8Start).assumingMemoryBound(to: CChar.self))
+        return index < 0 ? nil : Int(index)
     }
 
     func error(effect: PostgresError.Effect) -> PostgresError {

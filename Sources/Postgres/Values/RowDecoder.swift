@@ -61,7 +61,7 @@ package struct RowDecoder: Decoder {
     package func singleValueContainer() throws -> any SingleValueDecodingContainer {
         switch place {
         case .row: return Cell(decoder: self, column: 0)
-        case .column(let column): return Cell(decoder: self, column: .place(column))
+        case .column(let column): return Cell(decoder: self, column: .index(column))
         case .property(let name): throw missing(name)
         }
     }
@@ -88,7 +88,7 @@ package struct RowDecoder: Decoder {
             guard let column = decoder.source.column(for: key.stringValue) else {
                 throw decoder.missing(key.stringValue)
             }
-            return try decoder.source.rows.isNull(decoder.row, .place(column))
+            return try decoder.source.rows.isNull(decoder.row, .index(column))
         }
 
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
@@ -106,9 +106,9 @@ package struct RowDecoder: Decoder {
         private func array<Value>(_ type: Value.Type, _ column: Int) throws -> Value? {
             switch type {
             case is [String].Type:
-                try decoder.source.rows.strings(decoder.row, .place(column)).compactMap(\.self) as? Value
+                try decoder.source.rows.strings(decoder.row, .index(column)).compactMap(\.self) as? Value
             case is [Int64].Type:
-                try decoder.source.rows.int64s(decoder.row, .place(column)).compactMap(\.self) as? Value
+                try decoder.source.rows.int64s(decoder.row, .index(column)).compactMap(\.self) as? Value
             default: nil
             }
         }
@@ -158,7 +158,7 @@ package struct RowDecoder: Decoder {
 extension Rows {
     /// An integer, or a `timestamptz` in microseconds since 1970.
     fileprivate func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
-        try typeID(of: place(of: column)) == PostgresType.timestamptz.id ? timestamp(row, column) : int64(row, column)
+        try typeID(of: index(of: column)) == PostgresType.timestamptz.id ? timestamp(row, column) : int64(row, column)
     }
 }
 

@@ -6,7 +6,7 @@ extension Rows {
         _ column: Column,
         _ body: (RawSpan?) throws(PostgresError) -> Void
     ) throws(PostgresError) {
-        let column = try place(of: column)
+        let column = try index(of: column)
         let (start, length) = try cell(row, column)
         var rest = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
         guard var left = rest.readHeader() else { throw mismatch(row, column, "an array") }
@@ -22,7 +22,7 @@ extension Rows {
 
     /// The number of elements, including nulls.
     package func elementCount(_ row: Int, _ column: Column) throws(PostgresError) -> Int {
-        let column = try place(of: column)
+        let column = try index(of: column)
         let (start, length) = try cell(row, column)
         var reader = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
         guard let count = reader.readHeader() else { throw mismatch(row, column, "an array") }

@@ -1,30 +1,30 @@
 extension Rows {
     /// A column of an answer. Access by name searches for the column each time, so read an answer of many rows by position.
     package enum Column: Sendable {
-        case place(Int)
+        case index(Int)
         case name(StaticString)
     }
 
     /// The column with this name as a position, for reading many rows.
     package func position(of name: StaticString) throws(PostgresError) -> Column {
-        .place(try place(of: .name(name)))
+        .index(try index(of: .name(name)))
     }
 
     @inline(__always)
-    func place(of column: Column) throws(PostgresError) -> Int {
+    func index(of column: Column) throws(PostgresError) -> Int {
         switch column {
-        case .place(let place): return place
+        case .index(let index): return index
         case .name(let name):
-            guard let place = result.place(of: name) else {
+            guard let index = result.index(of: name) else {
                 throw PostgresError(.unexpectedValue, "the answer has no column named \(name)")
             }
-            return place
+            return index
         }
     }
 }
 
 extension Rows.Column: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    package init(integerLiteral place: Int) { self = .place(place) }
+    package init(integerLiteral index: Int) { self = .index(index) }
 
     package init(stringLiteral name: StaticString) { self = .name(name) }
 }

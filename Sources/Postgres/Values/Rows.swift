@@ -36,28 +36,28 @@ package struct Rows: ~Copyable {
     package var indices: Range<Int> { 0..<count }
 
     package func isNull(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
-        let column = try place(of: column)
+        let column = try index(of: column)
         check(row, column)
         return PQgetisnull(pointer, CInt(row), CInt(column)) != 0
     }
 
     /// The column with this name; nil if its value is null in every row. Asked once, this saves a look at each row.
     package func positionIfUsed(of name: StaticString) throws(PostgresError) -> Column? {
-        let column = try place(of: .name(name))
+        let column = try index(of: .name(name))
         let isUsed = indices.contains { PQgetisnull(pointer, CInt($0), CInt(column)) == 0 }
-        return isUsed ? .place(column) : nil
+        return isUsed ? .index(column) : nil
     }
 
     /// How many bytes the values of the column have together.
     package func byteCount(of column: Column) throws(PostgresError) -> Int {
-        let column = try place(of: column)
+        let column = try index(of: column)
         precondition(types.indices.contains(column), "no such column")
         return indices.reduce(0) { $0 + Int(PQgetlength(pointer, CInt($1), CInt(column))) }
     }
 
     /// An `int2`, `int4` or `int8`.
     package func int64(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
-        let column = try place(of: column)
+        let column = try index(of: column)
         return switch type(row, column) {
         case PostgresType.int8.id: try Int64(bigEndian: load(row, column, as: Int64.self))
         case PostgresType.int4.id: try Int64(Int32(bigEndian: load(row, column, as: Int32.self)))
@@ -68,7 +68,7 @@ package struct Rows: ~Copyable {
 
     /// An `int2` or `int4`.
     package func int32(_ row: Int, _ column: Column) throws(PostgresError) -> Int32 {
-        let column = try place(of: column)
+        let column = try index(of: column)
         return switch type(row, column) {
         case PostgresType.int4.id: try Int32(bigEndian: load(row, column, as: Int32.self))
         case PostgresType.int2.id: try Int32(Int16(bigEndian: load(row, column, as: Int16.self)))
@@ -77,32 +77,32 @@ package struct Rows: ~Copyable {
     }
 
     package func int16(_ row: Int, _ column: Column) throws(PostgresError) -> Int16 {
-        let column = try place(of: column)
+        let column = try index(of: column)
         try require(row, column, .int2, "an int2")
         return try Int16(bigEndian: load(row, column, as: Int16.self))
     }
 
     package func bool(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
-        let column = try place(of: column)
+        let column = try index(of: column)
         try require(row, column, .bool, "a boolean")
         return try load(row, column, as: UInt8.self) != 0
     }
 
     package func double(_ row: Int, _ column: Column) throws(PostgresError) -> Double {
-        let column = try place(of: column)
+        let column = try index(of: column)
         try require(row, column, .float8, "a float8")
         return try Double(bitPattern: UInt64(bigEndian: load(row, column, as: UInt64.self)))
     }
 
     /// A `timestamptz`, in microseconds since 1970; `Int64.max` and `.min` are the infinities.
     package func timestamp(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
-        let column = try place(of: column)
+        let column = try index(of: column)
         try require(row, column, .timestamptz, "a timestamptz")
         return try Timestamp.toUnix(Int64(bigEndian: load(row, column, as: Int64.self)))
     }
 
     package func uuid(_ row: Int, _ column: Column) throws(PostgresError) -> (high: UInt64, low: UInt64) {
-        let column = try place(of: column)
+        let column = try index(of: column)
         try require(row, column, .uuid, "a uuid")
         let (start, length) = try cell(row, column)
         guard length == 16 else { throw mismatch(row, column, "a uuid") }
@@ -114,7 +114,7 @@ package struct Rows: ~Copyable {
 
     /// A `text`, a `json`, or any other type whose binary format is its text.
     package func string(_ row: Int, _ column: Column) throws(PostgresError) -> String {
-        let column = try place(of: column)
+        let column = try index(of: column)
         let (start, length) = try cell(row, column)
         return String(decoding: UnsafeRawBufferPointer(start: start, count: length), as: UTF8.self)
     }
@@ -125,7 +125,7 @@ package struct Rows: ~Copyable {
         _ column: Column,
         _ body: (RawSpan) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
-        let column = try place(of: column)
+        let column = try index(of: column)
         let (start, length) = try cell(row, column)
         return try body(UnsafeRawBufferPointer(start: start, count: length).bytes)
     }

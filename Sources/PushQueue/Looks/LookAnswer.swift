@@ -19,7 +19,7 @@ struct LookAnswer: Sendable {
         isDue = try rows.bool(last, "is_due")
         cost = .microseconds(try rows.int64(last, "cost"))
         for row in 0..<last {
-            lanes.append(Lane(app: try rows.int32(row, .place(0)), number: try rows.int16(row, .place(1))))
+            lanes.append(Lane(app: try rows.int32(row, .index(0)), number: try rows.int16(row, .index(1))))
         }
     }
 }

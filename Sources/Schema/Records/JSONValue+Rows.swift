@@ -14,14 +14,14 @@ extension JSONValue: Decodable {
     /// A row as an object: its columns are the members, in their order.
     package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         var members: [(String, JSONValue)] = []
-        for place in 0..<rows.columnCount { members.append((rows.name(of: place), try Self.cell(rows, row, place))) }
+        for index in 0..<rows.columnCount { members.append((rows.name(of: index), try Self.cell(rows, row, index))) }
         self = .object(members)
     }
 
-    private static func cell(_ rows: borrowing Rows, _ row: Int, _ place: Int) throws(PostgresError) -> JSONValue {
-        let column = Rows.Column.place(place)
+    private static func cell(_ rows: borrowing Rows, _ row: Int, _ index: Int) throws(PostgresError) -> JSONValue {
+        let column = Rows.Column.index(index)
         if try rows.isNull(row, column) { return .null }
-        return switch rows.typeID(of: place) {
+        return switch rows.typeID(of: index) {
         case PostgresType.bool.id: .bool(try rows.bool(row, column))
         case PostgresType.int2.id, PostgresType.int4.id, PostgresType.int8.id: .int(try rows.int64(row, column))
         case PostgresType.timestamptz.id: .string(TimeText.seconds(try rows.timestamp(row, column)))

@@ -14,10 +14,10 @@ struct MessageIDMaker {
 
     mutating func append(to bytes: inout [UInt8]) {
         low &+= 1
-        for place in 0..<32 {
-            if place >= 8, place <= 20, place.isMultiple(of: 4) { bytes.append(UInt8(ascii: "-")) }
-            let word = place < 16 ? high : low
-            bytes.append(Self.digits.utf8Start[Int(word >> UInt64(60 - place % 16 * 4) & 0xF)])
+        for index in 0..<32 {
+            if index >= 8, index <= 20, index.isMultiple(of: 4) { bytes.append(UInt8(ascii: "-")) }
+            let word = index < 16 ? high : low
+            bytes.append(Self.digits.utf8Start[Int(word >> UInt64(60 - index % 16 * 4) & 0xF)])
         }
     }
 }

@@ -8,8 +8,8 @@ enum HeaderForm {
         guard value.count == 36, value[8] == hyphen, value[13] == hyphen, value[18] == hyphen, value[23] == hyphen
         else { return false }
         return value.withUnsafeBytes { bytes in
-            func isHexadecimal(_ place: Int, _ other: Int) -> Bool {
-                let high = UInt64(bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+            func isHexadecimal(_ offset: Int, _ other: Int) -> Bool {
+                let high = UInt64(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
                 let low = UInt64(bytes.loadUnaligned(fromByteOffset: other, as: UInt32.self))
                 return EightBytes(high << 32 | low).areLowercaseHexadecimal
             }
@@ -30,9 +30,9 @@ enum HeaderForm {
         guard (64...200).contains(value.count), value.count.isMultiple(of: 2) else { return false }
         return value.withUnsafeBytes { bytes in
             // The last eight bytes may overlap with the previous ones.
-            for place in stride(from: 0, to: bytes.count, by: 8) {
-                let place = min(place, bytes.count - 8)
-                let word = EightBytes(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            for offset in stride(from: 0, to: bytes.count, by: 8) {
+                let offset = min(offset, bytes.count - 8)
+                let word = EightBytes(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
                 guard word.areHexadecimal else { return false }
             }
             return true

@@ -77,16 +77,16 @@ struct AuthenticationState {
         }
         topicsOfKey = keys.topics(of: token.keyID)
         bound?.ofKey = topicsOfKey
-        guard let place = accepted.firstIndex(where: { $0.token.keyID == token.keyID }) else {
+        guard let index = accepted.firstIndex(where: { $0.token.keyID == token.keyID }) else {
             accepted.append(Accepted(token: token))
             return
         }
-        let current = accepted[place]
+        let current = accepted[index]
         // The same token may be used again after a token of another key.
         if token.signature == current.token.signature { return }
         if let changedAt = current.changedAt, now - changedAt < Self.tokenRest { throw .tooManyProviderTokenUpdates }
         let age = abs(token.issuedAt - current.token.issuedAt)
         guard age >= Self.tokenRest else { throw .tooManyProviderTokenUpdates }
-        accepted[place] = Accepted(token: token, changedAt: now)
+        accepted[index] = Accepted(token: token, changedAt: now)
     }
 }

@@ -9,7 +9,7 @@ struct BoundTopics: Sendable {
     func refusal(of app: Span<UInt8>, among topics: [[UInt8]]) -> APNsRefusal? {
         if !ofKey.isEmpty, !ofKey.contains(where: { app.equals($0.span) }) { return .topicOfOtherKey }
         if topics.isEmpty { return nil }
-        guard let place = topics.firstIndex(where: { app.equals($0.span) }) else { return .topicDisallowed }
-        return place < known ? nil : .topicAddedLater
+        guard let index = topics.firstIndex(where: { app.equals($0.span) }) else { return .topicDisallowed }
+        return index < known ? nil : .topicAddedLater
     }
 }

@@ -23,7 +23,7 @@ struct DeadTokenList {
     }
 
     private var entries: [Entry] = []
-    private var places: [Key: Int] = [:]
+    private var indices: [Key: Int] = [:]
     /// The number of entries sent so far.
     private(set) var sent = 0
 
@@ -33,10 +33,10 @@ struct DeadTokenList {
     /// Adds an entry. If the list already has it, the later time counts.
     mutating func add(_ entry: Entry) {
         let key = Key(token: entry.token, topic: entry.topic)
-        if let place = places[key] {
-            entries[place].seconds = max(entries[place].seconds, entry.seconds)
+        if let index = indices[key] {
+            entries[index].seconds = max(entries[index].seconds, entry.seconds)
         } else {
-            places[key] = entries.count
+            indices[key] = entries.count
             entries.append(entry)
         }
     }
@@ -58,7 +58,7 @@ struct DeadTokenList {
     }
 
     private mutating func refill(_ all: some Sequence<Entry>) {
-        (entries, places) = ([], [:])
+        (entries, indices) = ([], [:])
         for entry in all { add(entry) }
     }
 }

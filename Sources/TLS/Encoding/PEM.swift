@@ -46,8 +46,8 @@ package struct PEM {
         var position = 0
         for begin in begins where begin.start >= position {
             // The closing line may share the dashes that end the opening line.
-            guard let place = ends.index(forKey: begin.label),
-                let end = ends.values[place].first(from: begin.label.endIndex)
+            guard let index = ends.index(forKey: begin.label),
+                let end = ends.values[index].first(from: begin.label.endIndex)
             else { continue }
             position = end + PEMScanner.closingCount(of: begin.label)
             blocks.append(Block(label: String(decoding: begin.label, as: UTF8.self), range: begin.start..<position))

@@ -78,7 +78,7 @@ import Testing
             bytes.append(raw.span.bytes)
             parameters.append(bytes)
             let answers = try await connection.query(check, parameters) { rows in
-                try (0..<rows.columnCount).map { try rows.bool(0, .place($0)) }
+                try (0..<rows.columnCount).map { try rows.bool(0, .index($0)) }
             }
             #expect(answers == Array(repeating: true, count: 10))
         }
@@ -100,7 +100,7 @@ import Testing
                 PostgresArray(times: [])
             )
             let answers = try await connection.query(check, parameters) { rows in
-                try (0..<rows.columnCount).map { try rows.bool(0, .place($0)) }
+                try (0..<rows.columnCount).map { try rows.bool(0, .index($0)) }
             }
             #expect(answers == [true, true, true, true])
         }

@@ -72,7 +72,7 @@ import Testing
                 nil as String?
             )
             let areNull = try await connection.query(nulls, parameters) { rows in
-                try (0..<rows.columnCount).map { try rows.isNull(0, .place($0)) }
+                try (0..<rows.columnCount).map { try rows.isNull(0, .index($0)) }
             }
             #expect(areNull == Array(repeating: true, count: 8))
             let value = try await connection.query(nulls, parameters) { rows in

@@ -36,7 +36,7 @@ struct CheckLine: Sendable, JSONConvertible {
     static func of(_ subject: String, _ check: () async throws -> [CheckLine]) async -> [CheckLine] {
         var lines: [CheckLine]
         do { lines = try await check() } catch { lines = [failed(by: error)] }
-        for place in lines.indices where lines[place].subject.isEmpty { lines[place].subject = subject }
+        for index in lines.indices where lines[index].subject.isEmpty { lines[index].subject = subject }
         return lines
     }
 

@@ -112,11 +112,11 @@ private struct WorkerCommand: Sendable {
     ) -> [RunningWorker] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
-        return databases.indices.map { place in
+        return databases.indices.map { index in
             RunningWorker(
-                WorkerOptions(invocation.settings, database: databases[place].source),
-                label: labels[place],
-                ceiling: databases.count > 1 ? ceiling.member(place) : nil,
+                WorkerOptions(invocation.settings, database: databases[index].source),
+                label: labels[index],
+                ceiling: databases.count > 1 ? ceiling.member(index) : nil,
                 backend: backend,
                 loop: loop,
                 log: invocation.console.log

@@ -112,7 +112,7 @@ private struct Reader: ~Copyable {
 
     private mutating func members() throws(XMLError) -> [XMLRPCValue.Member] {
         var members: [XMLRPCValue.Member] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         while let element = try child() {
             guard element == "member" else { throw error("<\(element)> in place of <member>") }
             try start(of: "name")
@@ -121,10 +121,10 @@ private struct Reader: ~Copyable {
             let member = XMLRPCValue.Member(name: name, value: try value())
             try end(of: "member")
             // If a name is repeated, its last value counts, as in Python.
-            if let place = places[name] {
-                members[place] = member
+            if let index = indices[name] {
+                members[index] = member
             } else {
-                places[name] = members.count
+                indices[name] = members.count
                 members.append(member)
             }
         }
