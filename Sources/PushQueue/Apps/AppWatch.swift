@@ -178,7 +178,7 @@ final class AppWatch {
         var notes = ArraySlice(context.event { $0.notes.take() })
         while let note = notes.first {
             do throws(PostgresError) {
-                try await write(note, on: connection)
+                try await note.write(by: context.state.lease.id, on: connection)
                 notes.removeFirst()
             } catch {
                 notes = context.event { state in
@@ -191,22 +191,11 @@ final class AppWatch {
         if let failure { throw failure }
     }
 
-    private func write(_ note: CredentialNotes.Note, on connection: PostgresConnection) async throws(PostgresError) {
-        switch note {
-        case .finding(let finding):
-            try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
-        case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate)) }
-            let parameters = CredentialStatements.parameters(certificate, status, error: error)
-            try await connection.execute(CredentialStatements.judge, parameters)
-        case .hold(let app, let (hold, wait)?):
-            let parameters = HoldStatements.parameters(hold, of: app, for: wait, by: context.state.lease.id)
-            try await connection.execute(HoldStatements.begin, parameters)
-        case .hold(let app, nil):
-            try await connection.execute(HoldStatements.end, Parameters(app))
-        case .holdOutdated(let app):
-            try await connection.execute(HoldStatements.endOutdated, Parameters(app, context.state.lease.id))
-        }
+    private static let endHolds = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
+
+    /// Ends the holds that this worker has written.
+    func endHolds(on connection: PostgresConnection) async throws(PostgresError) {
+        try await connection.execute(Self.endHolds, Parameters(context.state.lease.id))
     }
 }
 

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonPostgres
-import CarillonSchema
 
 /// The statements about credentials and provider tokens. Each is a transaction of its own.
 enum CredentialStatements {
@@ -64,55 +63,6 @@ enum CredentialStatements {
             minted = key.mint(at: now)
         }
         throw PushError(.noProviderToken, "\(key) was just replaced")
-    }
-
-    /// The fleet mints no token for the interval that Apple requires between two of them.
-    static let stopMinting = Statement(
-        "stop_minting",
-        """
-        UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
-        WHERE p.certificate_id = $1
-            AND (p.rests_until BETWEEN now() + interval '19 minutes' AND now() + interval '21 minutes') IS NOT TRUE
-        """
-    )
-
-    /// Sets the status of a credential, if it has changed. Null leaves it as it is.
-    static let judge = Statement(
-        "judge_credential",
-        """
-        UPDATE carillon.certificates c SET status = n.status, last_error = $3
-        FROM (
-            SELECT o.id, CASE $2 WHEN 'ok' THEN carillon.validity(o.not_after) ELSE coalesce($2, o.status) END AS status
-            FROM carillon.certificates o WHERE o.id = $1
-        ) AS n
-        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
-        """
-    )
-
-    static func parameters(_ certificate: Int32, _ status: CredentialStatus?, error: String?) -> Parameters {
-        Parameters(certificate, status?.rawValue, error)
-    }
-
-    /// Records the facts of a credential, once for each text.
-    static let record = Statement(
-        "record_credential",
-        """
-        UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5,
-            status = CASE WHEN $5 IS NULL THEN carillon.validity($3) ELSE 'invalid' END
-        WHERE c.id = $1 AND c.updated_at = $2 AND c.status IS NULL
-        """
-    )
-
-    static func parameters(_ finding: CredentialNotes.Finding) -> Parameters {
-        let facts = try? finding.facts.get()
-        let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
-        return Parameters(
-            finding.certificate,
-            Timestamp(finding.since),
-            Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
-            PostgresArray(facts?.topics ?? []),
-            problem
-        )
     }
 
     /// Certificates in use that expire soon.

@@ -46,12 +46,12 @@ final class ChannelKeeper {
         return true
     }
 
+    private static let take = Statement("take_channels", "SELECT t.* FROM carillon.take_channels(1, $1) t")
+
     private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
         for skipped in turns.choices {
             let parameters = Parameters(PostgresArray(Array(skipped)))
-            let tasks: [ChannelTask] = try await connection.query(ChannelStatements.take, parameters) {
-                try $0.records()
-            }
+            let tasks: [ChannelTask] = try await connection.query(Self.take, parameters) { try $0.records() }
             if let task = tasks.first { return task }
         }
         return nil
@@ -74,6 +74,13 @@ final class ChannelKeeper {
         try await record(ChannelRules.consequence(of: result, to: task, using: &random), of: task, on: connection)
     }
 
+    private static let gone = Statement("channel_gone", "SELECT carillon.channel_gone($1, $2, $3)")
+
+    private static let failed = Statement(
+        "channel_failed",
+        "SELECT carillon.channel_failed($1, $2, $3, $4, make_interval(secs => $5), $6)"
+    )
+
     private func record(
         _ consequence: ChannelRules.Consequence,
         of task: ChannelTask,
@@ -86,10 +93,10 @@ final class ChannelKeeper {
             unrecorded.append(Unrecorded(task: task, channel: channel))
             try await record(on: connection)
         case .gone:
-            try await connection.execute(ChannelStatements.gone, Parameters(key.0, key.1, key.2))
+            try await connection.execute(Self.gone, Parameters(key.0, key.1, key.2))
         case .failed(let error, let again, let isUnknown):
             let parameters = Parameters(key.0, key.1, key.2, error, again?.seconds, isUnknown)
-            try await connection.execute(ChannelStatements.failed, parameters)
+            try await connection.execute(Self.failed, parameters)
             log(error, about: task, isFinal: again == nil)
         }
     }
@@ -98,12 +105,18 @@ final class ChannelKeeper {
         context.log(.channelFailed(app: task.appID, reference: task.reference, error: error, isFinal: isFinal))
     }
 
+    /// A commit that a crash of the server loses would lose the id for ever.
+    private static let made = Statement(
+        "channel_made",
+        "SELECT carillon.channel_made($1, $2, $3, $4) FROM set_config('synchronous_commit', 'on', true)"
+    )
+
     private func record(on connection: PostgresConnection) async throws(PostgresError) {
         while let next = unrecorded.first {
             let (app, reference, channel) = (next.task.appID, next.task.reference, next.channel.description)
             do throws(PostgresError) {
                 let parameters = Parameters(app, reference, next.task.attempt, channel)
-                let isRecorded = try await connection.query(ChannelStatements.made, parameters) { try $0.bool(0, 0) }
+                let isRecorded = try await connection.query(Self.made, parameters) { try $0.bool(0, 0) }
                 _ = unrecorded.popFirst()
                 context.log(
                     isRecorded
@@ -121,8 +134,19 @@ final class ChannelKeeper {
         }
     }
 
+    /// The apps whose channels are compared with Apple's lists: those that have or had any.
+    private static let listedApps = Statement(
+        "channel_apps",
+        """
+        SELECT a.id FROM carillon.apps a WHERE NOT a.paused AND a.protocol = 'http2' AND (a.remove_unknown_channels
+            OR EXISTS (SELECT FROM carillon.channels c WHERE c.app_id = a.id)
+            OR EXISTS (SELECT FROM carillon.unknown_channels s WHERE s.app_id = a.id))
+        ORDER BY a.id
+        """
+    )
+
     func compare(on connection: PostgresConnection) async throws(PostgresError) {
-        let apps: [Int32] = try await connection.query(ChannelStatements.listedApps) { try $0.records() }
+        let apps: [Int32] = try await connection.query(Self.listedApps) { try $0.records() }
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
         for app in turns.ordered(apps) where context.goesOn {

@@ -46,20 +46,38 @@ package struct ChannelSync: Sendable {
         self.backend = backend
     }
 
+    private static let clock = Statement("channels_clock", "SELECT clock_timestamp()")
+
+    private static let listed = Statement(
+        "channels_listed",
+        """
+        SELECT l.channel_id, l.reference, l.state, coalesce(l.is_ours, false) AS is_ours, l.first_seen_at
+        FROM carillon.channels_listed($1, $2::text[], $3) l
+        """
+    )
+
     /// Reads Apple's list, and records the difference.
     package func compare(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Result<[Entry], ChannelError> {
-        let now = try await connection.query(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(Self.clock) { try $0.timestamp(0, 0) }
         switch await site.ask(.list, through: backend) {
         case .success(.list(let channels)):
             let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
-            return .success(try await connection.query(ChannelStatements.listed, parameters) { try $0.records() })
+            return .success(try await connection.query(Self.listed, parameters) { try $0.records() })
         case .success:
             return .failure(ChannelError(.malformed, "The channel service answered a different request."))
         case .failure(let error): return .failure(error)
         }
     }
+
+    private static let forget = Statement(
+        "forget_unknown_channel",
+        """
+        WITH gone AS (DELETE FROM carillon.unknown_channels s WHERE s.app_id = $1 AND s.channel_id = $2 RETURNING s.*)
+        SELECT carillon.record_of_person('remove channel', g.app_id, jsonb_build_object('channel_id', g.channel_id)) FROM gone g
+        """
+    )
 
     /// Removes the unknown channels that the rule names, and returns them. The first refusal ends it.
     package func remove(
@@ -67,7 +85,7 @@ package struct ChannelSync: Sendable {
         _ rule: Removal,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (removed: [String], failure: ChannelError?) {
-        let now = try await connection.query(ChannelStatements.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(Self.clock) { try $0.timestamp(0, 0) }
         var removed: [String] = []
         for entry in entries where rule.removes(entry, at: now) {
             guard let channel = entry.channelID else { continue }
@@ -76,7 +94,7 @@ package struct ChannelSync: Sendable {
             {
                 return (removed, error)
             }
-            try await connection.execute(ChannelStatements.forget, Parameters(site.app, channel))
+            try await connection.execute(Self.forget, Parameters(site.app, channel))
             removed.append(channel)
         }
         return (removed, nil)

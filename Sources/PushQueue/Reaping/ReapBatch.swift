@@ -20,11 +20,19 @@ struct ReapBatch: Decodable, Sendable {
     /// Why watched tables could not be reaped, each with its table.
     let faults: [String]
 
-    static let statement = Statement(
+    private static let statement = Statement(
         "reap_batch",
         """
         SELECT b.state, b.next::text, b.of_app AS app, b.handled, b.deleted, b.faults
         FROM carillon.reap_batch($1, $2::text::carillon.reap_position) AS b
         """
     )
+
+    static func reap(
+        _ app: String?,
+        from next: String?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> ReapBatch {
+        try await connection.query(statement, Parameters(app, next)) { try $0.record(0) }
+    }
 }

@@ -34,9 +34,7 @@ package struct ReapPass: Sendable {
     ) async throws(PostgresError) {
         while mayGoOn() {
             let began = MonotonicInstant.now
-            let batch: ReapBatch = try await connection.query(ReapBatch.statement, Parameters(app, next)) {
-                try $0.record(0)
-            }
+            let batch = try await ReapBatch.reap(app, from: next, on: connection)
             guard let wait = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: wait)
         }

@@ -39,7 +39,7 @@ final class SleepKeeper {
     func ask(on connection: PostgresConnection) async throws(PostgresError) -> (Duration?, Bool) {
         let known = context.state.wal.last
         let askedAt = MonotonicInstant.now
-        let parameters = context.state.sleepParameters
+        let parameters = SleepStatements.parameters(askingFor: context.state)
         let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
             (try SleepAnswer(rows), try InstallationSighting(rows))
         }

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 
 /// The statements of a worker that sleeps. Each is a transaction of its own.
@@ -12,6 +13,20 @@ enum SleepStatements {
             $1, $2, string_to_array($3, ','), $4::bigint[], $5::integer[], $6::text[], $7::float8[]) AS a
         """
     )
+
+    /// The transactions that the worker waits for are one text, because an array cannot be null.
+    static func parameters(askingFor state: WorkerState) -> Parameters {
+        let tasks = state.maintenance.awaited
+        return Parameters(
+            state.lease.id,
+            state.sleep.lease.seconds,
+            state.sleep.holders?.joined(separator: ","),
+            PostgresArray(state.apps.fingerprint),
+            PostgresArray(state.unsendable),
+            PostgresArray(tasks.map(\.name)),
+            PostgresArray(tasks.map { $0.interval?.seconds })
+        )
+    }
 
     /// From now on, transactions do not notify. The other workers look whether they have to watch this one, unless they have just
     /// been called too. The commit does not wait for the disk: after a crash of PostgreSQL, every worker is awake.

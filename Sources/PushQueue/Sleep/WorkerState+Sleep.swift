@@ -1,5 +1,4 @@
 import CarillonIO
-import CarillonPostgres
 
 /// When the worker looks, falls asleep and wakes.
 extension WorkerState {
@@ -45,20 +44,6 @@ extension WorkerState {
         guard answer.isAlive == true else { return (wait, []) }
         lease.slept(askedAt: askedAt, upTo: sleep.lease)
         return (wait, lease.saw(answer.others, at: now))
-    }
-
-    /// The arguments of `carillon.fall_asleep`, the transactions that it waits for as one text, because an array cannot be null.
-    var sleepParameters: Parameters {
-        let tasks = maintenance.awaited
-        return Parameters(
-            lease.id,
-            sleep.lease.seconds,
-            sleep.holders?.joined(separator: ","),
-            PostgresArray(apps.fingerprint),
-            PostgresArray(unsendable),
-            PostgresArray(tasks.map(\.name)),
-            PostgresArray(tasks.map { $0.interval?.seconds })
-        )
     }
 
     /// The wait before the next heartbeat. A sleeper sends none.

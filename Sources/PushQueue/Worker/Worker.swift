@@ -228,9 +228,7 @@ package actor Worker {
             try await pushCounts.write(on: connection)
             try await apps.writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
-            if !options.once {
-                try await connection.execute(HoldStatements.endAll, Parameters(context.state.lease.id))
-            }
+            if !options.once { try await apps.endHolds(on: connection) }
             try await sleepKeeper.signOff(on: connection)
         } catch {
             // The worker can sign off without this.

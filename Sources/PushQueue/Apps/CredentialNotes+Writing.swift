@@ -1,0 +1,89 @@
+import ApplePush
+import CarillonIO
+import CarillonPostgres
+import CarillonSchema
+
+extension CredentialNotes.Note {
+    /// Each statement is a transaction of its own.
+    func write(by worker: Int64, on connection: PostgresConnection) async throws(PostgresError) {
+        switch self {
+        case .finding(let finding):
+            let facts = try? finding.facts.get()
+            let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
+            let parameters = Parameters(
+                finding.certificate,
+                Timestamp(finding.since),
+                Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
+                PostgresArray(facts?.topics ?? []),
+                problem
+            )
+            try await connection.execute(Self.record, parameters)
+        case .status(let certificate, let status, let error, let stopsMinting):
+            if stopsMinting { try await connection.execute(Self.stopMinting, Parameters(certificate)) }
+            try await connection.execute(Self.judge, Parameters(certificate, status?.rawValue, error))
+        case .hold(let app, let (hold, wait)?):
+            let parameters = Parameters(app, hold.kind.rawValue, hold.message, wait.seconds, worker)
+            try await connection.execute(Self.beginHold, parameters)
+        case .hold(let app, nil):
+            try await connection.execute(Self.endHold, Parameters(app))
+        case .holdOutdated(let app):
+            try await connection.execute(Self.endOutdatedHold, Parameters(app, worker))
+        }
+    }
+
+    /// Records the facts of a credential, once for each text.
+    private static let record = Statement(
+        "record_credential",
+        """
+        UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5,
+            status = CASE WHEN $5 IS NULL THEN carillon.validity($3) ELSE 'invalid' END
+        WHERE c.id = $1 AND c.updated_at = $2 AND c.status IS NULL
+        """
+    )
+
+    /// The fleet mints no token for the interval that Apple requires between two of them.
+    private static let stopMinting = Statement(
+        "stop_minting",
+        """
+        UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
+        WHERE p.certificate_id = $1
+            AND (p.rests_until BETWEEN now() + interval '19 minutes' AND now() + interval '21 minutes') IS NOT TRUE
+        """
+    )
+
+    /// Sets the status of a credential, if it has changed. Null leaves it as it is.
+    private static let judge = Statement(
+        "judge_credential",
+        """
+        UPDATE carillon.certificates c SET status = n.status, last_error = $3
+        FROM (
+            SELECT o.id, CASE $2 WHEN 'ok' THEN carillon.validity(o.not_after) ELSE coalesce($2, o.status) END AS status
+            FROM carillon.certificates o WHERE o.id = $1
+        ) AS n
+        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
+        """
+    )
+
+    private static let beginHold = Statement(
+        "hold",
+        """
+        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_attempt_at, worker_id)
+        VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
+        ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
+            since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
+            seen_at = excluded.seen_at, next_attempt_at = excluded.next_attempt_at,
+            worker_id = excluded.worker_id
+        """
+    )
+
+    private static let endHold = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
+
+    /// Ends a hold that this worker has written, or one that is gone. Another worker may have written it after the change.
+    private static let endOutdatedHold = Statement(
+        "end_outdated_hold",
+        """
+        DELETE FROM carillon.holds h WHERE h.app_id = $1
+            AND (h.worker_id = $2 OR NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.worker_id))
+        """
+    )
+}
