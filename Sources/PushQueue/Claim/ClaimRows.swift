@@ -29,37 +29,37 @@ extension ClaimRows {
         let tokens = try rows.byteCount(of: columns.tokens) / Self.bytesOfUsualToken
         var claimRow = rows.count - 1
         while claimRow >= 0, try rows.isNull(claimRow, columns.claim) { claimRow -= 1 }
+        var reader: ClaimReader?
         if claimRow >= 0 {
-            var claim = ClaimedJobs(
+            let claim = ClaimedJobs(
                 id: try rows.int64(claimRow, columns.claim),
                 app: plan.lane.app,
                 lane: plan.lane.number,
                 claimedAt: try rows.timestamp(claimRow, columns.claimedAt),
-                installation: installation,
                 areQuarantined: try rows.bool(claimRow, columns.quarantined)
             )
-            try claim.reserve(for: rows, columns, tokens: tokens)
-            jobs = consume claim
+            reader = ClaimReader(claim, installation: installation, expecting: tokens / max(1, rows.count - 1))
+            try reader?.reserve(for: rows, columns, tokens: tokens)
         }
-        var seen = TokenSet(expecting: tokens / max(1, rows.count - 1))
         for row in rows.indices where row != claimRow {
             let id = try rows.int64(row, columns.id)
             if let pushes = try rows.int64(row, ifUsed: columns.unfitPushes) {
                 next = NextRow(id: id, pushes: Int(pushes))
                 continue
             }
-            guard jobs != nil else { throw PostgresError(.unexpectedValue, "a claimed row came without its claim") }
-            try jobs?.read(rows, row, columns, of: app, unlessIn: &seen)
+            guard reader != nil else { throw PostgresError(.unexpectedValue, "a claimed row came without its claim") }
+            try reader?.read(rows, row, columns, of: app)
             lowest = min(lowest ?? id, id)
             self.rows += 1
         }
+        jobs = reader?.claim
     }
 
     /// What a token of 64 digits takes in an array, with its length. Room for others is made when they come.
     private static let bytesOfUsualToken = 68
 }
 
-extension ClaimedJobs {
+extension ClaimReader {
     /// What the rows need: large rows in flight are most of what a worker has in memory, and growing would double it.
     fileprivate mutating func reserve(for rows: borrowing Rows, _ columns: ClaimColumns, tokens: Int)
         throws(PostgresError)
@@ -77,15 +77,14 @@ extension ClaimedJobs {
         _ rows: borrowing Rows,
         _ row: Int,
         _ columns: ClaimColumns,
-        of app: RoutedApp?,
-        unlessIn seen: inout TokenSet
+        of app: RoutedApp?
     ) throws(PostgresError) {
         var reference: ByteRange?
         if let column = columns.reference, try !rows.isNull(row, column) {
             reference = try rows.withBytes(row, column) { store($0) }
         }
         let onUnknown = try rows.string(row, ifUsed: columns.onUnknown)
-        let job = Job(
+        let job = ClaimedJobs.Job(
             id: try rows.int64(row, columns.id),
             origin: try rows.int64(row, ifUsed: columns.origin),
             broadcast: try rows.int64(row, ifUsed: columns.broadcast),
@@ -116,9 +115,8 @@ extension ClaimedJobs {
         }
         if try rows.has(row, columns.mayHaveArrived) { collapse() }
         try readPayload(rows, row, columns)
-        seen.begin()
         try rows.forEachElement(row, columns.tokens) { token in
-            if let token { add(token, unlessIn: &seen) } else { add(RawSpan(), unlessIn: &seen) }
+            if let token { add(token) } else { add(RawSpan()) }
         }
     }
 

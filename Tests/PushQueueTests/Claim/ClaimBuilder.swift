@@ -5,13 +5,15 @@ import CarillonIO
 
 /// A claim built by hand.
 struct ClaimBuilder {
-    var jobs: ClaimedJobs
-    private var seen = TokenSet()
+    var reader: ClaimReader
     private var id: Int64 = 0
 
     init(claimedAt: Int64 = 1_000_000_000_000) {
-        jobs = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, installation: (1, 2))
+        let claim = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, areQuarantined: false)
+        reader = ClaimReader(claim, installation: (1, 2))
     }
+
+    var jobs: ClaimedJobs { reader.claim }
 
     mutating func add(
         tokens: [String],
@@ -31,7 +33,7 @@ struct ClaimBuilder {
         var storedReference: ByteRange?
         if let reference {
             let reference = Array(reference.utf8)
-            storedReference = jobs.store(reference.span.bytes)
+            storedReference = reader.store(reference.span.bytes)
         }
         let job = ClaimedJobs.Job(
             id: id,
@@ -45,7 +47,7 @@ struct ClaimBuilder {
         )
         let topic = Array(topic.utf8)
         let collapseID = Array(collapseID.utf8)
-        jobs.begin(
+        reader.begin(
             job,
             topic: topic.span.bytes,
             topicIsAllowed: true,
@@ -56,21 +58,20 @@ struct ClaimBuilder {
             appIsKnown: appIsKnown
         )
         if !payloads.isEmpty {
-            if payloads.count != tokens.count { jobs.refuseMismatch() }
+            if payloads.count != tokens.count { reader.refuseMismatch() }
             for payload in payloads where payloads.count == tokens.count {
                 let bytes = payload.map { Array($0.utf8) }
-                if let bytes { jobs.add(nextPayload: bytes.span.bytes) } else { jobs.add(nextPayload: nil) }
+                if let bytes { reader.add(nextPayload: bytes.span.bytes) } else { reader.add(nextPayload: nil) }
             }
         } else if let payload {
             let bytes = Array(payload.utf8)
-            jobs.add(payload: bytes.span.bytes)
+            reader.add(payload: bytes.span.bytes)
         } else {
-            jobs.add(payload: nil)
+            reader.add(payload: nil)
         }
-        seen.begin()
         for token in tokens {
             let token = Array(token.utf8)
-            jobs.add(token.span.bytes, unlessIn: &seen)
+            reader.add(token.span.bytes)
         }
     }
 }

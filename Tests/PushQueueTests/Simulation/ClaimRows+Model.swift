@@ -8,15 +8,14 @@ extension ClaimRows {
         self.init()
         self.next = next.map { NextRow(id: $0.id, pushes: $0.tokens.count) }
         guard let claim else { return }
-        var jobs = ClaimedJobs(
+        let claimed = ClaimedJobs(
             id: claim.id,
             app: claim.app,
             lane: lane.number,
             claimedAt: claim.claimedAt,
-            installation: (1, 2),
             areQuarantined: claim.isQuarantined
         )
-        var seen = TokenSet()
+        var reader = ClaimReader(claimed, installation: (1, 2))
         let plain = Array("{}".utf8)
         let update = Array(#"{"aps":{"timestamp":0,"event":"update"}}"#.utf8)
         for row in claim.jobs {
@@ -30,7 +29,7 @@ extension ClaimRows {
                 attempt: row.attempt,
                 mayRepeat: row.mayRepeatOnceMore
             )
-            jobs.begin(
+            reader.begin(
                 job,
                 topic: RawSpan(),
                 topicIsAllowed: true,
@@ -40,15 +39,14 @@ extension ClaimRows {
                 onUnknown: row.mayRepeatOnceMore ? nil : "fail",
                 appIsKnown: appIsKnown
             )
-            jobs.add(payload: row.isUpdate ? update.span.bytes : plain.span.bytes)
-            seen.begin()
+            reader.add(payload: row.isUpdate ? update.span.bytes : plain.span.bytes)
             for token in row.tokens {
                 let bytes = Array(token.utf8)
-                jobs.add(bytes.span.bytes, unlessIn: &seen)
+                reader.add(bytes.span.bytes)
             }
         }
         rows = claim.jobs.count
         lowest = claim.jobs.map(\.id).min()
-        self.jobs = jobs
+        jobs = reader.claim
     }
 }
