@@ -67,19 +67,9 @@ struct ClaimHandler: Sendable {
         retries.wait(&state).map { .wait($0) } ?? step
     }
 
-    /// Repeats a step that a worker takes only while it is working.
-    private mutating func againIfWorking(_ step: Step, _ state: inout WorkerState) -> Step? {
-        state.phase == .working ? again(step, &state) : release(&state)
-    }
-
     /// Takes a step that is due, perhaps after a wait: PostgreSQL may refuse such statements. An event `waited` leads here again.
     private mutating func take(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step {
         retries.wait(before: kind, of: app, &state, at: now).map { .wait($0) } ?? step
-    }
-
-    /// The same for a step that a worker takes only while it is working.
-    private mutating func takeIfWorking(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step? {
-        state.phase == .working ? take(step, kind, &state) : release(&state)
     }
 
     private mutating func succeeded(_ kind: RefusalPace.Kind, _ state: inout WorkerState) {
@@ -140,19 +130,34 @@ struct ClaimHandler: Sendable {
             log(.stale(claim: claim.jobs.id))
             state.schedule.stoppedWaiting(app)
             return end(&state)
-        case .waited: return takeIfWorking(.ask(question, claim.jobs, positions), .question, &state)
-        case .failed(let error):
-            retries.failed(.question, with: error, &state, at: now)
-            guard retries.mayRepeat else { return giveUp(question.purpose, after: error, &state) }
-            return againIfWorking(.ask(question, claim.jobs, positions), &state)
-        default: return release(&state)
+        default:
+            let step = Step.ask(question, claim.jobs, positions)
+            return askAgain(step, .question, to: question.purpose, after: event, &state)
         }
     }
 
-    /// Nothing is sent without an answer: the claim goes back, and the app is held.
-    private mutating func giveUp(_ purpose: String, after error: PostgresError, _ state: inout WorkerState) -> Step? {
-        if let event = state.cannotAsk(purpose, of: app, error, at: now) { log(event) }
-        return release(&state)
+    /// Repeats a question that was not answered. Nothing is sent without an answer: if PostgreSQL keeps refusing the question, the
+    /// claim goes back, and the app is held.
+    private mutating func askAgain(
+        _ step: Step,
+        _ kind: RefusalPace.Kind,
+        to purpose: String,
+        after event: Flight.Event,
+        _ state: inout WorkerState
+    ) -> Step? {
+        if case .failed(let error) = event {
+            retries.failed(kind, with: error, &state, at: now)
+            guard retries.mayRepeat else {
+                if let event = state.cannotAsk(purpose, of: app, error, at: now) { log(event) }
+                return release(&state)
+            }
+        }
+        guard state.phase == .working else { return release(&state) }
+        switch event {
+        case .failed: return again(step, &state)
+        case .waited: return take(step, kind, &state)
+        default: return release(&state)
+        }
     }
 
     // MARK: Keeping to a rate
@@ -182,12 +187,7 @@ struct ClaimHandler: Sendable {
         case .turnGiven(nil):
             state.schedule.foundNoTurn(for: app, at: now)
             return release(&state)
-        case .waited: return takeIfWorking(turnStep(state), .turn, &state)
-        case .failed(let error):
-            retries.failed(.turn, with: error, &state, at: now)
-            guard retries.mayRepeat else { return giveUp("space out the app's pushes", after: error, &state) }
-            return againIfWorking(turnStep(state), &state)
-        default: return release(&state)
+        default: return askAgain(turnStep(state), .turn, to: "space out the app's pushes", after: event, &state)
         }
     }
 
