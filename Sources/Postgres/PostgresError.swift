@@ -124,6 +124,9 @@ extension PostgresError {
         }
     }
 
+    /// The SQLSTATE of a statement's error. A failed connection's report has one too, and names host, port, role and database.
+    package var statementState: String? { code == .server ? sqlState : nil }
+
     /// Whether PostgreSQL refuses the statement for its content, such as a row that violates a constraint. Errors of schema and
     /// rights say nothing about the content, unless they come from a trigger of a user. `carillon.is_refusal` decides alike.
     package var isRefusal: Bool {

@@ -25,8 +25,7 @@ extension XMLRPCFault {
 
     private init(explaining error: PostgresError) {
         let sentence = [error.message, error.hint].compactMap { $0?.asSentence }.joined(separator: " ")
-        // The report of a failed connection has a state, too, and names the host, the port, the role and the database.
-        switch error.code == .server ? error.sqlState : nil {
+        switch error.statementState {
         case SQLState.undefinedObject?:
             self.init(.unknownApp, "\(error.message.asSentence) Provision it, or add it with 'carillon app add'.")
         case let state? where SQLState.badArgument.contains(state):

@@ -79,8 +79,7 @@ struct MessagePost: Sendable {
 
     private func problem(_ error: any Error, _ request: Request) -> ProblemDocument {
         if let problem = error as? ProblemDocument { return problem }
-        // The report of a failed connection has a state, too, and names the host, the port, the role and the database.
-        if let error = error as? PostgresError, error.code == .server, let state = error.sqlState {
+        if let error = error as? PostgresError, let state = error.statementState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {
@@ -107,7 +106,7 @@ struct MessagePost: Sendable {
         let hint =
             if explanation.lacksRights {
                 "POST /messages needs the role carillon_operator: grant it to the login of 'carillon web'."
-            } else if (error as? PostgresError)?.sqlState == SQLState.wrongPlace {
+            } else if (error as? PostgresError)?.statementState == SQLState.wrongPlace {
                 "Nothing is sent from this database. To change that, the owner of the schema must run: carillon adopt"
             } else {
                 "Send the request again with the same Idempotency-Key."

@@ -57,7 +57,7 @@ struct TestPushAction {
     }
 
     private static func isRefusal(_ error: PostgresError) -> Bool {
-        let state = error.sqlState ?? ""
+        let state = error.statementState ?? ""
         return state.hasPrefix("22") || SQLState.badArgument.contains(state)
             || [SQLState.undefinedObject, SQLState.duplicateObject].contains(state)
     }

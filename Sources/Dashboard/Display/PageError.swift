@@ -39,7 +39,7 @@ extension PageError {
     init?(_ error: any Error) {
         if let error = error as? PageError {
             self = error
-        } else if let error = error as? PostgresError, let state = error.sqlState,
+        } else if let error = error as? PostgresError, let state = error.statementState,
             state == SQLState.undefinedObject || SQLState.badArgument.contains(state)
         {
             let status = state == SQLState.undefinedObject ? 404 : 400

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText
@@ -45,6 +46,13 @@ import Testing
         let names = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) + ["MalformedHeader"]
         let none = ReasonText.meaning(of: "NoSuchReason")
         for name in names { #expect(ReasonText.meaning(of: name) != none, "\(name)") }
+    }
+
+    @Test func `only what a statement was told is the fault of a request`() {
+        for (state, status) in [(SQLState.badValue, 400), (SQLState.undefinedObject, 404)] {
+            #expect(PageError(PostgresError(.server, "no", sqlState: state))?.status == status)
+            #expect(PageError(PostgresError(.unreachable, "no", sqlState: state))?.status == nil)
+        }
     }
 
     @Test(arguments: [("acme", "acme"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$(rm)", "'$(rm)'"), ("", "''")])

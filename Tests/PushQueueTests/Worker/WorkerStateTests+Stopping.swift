@@ -81,4 +81,26 @@ extension WorkerStateTests {
         _ = state.lookEnded(late, [], at: now + .seconds(1))
         #expect(state.isDone)
     }
+
+    @Test func `a look that leaves lanes out ends no worker with once, and puts none to sleep`() throws {
+        var once = try begin { $0.once = true }
+        once.maintenance.tried(.channels)
+        var part = once.lookBegan(at: now)
+        part.end = first
+        _ = once.lookEnded(part, [], at: now)
+        #expect(!once.isDone)
+
+        var state = try begin()
+        state.sleep.connected(canBeNotified: true)
+        state.sleep.announced()
+        part = state.lookBegan(at: now)
+        part.end = first
+        _ = state.lookEnded(part, [], at: now)
+        let rest = state.lookBegan(at: now)
+        _ = state.lookEnded(rest, [], at: now)
+        #expect(rest.range.start == first && state.sleep.idleSince == nil)
+        let whole = state.lookBegan(at: now)
+        _ = state.lookEnded(whole, [], at: now)
+        #expect(whole.range.start == nil && whole.range.maxSteps == nil && state.sleep.idleSince == now)
+    }
 }

@@ -28,7 +28,7 @@ enum MessageContents: Sendable {
     static func of(_ message: MessageStatus, from database: ServiceRunner) async throws -> MessageContents {
         do {
             return .kept(try await database.values(of: statement, Parameters(message.id, message.app)))
-        } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
+        } catch let error as PostgresError where error.statementState == SQLState.insufficientPrivilege {
             return .denied
         }
     }

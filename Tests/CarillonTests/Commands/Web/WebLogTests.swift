@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// The last of these has the SQLSTATE of an unknown token.
+    /// The last of these has the SQLSTATE of an unknown token, and the one before that of a database from which nothing is sent.
     @Test(.shop) func `no program learns host, port, role or database from whatever is wrong with them`() async throws {
         try await shop.withLogin(password: "sesame") { address, role in
             let parts = address.split { $0 == ":" || $0 == "/" }.map(String.init)
@@ -80,6 +80,7 @@ import Testing
                 ("\(role):wrong", address, ""),
                 ("\(role):sesame", "\(server)/missing_\(name)", ""),
                 ("\(role):sesame", address, "REVOKE CONNECT ON DATABASE \(name) FROM PUBLIC"),
+                ("\(role):sesame", address, "UPDATE pg_database SET datallowconn = false WHERE datname = '\(name)'"),
                 ("\(role):sesame", address, "ALTER ROLE \(role) NOLOGIN"),
             ] {
                 if !change.isEmpty { try await shop.database.run(change) }
@@ -87,6 +88,7 @@ import Testing
                     let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
                     let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: json)
                     #expect(answer.status == "503", "\(place), \(change): \(answer.head)")
+                    #expect(answer.body.contains("same Idempotency-Key"), "\(place), \(change): \(answer.body)")
                     for secret in [parts[0], parts[1], free, name, role, "sesame", "wrong"] {
                         #expect(!(answer.head + answer.body).contains(secret), "\(place), \(change): \(answer)")
                     }
