@@ -90,11 +90,14 @@ BEGIN
         DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
         PERFORM carillon.take_over(0);
     END IF;
+    -- The epoch stands for no limit. A row may have been created at infinity.
     UPDATE carillon.messages m SET expires_at = now()
-    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
+    WHERE (m.created_at < expire_before OR expire_before = 'infinity')
+        AND (m.expires_at > now() OR m.expires_at = 'epoch' OR m.expires_at IS NULL);
     GET DIAGNOSTICS expired = ROW_COUNT;
     UPDATE carillon.scheduled s SET expires_at = now()
-    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
+    WHERE (s.created_at < expire_before OR expire_before = 'infinity')
+        AND (s.expires_at > now() OR s.expires_at = 'epoch' OR s.expires_at IS NULL);
     GET DIAGNOSTICS changed = ROW_COUNT;
     expired := expired + changed;
     UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
