@@ -141,8 +141,7 @@ BEGIN
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
                 reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
-                take_channels channel_made channel_failed channel_gone channels_refused channels_listed
-                request_channel record_channel channel remove_channel token_text')
+                take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text')
         ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP

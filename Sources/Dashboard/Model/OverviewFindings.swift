@@ -6,28 +6,16 @@ enum OverviewFindings {
     /// The critical ones first.
     static func all(
         apps: [AppStatus],
-        workers: [WorkerRecord],
+        fleet: FleetReport,
         maintenance: MaintenanceReport,
         oldestTransaction: Int64?
     ) -> [Finding] {
-        var all = [missingWorker(apps, workers)].compactMap(\.self)
-        all += WorkerRecord.findings(of: workers)
+        var all = fleet.findings
         all += AppStatus.findings(of: apps)
         all += credentials(apps)
         all += maintenance.findings
         all += [OldestTransaction.finding(of: oldestTransaction)].compactMap(\.self)
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
-    }
-
-    private static func missingWorker(_ apps: [AppStatus], _ workers: [WorkerRecord]) -> Finding? {
-        guard !workers.contains(where: { $0.state != .silent }) else { return nil }
-        let waiting = apps.contains { $0.ready.value > 0 }
-        return Finding(
-            .workers,
-            waiting ? .critical : .warning,
-            "No worker is running" + (waiting ? ", and jobs wait." : "."),
-            remedy: "Start 'carillon worker', on as many machines as you like."
-        )
     }
 
     private static func credentials(_ apps: [AppStatus]) -> [Finding] {

@@ -3,7 +3,6 @@ import CarillonPostgres
 package import CarillonSchema
 
 /// A row of `apps`, with the name of its credential.
-@dynamicMemberLookup
 package struct App: Decodable, Equatable, Identifiable, Sendable {
     /// Where the pushes of an app go, and what authenticates them.
     package struct Route: Hashable, Sendable {
@@ -13,6 +12,7 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
 
     package let id: Int32
     package internal(set) var settings: AppSettings
+    package var name: String { settings.name }
     var certificateID: Int32?
     package internal(set) var isPaused = false
     /// Why it is paused, if known.
@@ -22,8 +22,6 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
 
     /// The topics that its messages may have.
     package var allTopics: [String] { (settings.topic.map { [$0] } ?? []) + (settings.topics ?? []) }
-
-    package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
 
     func gateway() throws(Hold) -> Gateway {
         let transport: Gateway.Transport = settings.protocol == .binary ? .binary : .http2

@@ -48,7 +48,7 @@ struct AppDirectory: Sendable {
 
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
-    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.maxRate }
+    func maxRate(of id: Int32) -> Int32? { apps[id]?.row.settings.maxRate }
 
     func isUnread(_ id: Int32) -> Bool { apps[id] == nil && !absent.contains(id) }
 

@@ -14,7 +14,7 @@ package final class RoutedApp: Sendable {
         self.row = row
         self.route = route
         self.credentialSince = credentialSince
-        topic = Array((row.topic ?? "").utf8)
+        topic = Array((row.settings.topic ?? "").utf8)
     }
 
     package var name: String { row.name }

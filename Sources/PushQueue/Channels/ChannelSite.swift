@@ -27,7 +27,7 @@ package struct ChannelSite: Sendable {
     private init(_ row: AppWithSecret, on connection: PostgresConnection) throws(Hold) {
         guard let secret = row.secret, let certificate = row.app.certificateID else { throw row.hasNoCredential }
         let plain = try secret.usable()
-        guard let topic = row.app.topic ?? plain.facts.topics.first else {
+        guard let topic = row.app.settings.topic ?? plain.facts.topics.first else {
             throw Hold(
                 .setting,
                 "App “\(row.app.name)” has no topic, by which the channel service identifies it: set one."
@@ -36,7 +36,7 @@ package struct ChannelSite: Sendable {
         app = row.app.id
         name = row.app.name
         self.topic = topic
-        removeUnknownChannels = row.app.removeUnknownChannels
+        removeUnknownChannels = row.app.settings.removeUnknownChannels
         gateway = try row.app.channelGateway()
         let since = row.credentialSince ?? 0
         credential = plain.supplied { key, refused in

@@ -88,7 +88,7 @@ struct ClaimHandler: Sendable {
 
     /// Paces background pushes, if the app has a `max_per_device`.
     private mutating func paceDevices(_ state: inout WorkerState) -> Step? {
-        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.maxPerDevice else {
+        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.settings.maxPerDevice else {
             return keepToRate(&state)
         }
         return ask(.pace(most: most), &state)

@@ -124,7 +124,7 @@ final class FlightRunner {
             plan,
             worker: worker,
             maxBytes: context.options.maxBytes,
-            collapseUnknown: app?.row.collapseUnknown ?? false
+            collapseUnknown: app?.row.settings.collapseUnknown ?? false
         )
         do throws(PostgresError) {
             return .claimed(

@@ -16,7 +16,7 @@ extension WorkerState {
         guard phase == .working, worker == lease.id, lease.isValid(at: now),
             let app = apps[jobs.app], case .success(let route) = app.route
         else { return .release }
-        return .send(route, maxAttempts: Int16(clamping: app.row.maxAttempts))
+        return .send(route, maxAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
     /// Some or all outcomes of a claim are known.
@@ -29,7 +29,7 @@ extension WorkerState {
             maxAttempts: claim.maxAttempts,
             // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
-            keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.keepUniqueIDs ?? false,
+            keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
             using: &random
         )
     }

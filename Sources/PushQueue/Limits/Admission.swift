@@ -70,7 +70,7 @@ struct Admission: Sendable {
         var most = capacities.room(for: id, inFlight: load.pushes)
         guard most > 0 else { return .blocked(until: nil) }
         // Its rate.
-        if let rate = app.row.maxRate {
+        if let rate = app.row.settings.maxRate {
             guard rates.mayClaim(id) else { return .blocked(until: nil) }
             if let end = rates.waitEnd(of: id, at: now) { return .blocked(until: end) }
             most = min(most, rates.turn(of: rate))

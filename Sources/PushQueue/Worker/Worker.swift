@@ -168,7 +168,7 @@ package actor Worker {
     /// Claims nothing more, settles what is in flight, and ends; gives up after `drainTimeout`.
     package nonisolated func drain() { loop.submit { self.assumeIsolated { $0.beginDraining() } } }
 
-    /// Abandons pushes in flight, and ends within a second. Unsent jobs can be claimed again at once.
+    /// Abandons pushes in flight, and ends within `giveUpTimeout`. Unsent jobs can be claimed again at once.
     package nonisolated func giveUp() { loop.submit { self.assumeIsolated { $0.beginGivingUp() } } }
 
     private func beginDraining() {
@@ -184,7 +184,7 @@ package actor Worker {
         context.log(.gaveUp)
         context.shutdownBell.ring()
         context.dispatchBell.ring()
-        after(.milliseconds(800)) { $0.context.end() }
+        after(options.giveUpTimeout) { $0.context.end() }
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {

@@ -15,6 +15,8 @@ package struct WorkerOptions: Sendable {
     package var lease: Duration = .seconds(15)
     /// How long draining may take.
     package var drainTimeout: Duration = .seconds(30)
+    /// How long it may take to end once it gives up: to settle what it knows, and to release the rest.
+    package var giveUpTimeout: Duration = .milliseconds(800)
     /// How long answered pushes wait for slow pushes of the same claim before they are settled.
     package var settleAfter: Duration = .seconds(1)
     /// How long it may have claims and settle none before it counts as stuck.

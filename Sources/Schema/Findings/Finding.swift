@@ -1,5 +1,5 @@
 /// What is wrong now with apps, workers or the like, and what to do about it. `carillon check` and the dashboard find the same in
-/// the same records. Only the dashboard finds that no worker is running: a check may come before the first start.
+/// the same records.
 package struct Finding: Sendable {
     /// What it is about.
     package enum Subject: Sendable {

@@ -31,6 +31,7 @@ import Testing
 
     @Test func `the first page has the state of each, and every other address is of one of them`() async throws {
         try await withDatabases { urls, shop, other, tops in
+            try await shop.enqueue(1)
             try await DashboardClient.with(urls, in: shop.folder, ["--local-changes"]) { client, _ in
                 let list = try DashboardClient.read(await client.get("/"), "/").text
                 #expect(list.contains("Databases") && list.contains("Nothing is wrong") == false, "\(list)")
@@ -38,6 +39,7 @@ import Testing
                 #expect(DashboardClient.isJSON(json))
                 for top in tops { #expect(json.contains("\"see\":\"\(top)\""), "\(json)") }
                 #expect(json.contains("\"overview\":null") && json.contains("news is paused"), "\(json)")
+                #expect(json.contains("No worker is running, and jobs wait."), "\(json)")
                 let links = json.matches(of: /"see":"([^"]*)"/).map { String($0.output.1) }
                 #expect(links.contains(tops[1] + "/apps/news"), "\(links)")
                 for link in links { #expect(tops.contains { link == $0 || link.hasPrefix($0 + "/") }, "\(link)") }

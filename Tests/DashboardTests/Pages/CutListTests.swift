@@ -41,7 +41,9 @@ import Testing
     ]
 
     /// Lists that need no mark on every page: they have a fixed length, are read completely, or are sentences.
-    private static let whole = ["counts", "explanation", "unsearched", "maintenance_failing", "default_partition_rows"]
+    private static let whole = [
+        "counts", "explanation", "unsearched", "maintenance_findings", "maintenance_failing", "default_partition_rows",
+    ]
 
     /// The message 1 has 60 jobs, of which 30 have ended.
     private static let message = """

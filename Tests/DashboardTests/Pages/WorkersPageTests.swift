@@ -6,6 +6,7 @@ import Testing
 @Suite(.shop) struct WorkersPageTests {
     private struct Fleet: Decodable {
         let workers: [[String: Value]]
+        var maintenance_findings: [[String: Value]]?
         var maintenance_failing: [[String: Value]]?
         var default_partition_rows: [[String: Value]]?
         var oldest_transaction_seconds: Int?
@@ -16,6 +17,8 @@ import Testing
         case truth(Bool)
         case number(Int)
         case text(String)
+
+        var text: String? { if case .text(let text) = self { text } else { nil } }
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
@@ -74,6 +77,34 @@ import Testing
                 ]
             )
             #expect(page.contains("\"oldest_transaction_seconds\":"))
+        }
+    }
+
+    @Test func `what the page says is wrong with maintenance is in its JSON, in the same words`() async throws {
+        try await shop.database.run(
+            """
+            \(Self.rows);
+            UPDATE carillon.maintenance SET last_success = now() - interval '4 days 30 minutes' WHERE step <> 'make results'
+            """
+        )
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let json = await client.get("/workers", json: true).body
+            let fleet = try JSONDecoder().decode(Fleet.self, from: Data(json.utf8))
+            let findings = try #require(fleet.maintenance_findings, "\(json)")
+            let sentences = findings.map { $0["sentence"]?.text ?? "" }
+            #expect(
+                sentences == [
+                    "The maintenance step 'make results' fails: no space.",
+                    "1 row of carillon.failures lies in its default partition, because no partition existed for its day.",
+                    "Maintenance last ran 4d ago.",
+                ]
+            )
+            let page = try DashboardClient.read(await client.get("/workers"), "/workers").text
+            for (finding, sentence) in zip(findings, sentences) {
+                let remedy = try #require(finding["remedy"]?.text)
+                #expect(page.contains(sentence + " " + remedy), "\(page)")
+                #expect(finding["severity"] == .text("warning") && finding["see"] == .text("/workers"))
+            }
         }
     }
 

@@ -6,12 +6,13 @@ import Testing
 @Suite(.demo) struct AppStoreTests {
     @Test func `an app is added with its settings, and listed`() async throws {
         let store = AppStore(database.connection)
-        let plain = try await store.add("plain") { app in
+        let added = try await store.add("plain") { app in
             app.topic = "a.b"
             app.credential = "main"
         }
+        let plain = added.settings
         #expect(plain.environment == .production && plain.protocol == .http2 && plain.maxAttempts == 10)
-        #expect(!plain.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
+        #expect(!added.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
         let own = try await store.add("own") { app in
             app.topic = "c.d"
             app.credential = "main"
@@ -22,7 +23,7 @@ import Testing
             app.feedbackGateway = "localhost:2196"
             app.maxRate = 100
             app.maxAttempts = 3
-        }
+        }.settings
         #expect(own.environment == .sandbox && own.protocol == .binary && own.gateway == "[::1]:2195")
         #expect(own.gatewayCA != nil && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
         #expect(own.maxAttempts == 3 && own.credential == "main")

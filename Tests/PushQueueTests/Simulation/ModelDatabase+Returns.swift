@@ -70,7 +70,7 @@ extension ModelDatabase {
 
     /// In how many microseconds a turn for so many pushes begins; nil: there is none soon.
     mutating func takeTurn(of app: Int32, pushes: Int) -> Int64? {
-        guard let rate = SimulatedApp.row(app).app.maxRate else { return 0 }
+        guard let rate = SimulatedApp.row(app).app.settings.maxRate else { return 0 }
         let now = self.now
         let next = tables.turns[app] ?? now
         let begins = next < now || next > now + 60_000_000 ? now : next

@@ -146,7 +146,7 @@ final class SimulatedWorker {
             guard self.state.giveUpRequested() else { return }
             for number in self.inFlight.keys.sorted() { self.inFlight[number]?.giveUp() }
             self.dispatch()
-            self.after(.milliseconds(800)) { self.end() }
+            self.after(self.state.options.giveUpTimeout) { self.end() }
         }
     }
 

@@ -27,4 +27,50 @@ import Testing
             #expect(findings.map(\.severity) == [hour.severity].compactMap(\.self), "\(hour): \(findings)")
         }
     }
+
+    private static let ready = "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')"
+
+    private static func scheduled(_ time: String) -> String {
+        "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (7, 1, '{aa}', '{}', \(time))"
+    }
+
+    private static let silent = "now() - interval '50 seconds'"
+
+    /// A worker whose last heartbeat was at that time.
+    private static func worker(_ heartbeat: String, asleepSince: String = "NULL") -> String {
+        """
+        INSERT INTO carillon.workers (name, heartbeat_at, lease_until, asleep_since)
+        VALUES ('w', \(heartbeat), \(heartbeat) + interval '1 minute', \(asleepSince))
+        """
+    }
+
+    /// What is in the database, and what is found of its workers.
+    private static let fleets: [(rows: [String], findings: [String])] = [
+        ([], []), ([scheduled("now() + interval '1 hour'")], []),
+        ([ready], ["critical: No worker is running, and jobs wait."]),
+        ([scheduled("now() - interval '1 second'")], ["critical: No worker is running, and jobs wait."]),
+        ([ready, scheduled("now()"), "UPDATE carillon.apps SET paused = true"], []),
+        ([ready, worker("now()")], []), ([ready, worker("now()", asleepSince: "now()")], []),
+        ([worker(silent)], ["warning: Worker w missed two heartbeats or more."]),
+        ([ready, worker(silent), worker("now()")], ["warning: Worker w missed two heartbeats or more."]),
+        (
+            [ready, worker(silent)],
+            [
+                "critical: Jobs wait, and no worker is known to be alive.",
+                "warning: Worker w missed two heartbeats or more.",
+            ]
+        ),
+    ]
+
+    @Test(.demo, arguments: ["carillon_reader", "carillon_worker"])
+    func `jobs that wait while no worker is known to be alive are found`(_ role: String) async throws {
+        for fleet in Self.fleets {
+            try await database.run("BEGIN")
+            for row in fleet.rows { try await database.run(row) }
+            try await database.run("SET LOCAL ROLE \(role)")
+            let findings = try await FleetReport(from: database.connection).findings
+            try await database.run("ROLLBACK")
+            #expect(findings.map { "\($0.severity): \($0.sentence)" } == fleet.findings, "\(fleet.rows)")
+        }
+    }
 }

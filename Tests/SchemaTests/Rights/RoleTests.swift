@@ -198,7 +198,9 @@ import Testing
                 "INSERT INTO carillon.watched_tables (app_id, relation, token_column, "
                     + "updated_column) VALUES (1, 'pg_class', 'a', 'b')",
                 "SELECT carillon.drop_partition('results', now())", "SELECT carillon.delete_old('results', now())",
-                "UPDATE carillon.maintenance SET last_success = now()",
+                "UPDATE carillon.maintenance SET last_success = now()", "SELECT carillon.request_channel('demo')",
+                "SELECT carillon.record_channel('demo', 'AAAA', 0, 'x')", "SELECT carillon.channel('x')",
+                "SELECT carillon.remove_channel('demo', 'x')",
             ],
             as: "carillon_worker",
             allowed: false

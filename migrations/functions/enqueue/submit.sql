@@ -31,6 +31,35 @@ END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 
+-- enqueue_jobs() stores a message of several jobs. `tokens` and `payloads` are those of the first job; the cursor `slices` returns
+-- those of the others. The tokens of a broadcast with a badge have no payloads yet: each gets its own here.
+CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
+    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+    job bigint;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    WHILE tokens IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
+            payloads := carillon.with_badges(made.app_id, tokens, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(tokens);
+        FETCH slices INTO tokens, payloads;
+    END LOOP;
+    CLOSE slices;
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+END
+$$;
+COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
+
 -- open_audience() reads one snapshot, in slices of `size` tokens along an index, so that each costs the same however many tokens
 -- there are: the primary key for devices, tokens_by_kind for other kinds. A plan that knows the kind also knows whether the partial
 -- index contains it. For (expires_at > now()) IS NOT FALSE, the planner would estimate that no row matches.
@@ -150,11 +179,8 @@ DECLARE
     job_tokens text[];
     job_payloads json[];
     first bigint;
-    job bigint;
     holder bigint;
     lane integer;
-    jobs integer;
-    pushes bigint;
 BEGIN
     -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. Their cost
     -- is mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
@@ -254,24 +280,11 @@ BEGIN
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
-    m.tokens := NULL; m.payloads := NULL;
+    m.tokens := NULL;
+    m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    jobs := 0;
-    pushes := 0;
-    WHILE job_tokens IS NOT NULL LOOP
-        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
-        IF made.after_badge IS NOT NULL AND everyone THEN
-            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
-        END IF;
-        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
-        jobs := jobs + 1;
-        pushes := pushes + cardinality(job_tokens);
-        FETCH slices INTO job_tokens, job_payloads;
-    END LOOP;
-    CLOSE slices;
-    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    PERFORM carillon.enqueue_jobs(first, job_tokens, job_payloads, slices, m, made, lane);
     RETURN first;
 END
 $$;

@@ -30,7 +30,7 @@ private struct AppAddCommand {
         let options = try AppOptions(settings)
         let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in
             let app = try await AppStore(connection).add(invocation.name, options.apply)
-            return (app, try await CredentialStore(connection).ifAny(named: app.credential))
+            return (app, try await CredentialStore(connection).ifAny(named: app.settings.credential))
         }
         AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Added the app \(app.name).")

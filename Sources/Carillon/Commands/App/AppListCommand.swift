@@ -17,10 +17,11 @@ extension Command {
                 let table = TextTable(
                     apps,
                     .left("APP") { $0.name },
-                    .left("TOPIC") { ($0.topic ?? "-") + ($0.topics.map { " +\($0.count)" } ?? "") },
-                    .left("CREDENTIAL") { $0.credential ?? "-" },
+                    .left("TOPIC") { ($0.settings.topic ?? "-") + ($0.settings.topics.map { " +\($0.count)" } ?? "") },
+                    .left("CREDENTIAL") { $0.settings.credential ?? "-" },
                     .left("GATEWAY") {
-                        ($0.gateway ?? $0.environment.rawValue) + ($0.protocol == .binary ? " (binary)" : "")
+                        ($0.settings.gateway ?? $0.settings.environment.rawValue)
+                            + ($0.settings.protocol == .binary ? " (binary)" : "")
                     },
                     .left("STATE") {
                         AppStatus.State(isPaused: $0.isPaused, isHeld: held.contains($0.id)).rawValue
@@ -43,7 +44,7 @@ extension App: JSONConvertible {
         return .joined(
             ["id": id],
             .object(settings),
-            ["credential": self.credential, "paused": isPaused, "paused_reason": pausedReason]
+            ["credential": self.settings.credential, "paused": isPaused, "paused_reason": pausedReason]
         )
     }
 }

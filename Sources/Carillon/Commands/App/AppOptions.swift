@@ -79,7 +79,7 @@ struct AppOptions {
     /// Warns if APNs will refuse what the app sends.
     static func warn(_ console: Console, of app: App, with credential: StoredCredential?) {
         for mismatch in credential?.mismatches(with: app) ?? [] { console.warn(mismatch) }
-        guard app.protocol == .binary, app.gateway == nil else { return }
+        guard app.settings.protocol == .binary, app.settings.gateway == nil else { return }
         console.warn(
             "Apple has switched off the binary protocol, so the app \(app.name) sends nothing: give it a gateway that speaks "
                 + "the protocol (--gateway), or set --protocol http2."

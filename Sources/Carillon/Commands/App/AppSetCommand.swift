@@ -35,7 +35,7 @@ private struct AppSetCommand {
         let options = try AppOptions(settings)
         let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in
             let app = try await AppStore(connection).change(invocation.name, options.apply)
-            return (app, try await CredentialStore(connection).ifAny(named: app.credential))
+            return (app, try await CredentialStore(connection).ifAny(named: app.settings.credential))
         }
         AppOptions.warn(invocation.console, of: app, with: credential)
         invocation.console.print("Changed the app \(app.name).")

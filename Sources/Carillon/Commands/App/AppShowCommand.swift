@@ -31,7 +31,7 @@ private struct AppView: JSONConvertible {
 
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
-        let credential = try await CredentialStore(connection).ifAny(named: app.credential)
+        let credential = try await CredentialStore(connection).ifAny(named: app.settings.credential)
         return AppView(
             app: app,
             credential: credential,
@@ -41,7 +41,7 @@ private struct AppView: JSONConvertible {
 
     /// The root certificate, as text for people.
     private var authority: String? {
-        app.gatewayCA.map { pem in
+        app.settings.gatewayCA.map { pem in
             guard let facts = try? CertificateFacts(pem: pem) else { return "not a certificate" }
             return "\(facts.subject), valid until \(TimeText.day(facts.notAfter * 1_000_000))"
         }
@@ -74,7 +74,7 @@ private struct AppView: JSONConvertible {
         settings.gatewayCA = authority
         var rows: [(String, String?)] = [
             ("name", app.name), ("state", state),
-            ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
+            ("credential", app.settings.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
         ]
         for setting in AppSetting.all where setting.name != "name" {
             rows.append((setting.name, setting.text(settings)))

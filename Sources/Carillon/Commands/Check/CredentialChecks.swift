@@ -24,7 +24,7 @@ struct CredentialChecks {
     /// Apps whose certificate does not cover one of their topics.
     private func mismatches(_ credentials: [StoredCredential]) async throws -> [CheckLine] {
         try await AppStore(connection).list().flatMap { app -> [CheckLine] in
-            let credential = credentials.first { $0.name == app.credential }
+            let credential = credentials.first { $0.name == app.settings.credential }
             return (credential?.mismatches(with: app) ?? []).map { mismatch in
                 .warning(
                     "\(app.name): \(mismatch)",

@@ -221,10 +221,10 @@ struct DatabaseChecks {
     }
 
     private func workers() async throws -> [CheckLine] {
-        let workers = try await WorkerRecord.all(from: connection)
-        let lines = CheckLine.warnings(WorkerRecord.findings(of: workers))
-        let alive = Counted.text(Int64(workers.count), "worker") + " alive."
-        return lines.isEmpty ? [.ok(workers.isEmpty ? "No worker is running." : alive)] : lines
+        let fleet = try await FleetReport(from: connection)
+        let lines = CheckLine.warnings(fleet.findings)
+        let alive = Counted.text(Int64(fleet.workers.count), "worker") + " alive."
+        return lines.isEmpty ? [.ok(fleet.workers.isEmpty ? "No worker is running." : alive)] : lines
     }
 
     private func history() async throws -> [CheckLine] {

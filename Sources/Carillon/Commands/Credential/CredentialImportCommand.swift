@@ -52,7 +52,8 @@ private struct CredentialImportCommand {
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
         let current = try await CredentialStore(connection).ifAny(named: invocation.name)
-        let lost = try await AppStore(connection).list().filter { $0.credential == invocation.name }.map { app in
+        let apps = try await AppStore(connection).list().filter { $0.settings.credential == invocation.name }
+        let lost = apps.map { app in
             // If the stored certificate does not cover a topic either, nothing gets worse.
             let lost = app.allTopics.filter {
                 StoredCredential.allows($0, among: current?.topics ?? []) && !StoredCredential.allows($0, among: topics)

@@ -7,23 +7,23 @@ struct OverviewQuery {
 
     func run() async throws -> OverviewView {
         async let apps = AppStatus.bounded(maxCount: Int64(OverviewView.maxApps), from: database)
-        async let workers = WorkerRecord.all(maxCount: WorkerRow.maxCount, from: database)
+        async let fleet = FleetReport(maxCount: WorkerRow.maxCount, from: database)
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceReport(from: database)
         async let oldestTransaction = OldestTransaction.age(from: database)
         async let latency = Latency(from: database)
         async let appCount = ReadDepth.appCount(from: database)
-        let (found, fleet) = (try await apps, try await workers)
+        let found = try await apps
         return OverviewView(
             apps: found,
-            workers: fleet,
+            workers: try await fleet.workers,
             minutes: try await minutes,
             day: try await day,
             countsMore: try await appCount > ReadDepth.apps,
             findings: OverviewFindings.all(
                 apps: found,
-                workers: fleet,
+                fleet: try await fleet,
                 maintenance: try await maintenance,
                 oldestTransaction: try await oldestTransaction
             ),

@@ -54,6 +54,7 @@ struct OverviewView: PageView {
             let count = workers.count { $0.state == state }
             return count > 0 ? "\(count) \(state.rawValue)" : nil
         }
+        if workers.isEmpty { return "none is running" }
         return others.isEmpty ? "none is silent or stuck" : Counted.list(others)
     }
 
@@ -86,7 +87,7 @@ struct OverviewView: PageView {
             ),
             .init("Scheduled", Quantity.short(later), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
-            .init("Workers", workersAlive.text, note: notAlive, mark: workersAlive.value > 0 ? .quiet : .bad)
+            .init("Workers", workersAlive.text, note: notAlive, mark: workersAlive.value > 0 ? .quiet : .attention)
         ).html
         latencyTiles
         span.tabs { Link(query: ["over": $0]) }

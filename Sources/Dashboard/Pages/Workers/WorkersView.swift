@@ -48,23 +48,28 @@ struct WorkersView: PageView {
         }
         HTML(.h2) { "Maintenance" }
         HTML(.ul, .class("plain")) {
-            if maintenance.findings.isEmpty {
+            if findings.isEmpty {
                 HTML(.li) { StateMark.good.html("Maintenance is in order") }
             }
-            for finding in maintenance.findings {
+            for finding in findings {
                 HTML(.li) {
                     StateMark.attention.html(finding.sentence)
                     " "
                     HTML(.span, .class("note")) { finding.remedy }
                 }
             }
-            if let age = oldestTransaction {
+            if let age = oldestTransaction, age < OldestTransaction.longAge {
                 HTML(.li) {
-                    (age >= OldestTransaction.longAge ? StateMark.attention : .quiet)
+                    StateMark.quiet
                         .html("The oldest transaction that this login sees has been open for \(DurationText.age(age))")
                 }
             }
         }
+    }
+
+    /// What is wrong with maintenance.
+    private var findings: [Finding] {
+        maintenance.findings + [OldestTransaction.finding(of: oldestTransaction)].compactMap(\.self)
     }
 
     private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxCount) }
@@ -72,6 +77,7 @@ struct WorkersView: PageView {
     var json: JSONValue {
         [
             "workers": workers, "workers_precision": precision,
+            "maintenance_findings": findings.map(\.json).json,
             "maintenance_failing": maintenance.failing.map {
                 ["step": $0.step, "error": $0.lastError] as JSONValue
             },

@@ -29,6 +29,13 @@ import Testing
         #expect(json.output.hasPrefix(#"{"findings":[{"subject":"database","condition":"ok","sentence":"PostgreSQL "#))
     }
 
+    @Test(.shop) func `while jobs wait, a missing worker is a warning that says what to do`() async throws {
+        try await shop.enqueue(1)
+        let check = try await shop.run("check")
+        let warning = "warning  workers       No worker is running, and jobs wait.\n         → Start 'carillon worker',"
+        #expect(check.status == 0 && check.output.contains(warning), "\(check.output)")
+    }
+
     @Test(.shop) func `what is wrong is named, with a way to mend it`() async throws {
         try await shop.database.connection.script(
             """
