@@ -13,22 +13,25 @@ final class PushCountWriter {
     }
 
     func write(on connection: PostgresConnection) async throws(PostgresError) {
-        let counts = context.event { $0.unwrittenCounts.take() }
-        guard !counts.isEmpty else { return }
-        let parameters = PushCountStatements.parameters(counts, of: context.state.lease.id)
-        do throws(PostgresError) {
-            try await connection.execute(PushCountStatements.write, parameters)
-        } catch {
-            context.event { $0.unwrittenCounts.failed(counts, error.effect) }
-            throw error
-        }
-        let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
-        do throws(PostgresError) {
-            if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
-            context.event { $0.unwrittenCounts.written() }
-        } catch {
-            context.event { $0.unwrittenCounts.failed([:], error.effect) }
-            throw error
+        while true {
+            let counts = context.event { $0.unwrittenCounts.take() }
+            guard !counts.isEmpty else { return }
+            let parameters = PushCountStatements.parameters(counts, of: context.state.lease.id)
+            do throws(PostgresError) {
+                try await connection.execute(PushCountStatements.write, parameters)
+            } catch {
+                context.event { $0.unwrittenCounts.failed(counts, error.effect) }
+                throw error
+            }
+            let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
+            do throws(PostgresError) {
+                if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+                context.event { $0.unwrittenCounts.written() }
+            } catch {
+                context.event { $0.unwrittenCounts.failed([:], error.effect) }
+                throw error
+            }
+            guard counts.count == UnwrittenCounts.maxApps else { return }
         }
     }
 
