@@ -153,7 +153,7 @@ struct WorkerState: Sendable {
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let wasIdle = schedule.isIdle
         if wasIdle, options.once { forgetFloors() }
-        let maxSteps = walk.isLimited(at: now) ? options.maxLookSteps : nil
+        let maxSteps = walk.isLimited ? options.maxLookSteps : nil
         return Look(
             began: now,
             wasIdle: wasIdle,
@@ -163,11 +163,10 @@ struct WorkerState: Sendable {
         )
     }
 
-    /// The next looks begin at the beginning.
+    /// The next looks begin at the beginning of each lane.
     mutating func forgetFloors() {
         schedule.board.forgetFloors()
         due = DueFloor()
-        walk = LookWalk()
     }
 
     /// Whether to move due jobs to the queue.
@@ -198,7 +197,7 @@ struct WorkerState: Sendable {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
         var foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
-        let isWhole = walk.looked(from: look.range.start, to: look.end, foundWork: foundWork, at: now)
+        let isWhole = walk.looked(from: look.range.start, to: look.end, foundWork: foundWork)
         if !isWhole { foundWork = true }
         if !foundWork { unsendable = Set(lanes.map(\.app)) }
         if !sleep.isAwake {
@@ -208,8 +207,7 @@ struct WorkerState: Sendable {
         }
         sleep.looked(foundWork: foundWork, at: now)
         if foundWork {
-            // The next look finds more.
-            let hasMore = schedule.board.hasLeftLanes || look.end != nil && lanes.count * 2 >= options.maxLookSteps
+            let hasMore = schedule.board.hasLeftLanes || !isWhole
             return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0, hasMoreLanes: hasMore)
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,
