@@ -185,6 +185,15 @@ struct WorkerState: Sendable {
         schedule.board.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
     }
 
+    /// Rows were found in these lanes. Returns the apps whose own rows have to be read first: other lanes do not wait for that.
+    mutating func found(_ lanes: [Lane], at now: MonotonicInstant) -> Set<Int32> {
+        let unread = apps.found(lanes)
+        if !unread.isEmpty {
+            schedule.board.found(lanes.filter { !unread.contains($0.app) }, at: now) { [apps] in apps[$0] != nil }
+        }
+        return unread
+    }
+
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }

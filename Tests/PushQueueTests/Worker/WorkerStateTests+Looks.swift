@@ -5,6 +5,19 @@ import Testing
 
 /// What a worker does with the lanes that its looks find.
 extension WorkerStateTests {
+    @Test func `lanes of apps that are known do not wait for the rows of others`() throws {
+        var state = try begin()
+        let stranger = Lane(app: 99, number: 1)
+        let unread = state.found([first, stranger], at: now)
+        #expect(unread == [99])
+        let early = plans(&state, at: now)
+        #expect(early.map(\.lane) == [first])
+        _ = state.read([], of: [99])
+        _ = state.understood([first, stranger], at: now)
+        let late = plans(&state, at: now)
+        #expect(late.map(\.lane) == [stranger])
+    }
+
     @Test func `while looks leave lanes out, each soon follows the last, however few lanes it has found`() throws {
         var state = try begin()
         func wait(to end: Lane?) -> Duration {
@@ -34,7 +47,7 @@ extension WorkerStateTests {
             let walked = Array(ahead.prefix(look.range.maxSteps ?? .max))
             steps += walked.count
             look.end = walked.count == look.range.maxSteps ? walked.last : nil
-            let unread = state.apps.found(walked)
+            let unread = state.found(walked, at: now)
             _ = state.read([], of: Array(unread))
             _ = state.understood(walked, at: now)
             while let plan = state.nextClaim(at: now) {
