@@ -148,7 +148,8 @@ struct ClaimHandler: Sendable {
         if case .failed(let error) = event {
             retries.failed(kind, with: error, &state, at: now)
             guard retries.mayRepeat else {
-                if let event = state.cannotAsk(purpose, of: app, error, at: now) { log(event) }
+                let hold = Hold(.database, "PostgreSQL cannot \(purpose): \(error.message)")
+                if let event = state.hold(app, for: hold, at: now) { log(event) }
                 return release(&state)
             }
         }
@@ -304,7 +305,8 @@ struct ClaimHandler: Sendable {
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
         reports.append(.settled(settlement, app: app))
-        for event in state.events(of: settlement, from: claim.jobs, at: now) { log(event) }
+        let events = state.logLimits.events(of: settlement, from: claim.jobs, by: state.apps[app]?.name, at: now)
+        for event in events { log(event) }
         guard state.unwrittenCounts.isSuspect(app) else { return learn(writing, &state) }
         stage = .settling(writing)
         return .writeCounts

@@ -50,10 +50,6 @@ extension WorkerState {
         schedule.settled(&claim, settlement, outcomes, at: now)
     }
 
-    mutating func events(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        logLimits.events(of: settlement, from: jobs, by: apps[jobs.app]?.name, at: now)
-    }
-
     /// Holds the app or ends its hold. What was learned by an earlier route says nothing of the present one.
     mutating func updateHold(after settlement: Settlement, of claim: UnsettledClaim, at now: MonotonicInstant)
         -> WorkerEvent?

@@ -1,6 +1,5 @@
 import ApplePush
 import CarillonIO
-import CarillonPostgres
 import CarillonSchema
 
 /// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
@@ -46,17 +45,6 @@ extension WorkerState {
             notes.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
         }
         return .held(app: app.name, hold, for: wait)
-    }
-
-    /// PostgreSQL refuses a question about the app's pushes.
-    /// - Parameter purpose: What PostgreSQL would do to answer it.
-    mutating func cannotAsk(
-        _ purpose: String,
-        of app: Int32,
-        _ error: PostgresError,
-        at now: MonotonicInstant
-    ) -> WorkerEvent? {
-        hold(app, for: Hold(.database, "PostgreSQL cannot \(purpose): \(error.message)"), at: now)
     }
 
     /// The gateway has answered pushes of the app.

@@ -13,6 +13,7 @@ struct ClaimSchedule: Sendable {
     private var waits = ClaimRetryPace()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
+    private var forgotAt: MonotonicInstant?
     /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each has.
     private var flights: [ClaimKey: Int] = [:]
     /// Since when it has had claims and settled none.
@@ -87,8 +88,10 @@ struct ClaimSchedule: Sendable {
     /// The lane has a row that could not be split: claims would only find it again.
     mutating func splitFailed(in lane: Lane, at now: MonotonicInstant) { waits.failed(lane, at: now, using: &random) }
 
-    /// Forgets lanes that have had no rows for a while.
+    /// Forgets lanes that have had no rows for a while. Goes through all that are known, so it does so once a second at most.
     mutating func forgetIdle(at now: MonotonicInstant) {
+        if let forgotAt, now - forgotAt < .seconds(1) { return }
+        forgotAt = now
         board.forgetIdle(at: now)
         waits.forgetIdle(at: now)
         doubts.forgetIdle(at: now)

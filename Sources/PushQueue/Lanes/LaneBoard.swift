@@ -47,7 +47,8 @@ struct LaneBoard: Sendable {
             let isAhead = start.map { $0 < lane } ?? true
             if isAhead, let floor = state.lookFloor {
                 range.known.append((lane, floor))
-            } else if turn != nil, state.isRegular, !state.isInUse {
+            } else if turn != nil, state.isRegular, !state.isReady {
+                // A claim under way leaves what is committed after it.
                 range.others.append((lane, state.lookFloor ?? .min))
             }
         }

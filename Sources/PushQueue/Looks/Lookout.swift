@@ -85,7 +85,8 @@ final class Lookout {
         on connection: PostgresConnection
     ) async -> Result<Void, PostgresError> {
         do throws(PostgresError) {
-            let unread = context.event { $0.apps.found(lanes) }
+            let unread = context.event { $0.found(lanes, at: .now) }
+            if !unread.isEmpty { context.dispatchBell.ring() }
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
             let events = context.event { $0.understood(lanes, at: readAt) }

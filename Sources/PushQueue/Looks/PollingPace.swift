@@ -11,7 +11,8 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let costFactor = 25
-    /// The same while many more lanes have rows, because those that were found are soon empty.
+    /// The same while lanes are left to the next look: those that were found are soon empty, and a look at a part of the lanes is
+    /// short.
     private static let costFactorOfManyLanes = 3
     /// The wait as a part of the time that a worker has been idle which cannot sleep: 100 ms after a minute, and at most almost a second.
     private static let idlePart = 600

@@ -27,31 +27,34 @@ final class PushCountWriter {
     )
 
     func write(on connection: PostgresConnection) async throws(PostgresError) {
-        let counts = context.event { $0.unwrittenCounts.take() }
-        guard !counts.isEmpty else { return }
-        let parameters = Parameters(
-            context.state.lease.id,
-            PostgresArray(counts.keys),
-            PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }),
-            PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
-        )
-        do throws(PostgresError) {
-            try await connection.execute(Self.write, parameters)
-        } catch {
-            context.event { $0.unwrittenCounts.failed(counts, error.effect) }
-            throw error
-        }
-        let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
-        do throws(PostgresError) {
-            if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
-            context.event { $0.unwrittenCounts.written() }
-        } catch {
-            context.event { $0.unwrittenCounts.failed([:], error.effect) }
-            throw error
+        while true {
+            let counts = context.event { $0.unwrittenCounts.take() }
+            guard !counts.isEmpty else { return }
+            let parameters = Parameters(
+                context.state.lease.id,
+                PostgresArray(counts.keys),
+                PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
+                PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
+                PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
+                PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
+                PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }),
+                PostgresArray(counts.values.lazy.map { Int64($0.badTopics) })
+            )
+            do throws(PostgresError) {
+                try await connection.execute(Self.write, parameters)
+            } catch {
+                context.event { $0.unwrittenCounts.failed(counts, error.effect) }
+                throw error
+            }
+            let suspects = counts.filter { $0.value.bad > 0 }.map(\.key)
+            do throws(PostgresError) {
+                if !suspects.isEmpty { try await openBreakers(of: suspects, on: connection) }
+                context.event { $0.unwrittenCounts.written() }
+            } catch {
+                context.event { $0.unwrittenCounts.failed([:], error.effect) }
+                throw error
+            }
+            guard counts.count == UnwrittenCounts.maxApps else { return }
         }
     }
 

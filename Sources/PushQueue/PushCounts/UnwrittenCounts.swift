@@ -2,6 +2,9 @@ import CarillonPostgres
 
 /// The counts of pushes, by app, that are not written yet.
 struct UnwrittenCounts: Sendable {
+    /// A statement writes the counts of so many apps at most, so that claims wait for it for milliseconds.
+    static let maxApps = 256
+
     private var counts: [Int32: Settlement.Tally] = [:]
     /// The last ones could not be written.
     private var areRefused = false
@@ -10,10 +13,11 @@ struct UnwrittenCounts: Sendable {
         counts[app, default: Settlement.Tally()] += tally
     }
 
-    /// Returns the counts to write, and begins new ones.
+    /// Returns the counts to write next, and begins new ones of these apps.
     mutating func take() -> [Int32: Settlement.Tally] {
-        defer { counts = [:] }
-        return counts
+        var taken: [Int32: Settlement.Tally] = [:]
+        while taken.count < Self.maxApps, let (app, tally) = counts.popFirst() { taken[app] = tally }
+        return taken
     }
 
     mutating func written() { areRefused = false }

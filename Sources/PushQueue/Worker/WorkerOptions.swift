@@ -29,7 +29,7 @@ package struct WorkerOptions: Sendable {
     /// The time between feedback passes of the fleet. Zero: this worker runs none.
     package var feedbackInterval: Duration = .seconds(600)
 
-    /// How many lanes a look walks over while there is work, so that claims wait for no more than a few milliseconds.
+    /// How many lanes a limited look walks over, so that claims wait for no more than a few milliseconds: see `LookWalk`.
     package var maxLookSteps = 256
 
     package init() {}

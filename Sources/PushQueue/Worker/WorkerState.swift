@@ -153,7 +153,7 @@ struct WorkerState: Sendable {
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let wasIdle = schedule.isIdle
         if wasIdle, options.once { forgetFloors() }
-        let maxSteps = walk.isLimited(at: now) ? options.maxLookSteps : nil
+        let maxSteps = walk.isLimited ? options.maxLookSteps : nil
         return Look(
             began: now,
             wasIdle: wasIdle,
@@ -163,11 +163,10 @@ struct WorkerState: Sendable {
         )
     }
 
-    /// The next looks begin at the beginning.
+    /// The next looks begin at the beginning of each lane.
     mutating func forgetFloors() {
         schedule.board.forgetFloors()
         due = DueFloor()
-        walk = LookWalk()
     }
 
     /// Whether to move due jobs to the queue.
@@ -186,6 +185,15 @@ struct WorkerState: Sendable {
         schedule.board.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
     }
 
+    /// Rows were found in these lanes. Returns the apps whose own rows have to be read first: other lanes do not wait for that.
+    mutating func found(_ lanes: [Lane], at now: MonotonicInstant) -> Set<Int32> {
+        let unread = apps.found(lanes)
+        if !unread.isEmpty {
+            schedule.board.found(lanes.filter { !unread.contains($0.app) }, at: now) { [apps] in apps[$0] != nil }
+        }
+        return unread
+    }
+
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }
@@ -198,7 +206,7 @@ struct WorkerState: Sendable {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
         var foundWork = look.promoted > 0 || !schedule.isIdle || lanes.contains { isClaimable($0.app) }
-        let isWhole = walk.looked(from: look.range.start, to: look.end, foundWork: foundWork, at: now)
+        let isWhole = walk.looked(from: look.range.start, to: look.end, foundWork: foundWork)
         if !isWhole { foundWork = true }
         if !foundWork { unsendable = Set(lanes.map(\.app)) }
         if !sleep.isAwake {
@@ -208,8 +216,7 @@ struct WorkerState: Sendable {
         }
         sleep.looked(foundWork: foundWork, at: now)
         if foundWork {
-            // The next look finds more.
-            let hasMore = schedule.board.hasLeftLanes || look.end != nil && lanes.count * 2 >= options.maxLookSteps
+            let hasMore = schedule.board.hasLeftLanes || !isWhole
             return polling.foundWork(after: cost, isBusy: schedule.inFlight > 0, hasMoreLanes: hasMore)
         }
         if look.wasIdle, maintenance.isDoneOnce, schedule.areReturnsDue(at: look.began), !lease.hasSuspects,

@@ -212,6 +212,21 @@ import Testing
         #expect(asked == Set(lanes))
     }
 
+    @Test func `a lane that often has rows is asked while a claim is under way, not while it waits for one`() throws {
+        var board = LaneBoard(quantum: 100)
+        for _ in 0..<2 {
+            board.found([lane(1)], at: start)
+            let plan = try claim(&board)
+            board.claimed(plan, rows: 1, pushes: 1, lowest: 1, next: nil, at: start)
+        }
+        func asked() -> [Lane] { board.lookRange(after: lane(5), turn: 1, maxSteps: 10).others.map(\.lane) }
+        #expect(asked() == [lane(1)])
+        board.found([lane(1)], at: start)
+        #expect(asked().isEmpty)
+        _ = try claim(&board)
+        #expect(asked() == [lane(1)])
+    }
+
     @Test func `apps get equal shares`() {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(2), lane(3)], at: start)

@@ -91,7 +91,9 @@ extension SimulatedWorker {
             then(.success(self.state.lookEnded(look, lanes, at: self.now) * 3))
         }
         let start = look.startOfPromotion(isDue: isDue)
-        read(state.apps.found(lanes).sorted(), on: link) { answer in
+        let unread = state.found(lanes, at: now)
+        if !unread.isEmpty { dispatch() }
+        read(unread.sorted(), on: link) { answer in
             if case .success = answer { _ = self.state.understood(lanes, at: self.now) }
             understood = answer
             end()
