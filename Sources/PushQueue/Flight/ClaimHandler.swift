@@ -73,16 +73,20 @@ struct ClaimHandler: Sendable {
     }
 
     /// Takes a step that is due, perhaps after a wait: PostgreSQL may refuse such statements. An event `waited` leads here again.
-    private mutating func take(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step {
+    private mutating func take(_ step: Step, _ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) -> Step {
         retries.wait(before: kind, of: app, &state, at: now).map { .wait($0) } ?? step
     }
 
     /// The same for a step that a worker takes only while it is working.
-    private mutating func takeIfWorking(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step? {
+    private mutating func takeIfWorking(
+        _ step: Step,
+        _ kind: RefusedStatementPace.Kind,
+        _ state: inout WorkerState
+    ) -> Step? {
         state.phase == .working ? take(step, kind, &state) : release(&state)
     }
 
-    private mutating func succeeded(_ kind: RefusalPace.Kind, _ state: inout WorkerState) {
+    private mutating func succeeded(_ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) {
         retries.succeeded()
         state.refusals.succeeded(kind)
     }
