@@ -98,7 +98,7 @@ package actor Worker {
     private func watchSilence() async {
         await withDiscardingTaskGroup { group in
             var states: [ServerAddress: SilenceState] = [:]
-            while await context.sleep(for: database.silenceLimit / SilenceState.looks) {
+            while await context.sleep(for: database.silenceLimit / SilenceState.observations) {
                 for connection in await database.lookForSilence(&states) {
                     group.addTask { _ = try? await connection.execute(WorkerDatabase.probe) }
                 }

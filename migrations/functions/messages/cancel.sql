@@ -142,7 +142,7 @@ DECLARE
     retries carillon.cancelled_job[];
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
-    FOR look IN 1..2 LOOP
+    FOR round IN 1..2 LOOP
         lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
             DELETE FROM carillon.messages m
