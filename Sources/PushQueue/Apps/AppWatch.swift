@@ -193,8 +193,8 @@ final class AppWatch {
 
     private func write(_ note: CredentialNotes.Note, on connection: PostgresConnection) async throws(PostgresError) {
         switch note {
-        case .finding(let finding):
-            try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
+        case .facts(let found):
+            try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(found))
         case .status(let certificate, let status, let error, let stopsMinting):
             if stopsMinting { try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate)) }
             let parameters = CredentialStatements.parameters(certificate, status, error: error)

@@ -103,12 +103,12 @@ enum CredentialStatements {
         """
     )
 
-    static func parameters(_ finding: CredentialNotes.Finding) -> Parameters {
-        let facts = try? finding.facts.get()
-        let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
+    static func parameters(_ found: CredentialNotes.CredentialFacts) -> Parameters {
+        let facts = try? found.facts.get()
+        let problem: String? = if case .failure(let hold) = found.facts { hold.message } else { nil }
         return Parameters(
-            finding.certificate,
-            Timestamp(finding.since),
+            found.certificate,
+            Timestamp(found.since),
             Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
             PostgresArray(facts?.topics ?? []),
             problem
