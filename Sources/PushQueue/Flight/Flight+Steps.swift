@@ -49,7 +49,7 @@ extension Flight {
         case released
         /// If `hasRemainder`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRemainder: Bool)
-        case written(SettleAnswer)
+        case written(SettleEffect)
         case counted
         /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)

@@ -85,7 +85,7 @@ final class FlightRunner {
             let (statement, parameters) = writing.call
             let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
             return await write(for: flight, statement, parameters, isLarge: isLarge) {
-                .written(try SettleAnswer($0))
+                .written(try SettleEffect($0))
             }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
