@@ -24,7 +24,7 @@ struct ClaimHandler: Sendable {
     private var retries = StatementRetries()
     /// When the event that is handled took place.
     private var now: MonotonicInstant
-    private var reports: [Flight.Report] = []
+    private var notes: [Flight.Note] = []
 
     init(_ claim: UnsettledClaim) {
         self.claim = claim
@@ -36,9 +36,9 @@ struct ClaimHandler: Sendable {
     /// The statement to repeat has timed out waiting for a lock.
     var timedOut: Bool { retries.timedOut }
 
-    mutating func takeReports() -> [Flight.Report] {
-        defer { reports = [] }
-        return reports
+    mutating func takeNotes() -> [Flight.Note] {
+        defer { notes = [] }
+        return notes
     }
 
     mutating func next(after event: Flight.Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step? {
@@ -91,7 +91,7 @@ struct ClaimHandler: Sendable {
         state.refusals.succeeded(kind)
     }
 
-    private mutating func log(_ event: WorkerEvent) { reports.append(.happened(event)) }
+    private mutating func log(_ event: WorkerEvent) { notes.append(.happened(event)) }
 
     private mutating func end(_ state: inout WorkerState) -> Step? {
         state.schedule.ended(claim)
@@ -133,7 +133,7 @@ struct ClaimHandler: Sendable {
         case .decided(let answer):
             succeeded(.question, &state)
             claim.jobs.keep(positions, answer.decisions)
-            reports.append(.superseded(pushes: answer.superseded, app: app))
+            notes.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
@@ -307,7 +307,7 @@ struct ClaimHandler: Sendable {
             let name = state.apps.name(of: app)
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
-        reports.append(.settled(settlement, app: app))
+        notes.append(.settled(settlement, app: app))
         for event in state.events(of: settlement, from: claim.jobs, at: now) { log(event) }
         guard state.unwrittenCounts.isSuspect(app) else { return learn(writing, &state) }
         stage = .settling(writing)

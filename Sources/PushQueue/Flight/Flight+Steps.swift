@@ -63,7 +63,7 @@ extension Flight {
     }
 
     /// What is to be counted and logged.
-    enum Report: Sendable {
+    enum Note: Sendable {
         case claimed(jobs: Int, waits: DurationHistogram)
         /// Updates and background pushes that were not sent, since newer ones exist.
         case superseded(pushes: Int, app: Int32)

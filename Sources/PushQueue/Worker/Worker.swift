@@ -159,7 +159,7 @@ package actor Worker {
         let now = MonotonicInstant.now
         guard let ceiling else { return context.event { $0.nextClaim(at: now) } }
         let room = ceiling.reserve(inFlight: context.state.schedule.inFlight, at: now)
-        defer { ceiling.report(inFlight: context.state.schedule.inFlight) }
+        defer { ceiling.record(inFlight: context.state.schedule.inFlight) }
         return context.event { $0.nextClaim(at: now, within: room) }
     }
 
