@@ -293,7 +293,7 @@ CREATE TYPE carillon.cancelled_job AS (
 );
 COMMENT ON TYPE carillon.cancelled_job IS 'Internal: what is needed to record a cancelled job.';
 
-CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, in_flight bigint);
 COMMENT ON TYPE carillon.remnant IS
     'Internal: what is left of a message after its waiting jobs were removed: how many pushes have not ended, and how many of them '
     'are in flight.';

@@ -59,7 +59,8 @@ COMMENT ON COLUMN carillon.feedback.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.feedback.token IS 'the device token';
 COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when the token became dead';
 COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
-COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
+COMMENT ON COLUMN carillon.feedback.source IS
+    'where the report came from: http2 for a rejected push of any protocol, binary for the legacy feedback list';
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null if not yet';
 COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null if not yet';

@@ -119,7 +119,7 @@ struct Dashboard: Sendable {
     }
 
     /// The page at an address, for a browser that keeps it open; nil if the viewer may not read it or it does not exist.
-    func look(_ request: Request) async -> LivePage? {
+    func readPage(_ request: Request) async -> LivePage? {
         guard let viewer = access.viewer(of: request) else { return nil }
         return await Link.$base.withValue(mount.base) {
             for page in pages {

@@ -24,7 +24,7 @@ package struct DashboardServer: Sendable {
         var limits = ClientLimits()
         limits.bodyBytes = MessagePost.bodyBytes
         let (access, observer) = (access, configuration.observer)
-        let live = LiveFeed(loop: configuration.loop) { await look($0) }
+        let live = LiveFeed(loop: configuration.loop) { await readPage($0) }
         return WebServer(
             host: address.host,
             port: address.port,
@@ -77,13 +77,13 @@ package struct DashboardServer: Sendable {
         ]
     }
 
-    private func look(_ request: Request) async -> LivePage? {
+    private func readPage(_ request: Request) async -> LivePage? {
         if hasList, request.path == "/" {
             guard let viewer = access.viewer(of: request) else { return nil }
             return LivePage(await DatabasesQuery(dashboards: dashboards, request: request).run(), viewer)
         }
         for dashboard in dashboards {
-            if let page = await dashboard.look(request) { return page }
+            if let page = await dashboard.readPage(request) { return page }
         }
         return nil
     }

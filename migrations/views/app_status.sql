@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     queue.ready,
-    coalesce(flying.jobs, 0) AS in_flight,
+    coalesce(claimed.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
     coalesce(counts.failed_last_minute, 0) AS failed_last_minute,
@@ -36,7 +36,7 @@ LEFT JOIN LATERAL (
 ) counts ON true
 LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
-) flying ON flying.app_id = a.id
+) claimed ON claimed.app_id = a.id
 LEFT JOIN LATERAL (
     -- The first job of each lane, by a loose index scan as in filled_lanes(), which readers of the view may not call.
     WITH RECURSIVE first AS (

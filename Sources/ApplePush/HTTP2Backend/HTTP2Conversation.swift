@@ -391,5 +391,5 @@ final class HTTP2Conversation: Conversation {
         deliveries.endUnanswered(push, because: life.end?.unanswered ?? Self.late)
     }
 
-    func report(to meter: TrafficMeter) { meter.take(&answers) }
+    func addAnswers(to meter: TrafficMeter) { meter.take(&answers) }
 }

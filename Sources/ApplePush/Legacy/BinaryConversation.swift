@@ -180,7 +180,7 @@ final class BinaryConversation: Conversation {
         return []
     }
 
-    func report(to meter: TrafficMeter) {}
+    func addAnswers(to meter: TrafficMeter) {}
 
     // MARK: Outcomes
 

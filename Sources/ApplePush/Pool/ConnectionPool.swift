@@ -204,7 +204,7 @@ actor ConnectionPool {
             read(connection, at: now)
             connection.end(failure)
         }
-        connection.conversation.report(to: meter)
+        connection.conversation.addAnswers(to: meter)
         let status = connection.status
         if !connection.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
         state.changed(id, to: status, waiting: deliveries.waiting, at: now)

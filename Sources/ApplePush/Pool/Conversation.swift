@@ -60,5 +60,5 @@ protocol Conversation: AnyObject {
     /// Ends every push in flight. Returns the last bytes for the peer, to be sent if no other bytes are waiting.
     func end(_ end: ConnectionEnd) -> [UInt8]
 
-    func report(to meter: TrafficMeter)
+    func addAnswers(to meter: TrafficMeter)
 }

@@ -36,7 +36,7 @@ struct ClaimBenchmark {
         let pgbench = try PGBench(
             [script(app: installation.app, worker: worker, lowest: lowest, times: times)],
             on: installation.url,
-            settings: WorkerSettings.shared.known(to: connection.serverVersion).pairs
+            settings: WorkerSessions.shared.known(to: connection.serverVersion).pairs
         )
         let rate = try await pgbench.rate(clients: clients, times: times)
         for table in ["messages", "inflight"] {

@@ -5,8 +5,8 @@ import CarillonText
 /// Reports which session's lock a command is waiting for. It uses a connection of its own, because the command's own is
 /// blocked.
 ///
-/// Some statements wait for 100 ms at a time, with pauses of up to half a second: see `lock_tables.sql` and `LockPace`. So each look polls
-/// every 25 ms for two seconds.
+/// Some statements wait for 100 ms at a time, with pauses of up to half a second: see `lock_tables.sql` and `LockPace`. So each
+/// round polls every 25 ms for two seconds.
 struct LockWatch: Sendable {
     let invocation: Invocation
     let database: DatabaseSource
@@ -33,12 +33,12 @@ struct LockWatch: Sendable {
 
     /// Polls until it is cancelled, at growing intervals.
     func run() async {
-        var looks = 0
+        var rounds = 0
         var told: [String] = []
         while !Task.isCancelled {
             do {
-                try await loop.sleep(for: BackOff(from: .seconds(1), to: .seconds(60), after: looks - 3).most)
-                looks += 1
+                try await loop.sleep(for: BackOff(from: .seconds(1), to: .seconds(60), after: rounds - 3).most)
+                rounds += 1
                 let holders = try await self.holders()
                 guard !holders.isEmpty, holders != told else { continue }
                 told = holders

@@ -27,7 +27,7 @@ actor AppGauges {
     private let database: ServiceRunner
     private var latest: (reading: Reading, readAt: MonotonicInstant)?
     /// The query under way; concurrent requests share it.
-    private var look: (reading: Task<Reading, any Error>, beganAt: MonotonicInstant)?
+    private var reading: (task: Task<Reading, any Error>, beganAt: MonotonicInstant)?
 
     init(database: DatabaseSource, loop: EventLoop) {
         let service = ServiceDatabase(
@@ -43,22 +43,22 @@ actor AppGauges {
     /// Empty if the database does not answer: no gauge is better than an outdated one.
     func read(at now: MonotonicInstant = .now) async -> Reading {
         if let latest, now - latest.readAt < Self.lifetime { return latest.reading }
-        let look = self.look ?? (reading: Task { try await ask() }, beganAt: now)
-        self.look = look
-        let result = await look.reading.result
+        let reading = self.reading ?? (task: Task { try await ask() }, beganAt: now)
+        self.reading = reading
+        let result = await reading.task.result
         // Of the requests that share it, the first one to get here ends it.
-        let isFirst = self.look?.reading == look.reading
-        if isFirst { self.look = nil }
-        guard case .success(let reading) = result else { return Reading() }
+        let isFirst = self.reading?.task == reading.task
+        if isFirst { self.reading = nil }
+        guard case .success(let gauges) = result else { return Reading() }
         // It shows the database as it was when the query began.
-        if isFirst { latest = (reading, look.beganAt) }
-        return reading
+        if isFirst { latest = (gauges, reading.beganAt) }
+        return gauges
     }
 
     /// Ends the query under way, before the loop is stopped.
     func close() async {
         await database.close()
-        _ = await look?.reading.result
+        _ = await reading?.task.result
     }
 
     private func ask() async throws -> Reading {

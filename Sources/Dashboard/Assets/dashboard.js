@@ -98,14 +98,14 @@
   const schedule = () => {
     clearTimeout(timer);
     if (!every() || document.hidden) return;
-    timer = setTimeout(look, Math.min(60, every() * 2 ** failures) * (0.9 + Math.random() * 0.2) * 1000);
+    timer = setTimeout(poll, Math.min(60, every() * 2 ** failures) * (0.9 + Math.random() * 0.2) * 1000);
   };
 
   // The addresses of these files change with their content.
   const assets = (page) => [...page.querySelectorAll('link[href^="/assets/"], script[src^="/assets/"]')]
     .map((element) => element.getAttribute('href') ?? element.getAttribute('src')).join();
 
-  const look = async () => {
+  const poll = async () => {
     if (isBusy(document.getElementById('main'))) return schedule();
     try {
       const answer = await fetch(location.href, {

@@ -12,16 +12,16 @@ final class LiveFeed: Sendable {
     /// After this time the feed ends, and the browser opens a new one.
     private static let lifetime = Duration.seconds(15 * 60)
 
-    typealias Look = @Sendable (Request) async -> LivePage?
+    typealias PageReader = @Sendable (Request) async -> LivePage?
 
     private let loop: EventLoop
-    private let look: Look
+    private let readPage: PageReader
     private let open = Atomic(0)
 
-    /// - Parameter look: reads the page at an address; returns nil if it does not exist or the viewer may not read it.
-    init(loop: EventLoop, look: @escaping Look) {
+    /// - Parameter readPage: reads the page at an address; returns nil if it does not exist or the viewer may not read it.
+    init(loop: EventLoop, readPage: @escaping PageReader) {
         self.loop = loop
-        self.look = look
+        self.readPage = readPage
     }
 
     private var openCount: Int { open.load(ordering: .relaxed) }
@@ -31,7 +31,7 @@ final class LiveFeed: Sendable {
             return ProblemDocument.refusal(of: request, 400, "'page' is the address of a page.")
         }
         let wanted = page.request(like: request)
-        guard let first = await look(wanted) else {
+        guard let first = await readPage(wanted) else {
             return ProblemDocument.refusal(of: request, 404, "There is nothing to show at this address.")
         }
         guard first.refreshInterval != nil else {
@@ -55,7 +55,7 @@ final class LiveFeed: Sendable {
         let end = MonotonicInstant.now + Self.lifetime
         var before: String?
         var saidAt = MonotonicInstant.now
-        while !stream.isClosed, .now < end, let page = await look(request) {
+        while !stream.isClosed, .now < end, let page = await readPage(request) {
             let event = page.event
             if event != before {
                 stream.send(event)

@@ -1,16 +1,16 @@
 import CarillonIO
 
 extension PostgresConnection {
-    /// Looks again and again, as long as statements wait.
+    /// Observes the server at intervals, as long as statements wait.
     func watchSilence() {
-        guard let silence, !silence.isLooking, isWaiting else { return }
-        self.silence?.isLooking = true
-        _ = loop.schedule(at: .now + silence.interval) { [weak self] in self?.assumeIsolated { $0.look() } }
+        guard let silence, !silence.isObserving, isWaiting else { return }
+        self.silence?.isObserving = true
+        _ = loop.schedule(at: .now + silence.interval) { [weak self] in self?.assumeIsolated { $0.observe() } }
     }
 
-    private func look() {
-        silence?.isLooking = false
-        switch silence?.looked(arrivals: arrivals, isWaiting: isWaiting) {
+    private func observe() {
+        silence?.isObserving = false
+        switch silence?.observed(arrivals: arrivals, isWaiting: isWaiting) {
         case .wait, nil: break
         case .probe: probe()
         case .leave: leave()

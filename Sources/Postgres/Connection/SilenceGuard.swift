@@ -11,7 +11,7 @@ struct SilenceGuard {
     /// Grows with each sign of life that is no arrival: the kernel has taken more of a long statement, or a probe was answered.
     var signs = 0
     var isProbing = false
-    var isLooking = false
+    var isObserving = false
     private var state = SilenceState()
 
     /// Nil if the session does not end by itself.
@@ -24,9 +24,9 @@ struct SilenceGuard {
         self.silentHost = silentHost
     }
 
-    var interval: Duration { limit / SilenceState.looks }
+    var interval: Duration { limit / SilenceState.observations }
 
-    mutating func looked(arrivals: Int, isWaiting: Bool) -> SilenceState.Step {
-        state.looked(arrivals: arrivals + signs, isWaiting: isWaiting)
+    mutating func observed(arrivals: Int, isWaiting: Bool) -> SilenceState.Step {
+        state.observed(arrivals: arrivals + signs, isWaiting: isWaiting)
     }
 }

@@ -2,7 +2,7 @@
 /// pooler.
 ///
 /// A statement that waits for a lock receives nothing either. But then another connection to the same host is answered, as a probe
-/// shows. Looks are counted, not time: a program that was itself suspended has read nothing meanwhile.
+/// shows. Observations are counted, not time: a program that was itself suspended has read nothing meanwhile.
 package struct SilenceState {
     package enum Step {
         case wait
@@ -11,24 +11,24 @@ package struct SilenceState {
         case leave
     }
 
-    /// How many looks make the time after which a server is left.
-    package static let looks = 10
+    /// After how many observations without an arrival a server is left.
+    package static let observations = 10
 
     private var arrivals = 0
-    private var silentLooks = 0
+    private var silentObservations = 0
 
     package init() {}
 
     /// - Parameters:
     ///   - arrivals: A number that has grown if something came from the server.
     ///   - isWaiting: A statement waits for an answer.
-    package mutating func looked(arrivals: Int, isWaiting: Bool) -> Step {
+    package mutating func observed(arrivals: Int, isWaiting: Bool) -> Step {
         guard isWaiting, arrivals == self.arrivals else {
-            (self.arrivals, silentLooks) = (arrivals, 0)
+            (self.arrivals, silentObservations) = (arrivals, 0)
             return .wait
         }
-        silentLooks += 1
-        if silentLooks >= Self.looks { return .leave }
-        return silentLooks * 3 >= Self.looks ? .probe : .wait
+        silentObservations += 1
+        if silentObservations >= Self.observations { return .leave }
+        return silentObservations * 3 >= Self.observations ? .probe : .wait
     }
 }

@@ -9,7 +9,7 @@ struct AppDirectory: Sendable {
         var rerouted: [Int32] = []
         /// Apps whose rows are gone.
         var removed: [(id: Int32, name: String)] = []
-        var findings: [CredentialNotes.Finding] = []
+        var facts: [CredentialNotes.CredentialFacts] = []
         /// Credentials that no app uses any more.
         var unused: Set<Credential> = []
     }
@@ -130,8 +130,8 @@ struct AppDirectory: Sendable {
             throw Hold(.setting, "The credential of app “\(row.app.name)” was not read.")
         }
         if row.lacksFacts, certificate.isRead {
-            changes.findings.append(
-                CredentialNotes.Finding(
+            changes.facts.append(
+                CredentialNotes.CredentialFacts(
                     certificate: id,
                     since: certificate.since,
                     facts: certificate.credential.map(\.facts)

@@ -7,12 +7,12 @@ extension CredentialNotes.Note {
     /// Each statement is a transaction of its own.
     func write(by worker: Int64, on connection: PostgresConnection) async throws(PostgresError) {
         switch self {
-        case .finding(let finding):
-            let facts = try? finding.facts.get()
-            let problem: String? = if case .failure(let hold) = finding.facts { hold.message } else { nil }
+        case .facts(let found):
+            let facts = try? found.facts.get()
+            let problem: String? = if case .failure(let hold) = found.facts { hold.message } else { nil }
             let parameters = Parameters(
-                finding.certificate,
-                Timestamp(finding.since),
+                found.certificate,
+                Timestamp(found.since),
                 Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
                 PostgresArray(facts?.topics ?? []),
                 problem

@@ -7,7 +7,7 @@ import CarillonSchema
 struct CredentialNotes: Sendable {
     enum Note: Sendable {
         /// The facts of a credential that was written.
-        case finding(Finding)
+        case facts(CredentialFacts)
         /// - Parameters:
         ///   - status: The new status, or nil if it is unchanged.
         ///   - stopsMinting: No worker mints a provider token for a while.
@@ -19,7 +19,7 @@ struct CredentialNotes: Sendable {
 
         fileprivate var key: Key {
             switch self {
-            case .finding(let finding): Key(kind: 0, id: finding.certificate)
+            case .facts(let found): Key(kind: 0, id: found.certificate)
             case .status(let certificate, _, _, _): Key(kind: 1, id: certificate)
             case .hold(let app, _), .holdOutdated(let app): Key(kind: 2, id: app)
             }
@@ -34,7 +34,7 @@ struct CredentialNotes: Sendable {
         }
     }
 
-    struct Finding: Sendable {
+    struct CredentialFacts: Sendable {
         let certificate: Int32
         /// When the credential was written.
         let since: Int64

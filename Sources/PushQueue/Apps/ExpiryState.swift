@@ -12,7 +12,7 @@ struct ExpiryState: Sendable {
 
     func isPending(at now: MonotonicInstant) -> Bool { due.map { $0 <= now } ?? true }
 
-    /// Returns whether to look now. The next look is then due in an hour.
+    /// Returns whether to search now. The next search is then due in an hour.
     mutating func isDue(at now: MonotonicInstant) -> Bool {
         guard isPending(at: now) else { return false }
         self.due = now + Self.interval

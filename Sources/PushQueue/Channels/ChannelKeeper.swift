@@ -37,7 +37,7 @@ final class ChannelKeeper {
     }
 
     /// Ending this round would delay all other requests by a minute. So the round continues, after waiting for its turn in
-    /// `RefusalPace`.
+    /// `RefusedStatementPace`.
     private func mayTryNext(after error: PostgresError) async -> Bool {
         guard error.isRefusal else { return false }
         while let wait = context.event({ $0.refusals.takeOrWait(at: .now) }) {

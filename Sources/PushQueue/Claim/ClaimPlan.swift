@@ -12,6 +12,6 @@ package struct ClaimPlan: Hashable, Sendable {
     package let rows: Int32
     /// The most pushes of all these rows together.
     package let pushes: Int32
-    /// It counts as a try of what PostgreSQL refuses: see `RefusalPace`.
+    /// It counts as a try of what PostgreSQL refuses: see `RefusedStatementPace`.
     var isTry = false
 }

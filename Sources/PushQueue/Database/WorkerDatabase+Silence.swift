@@ -33,7 +33,7 @@ extension WorkerDatabase {
                 if await !connection.isWaiting { idle.append(connection) }
             }
             let isWaiting = idle.count < connections.count
-            switch states[server, default: SilenceState()].looked(arrivals: arrivals, isWaiting: isWaiting) {
+            switch states[server, default: SilenceState()].observed(arrivals: arrivals, isWaiting: isWaiting) {
             case .wait: break
             case .probe: probes += idle
             case .leave: await leave(server, silentFor: silenceLimit)

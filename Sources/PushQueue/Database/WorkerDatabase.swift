@@ -69,13 +69,13 @@ final class WorkerDatabase {
 
     /// Opens the lifeline, and returns what will be the shared connection.
     private func connectBoth() async throws(PostgresError) -> PostgresConnection {
-        lifeline = try await connect(WorkerSettings.lifeline)
-        let other = try await connect(WorkerSettings.shared)
+        lifeline = try await connect(WorkerSessions.lifeline)
+        let other = try await connect(WorkerSessions.shared)
         coming = other
         // The first host has stopped answering in between.
         if let first = lifeline, first.server != other.server {
             await first.close()
-            lifeline = try await connect(WorkerSettings.lifeline)
+            lifeline = try await connect(WorkerSessions.lifeline)
         }
         return other
     }
@@ -113,11 +113,11 @@ final class WorkerDatabase {
                 guard await context.sleep(for: context.event { $0.reconnection.next() }) else { break }
                 do throws(PostgresError) {
                     if lifeline == nil {
-                        lifeline = try await reconnect(WorkerSettings.lifeline)
+                        lifeline = try await reconnect(WorkerSessions.lifeline)
                         lifelineBell.ring()
                     }
                     if shared == nil {
-                        let connection = try await reconnect(WorkerSettings.shared)
+                        let connection = try await reconnect(WorkerSessions.shared)
                         coming = connection
                         defer { coming = nil }
                         try await prepare(connection)
@@ -270,7 +270,7 @@ final class WorkerDatabase {
         purposes.insert(purpose)
         var fault: PostgresError?
         do throws(PostgresError) {
-            try await work(try await connect(for: purpose, WorkerSettings.own))
+            try await work(try await connect(for: purpose, WorkerSessions.own))
         } catch {
             fault = error
             // A worker that ends closes these connections.
@@ -362,7 +362,7 @@ final class WorkerDatabase {
         guard shared != nil, context.state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
-        return try await connect(for: .detour, WorkerSettings.detour)
+        return try await connect(for: .detour, WorkerSessions.detour)
     }
 
     // MARK: Who holds the locks

@@ -24,7 +24,7 @@ struct ClaimHandler: Sendable {
     private var retries = StatementRetries()
     /// When the event that is handled took place.
     private var now: MonotonicInstant
-    private var reports: [Flight.Report] = []
+    private var notes: [Flight.Note] = []
 
     init(_ claim: UnsettledClaim) {
         self.claim = claim
@@ -36,9 +36,9 @@ struct ClaimHandler: Sendable {
     /// The statement to repeat has timed out waiting for a lock.
     var timedOut: Bool { retries.timedOut }
 
-    mutating func takeReports() -> [Flight.Report] {
-        defer { reports = [] }
-        return reports
+    mutating func takeNotes() -> [Flight.Note] {
+        defer { notes = [] }
+        return notes
     }
 
     mutating func next(after event: Flight.Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step? {
@@ -68,16 +68,16 @@ struct ClaimHandler: Sendable {
     }
 
     /// Takes a step that is due, perhaps after a wait: PostgreSQL may refuse such statements. An event `waited` leads here again.
-    private mutating func take(_ step: Step, _ kind: RefusalPace.Kind, _ state: inout WorkerState) -> Step {
+    private mutating func take(_ step: Step, _ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) -> Step {
         retries.wait(before: kind, of: app, &state, at: now).map { .wait($0) } ?? step
     }
 
-    private mutating func succeeded(_ kind: RefusalPace.Kind, _ state: inout WorkerState) {
+    private mutating func succeeded(_ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) {
         retries.succeeded()
         state.refusals.succeeded(kind)
     }
 
-    private mutating func log(_ event: WorkerEvent) { reports.append(.happened(event)) }
+    private mutating func log(_ event: WorkerEvent) { notes.append(.happened(event)) }
 
     private mutating func end(_ state: inout WorkerState) -> Step? {
         state.schedule.ended(claim)
@@ -119,7 +119,7 @@ struct ClaimHandler: Sendable {
         case .decided(let answer):
             succeeded(.question, &state)
             claim.jobs.keep(positions, answer.decisions)
-            reports.append(.superseded(pushes: answer.superseded, app: app))
+            notes.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
@@ -140,7 +140,7 @@ struct ClaimHandler: Sendable {
     /// claim goes back, and the app is held.
     private mutating func askAgain(
         _ step: Step,
-        _ kind: RefusalPace.Kind,
+        _ kind: RefusedStatementPace.Kind,
         to purpose: String,
         after event: Flight.Event,
         _ state: inout WorkerState
@@ -304,7 +304,7 @@ struct ClaimHandler: Sendable {
             let name = state.apps.name(of: app)
             log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
-        reports.append(.settled(settlement, app: app))
+        notes.append(.settled(settlement, app: app))
         let events = state.logLimits.events(of: settlement, from: claim.jobs, by: state.apps[app]?.name, at: now)
         for event in events { log(event) }
         guard state.unwrittenCounts.isSuspect(app) else { return learn(writing, &state) }

@@ -49,7 +49,7 @@ extension Flight {
         case released
         /// If `hasRemainder`, the pushes without an outcome are pending.
         case delivered(Outcomes, hasRemainder: Bool)
-        case written(SettleAnswer)
+        case written(SettleEffect)
         case counted
         /// Nil if the row could not be split.
         case wasSplit(jobs: Int?)
@@ -63,7 +63,7 @@ extension Flight {
     }
 
     /// What is to be counted and logged.
-    enum Report: Sendable {
+    enum Note: Sendable {
         case claimed(jobs: Int, waits: DurationHistogram)
         /// Updates and background pushes that were not sent, since newer ones exist.
         case superseded(pushes: Int, app: Int32)

@@ -21,7 +21,7 @@ struct Flight: Sendable {
     private var stage = Stage.claiming
     /// A row of the lane that has to be split.
     private var large: Int64?
-    private var reports: [Report] = []
+    private var notes: [Note] = []
 
     init(_ plan: ClaimPlan, claimedAs worker: Int64) {
         self.plan = plan
@@ -37,9 +37,9 @@ struct Flight: Sendable {
         if case .handling(let handler) = stage { handler.timedOut } else { false }
     }
 
-    mutating func takeReports() -> [Report] {
-        defer { reports = [] }
-        return reports
+    mutating func takeNotes() -> [Note] {
+        defer { notes = [] }
+        return notes
     }
 
     // Inlined, its copies would enlarge that task too.
@@ -54,7 +54,7 @@ struct Flight: Sendable {
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
                 state.schedule.board.found([plan.lane], at: now) { [apps = state.apps] in apps[$0] != nil }
-                if jobs > 0 { reports.append(.happened(.split(app: app, message: message, jobs: jobs))) }
+                if jobs > 0 { notes.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
                 state.schedule.splitFailed(in: plan.lane, at: now)
             }
@@ -73,7 +73,7 @@ struct Flight: Sendable {
         }
         large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now, &state.refusals)
         guard let jobs = rows.jobs else { return splitLarge() }
-        reports.append(.claimed(jobs: jobs.count, waits: jobs.waits))
+        notes.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))
         return handle(&handler, event, &state, at: now)
     }
@@ -85,7 +85,7 @@ struct Flight: Sendable {
         at now: MonotonicInstant
     ) -> Step {
         let step = handler.next(after: event, in: &state, at: now)
-        reports += handler.takeReports()
+        notes += handler.takeNotes()
         guard let step else { return splitLarge() }
         stage = .handling(handler)
         return step

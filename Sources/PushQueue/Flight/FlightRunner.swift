@@ -49,7 +49,7 @@ final class FlightRunner {
             default: event = await perform(step, of: flight, for: worker)
             }
             step = context.event { flight.next(after: event, in: &$0, at: .now) }
-            publish(flight.takeReports())
+            publish(flight.takeNotes())
         }
     }
 
@@ -85,7 +85,7 @@ final class FlightRunner {
             let (statement, parameters) = writing.call
             let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
             return await write(for: flight, statement, parameters, isLarge: isLarge) {
-                .written(try SettleAnswer($0))
+                .written(try SettleEffect($0))
             }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
@@ -93,9 +93,9 @@ final class FlightRunner {
         }
     }
 
-    private func publish(_ reports: [Flight.Report]) {
-        for item in reports {
-            switch item {
+    private func publish(_ notes: [Flight.Note]) {
+        for note in notes {
+            switch note {
             case .claimed(let jobs, let waits):
                 context.count { counters in
                     counters.claims += 1

@@ -19,7 +19,7 @@ struct StatementRetries: Sendable {
 
     /// - Parameter kind: What the statement is for.
     mutating func failed(
-        _ kind: RefusalPace.Kind,
+        _ kind: RefusedStatementPace.Kind,
         with error: PostgresError,
         _ state: inout WorkerState,
         at now: MonotonicInstant
@@ -40,19 +40,19 @@ struct StatementRetries: Sendable {
 
     /// The wait before a try that is due, while PostgreSQL refuses such statements. Nil means at once.
     mutating func wait(
-        before kind: RefusalPace.Kind,
+        before kind: RefusedStatementPace.Kind,
         of app: Int32,
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        let isInDoubt = kind == .settlement && state.schedule.doubts.contains(app)
+        let appWasRefused = kind == .settlement && state.schedule.refusedSettlements.contains(app)
         isTry =
-            isInDoubt || contentWasRefused
+            appWasRefused || contentWasRefused
             || (wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now))
         guard isTry else { return nil }
         let mayTry =
-            isInDoubt
-            ? state.schedule.doubts.mayTry(app, at: now, &state.refusals) : state.refusals.take(at: now)
+            appWasRefused
+            ? state.schedule.refusedSettlements.mayTry(app, at: now, &state.refusals) : state.refusals.take(at: now)
         return mayTry ? nil : wait(&state)
     }
 

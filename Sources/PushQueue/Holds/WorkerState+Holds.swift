@@ -7,7 +7,7 @@ extension WorkerState {
     /// Rows of apps were read. Returns the credentials that no app uses any more, and the ends of holds.
     mutating func read(_ rows: [AppWithSecret], of ids: [Int32]) -> (unused: Set<Credential>, events: [WorkerEvent]) {
         let changes = apps.read(rows, of: ids)
-        for finding in changes.findings { notes.add(.finding(finding)) }
+        for facts in changes.facts { notes.add(.facts(facts)) }
         var events: [WorkerEvent] = []
         for app in changes.rerouted where holds.routeChanged(app) {
             events.append(.holdOutdated(app: apps.name(of: app)))

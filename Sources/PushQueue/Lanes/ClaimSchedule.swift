@@ -8,7 +8,7 @@ struct ClaimSchedule: Sendable {
     private let options: WorkerOptions
     var board: LaneBoard
     var admission: Admission
-    var doubts = AppDoubts()
+    var refusedSettlements = RefusedSettlements()
     private(set) var slots = ClaimSlots()
     private var waits = ClaimRetryPace()
     /// When the last of the jobs that went back without using up an attempt is due.
@@ -43,14 +43,14 @@ struct ClaimSchedule: Sendable {
         within ceiling: Int,
         of apps: AppDirectory,
         _ holds: AppHolds,
-        _ refusals: inout RefusalPace
+        _ refusals: inout RefusedStatementPace
     ) -> ClaimPlan? {
         guard min(ceiling, admission.room) > 0, waits.mayClaim(at: now, isUnderWay: !slots.areEmpty) else { return nil }
         let mustTry = refusals.limits(.claim, at: now)
         // The board asks for an open slot first, and then for the allowance of each lane and its app.
         let plan = board.next(in: slots, at: now) { lane in
             if let end = waits.end(of: lane, at: now) { return .blocked(until: end) }
-            guard doubts.mayClaim(lane) else { return .blocked(until: nil) }
+            guard refusedSettlements.mayClaim(lane) else { return .blocked(until: nil) }
             // Lanes that have failed leave a try for one that has not.
             let hasFailed = waits.hasFailed(lane)
             if mustTry || hasFailed, let end = refusals.waitEnd(at: now, leaving: hasFailed ? 1 : 0) {
@@ -63,7 +63,7 @@ struct ClaimSchedule: Sendable {
         if plan.isTry { refusals.spend(at: now) }
         slots.take(plan.depth)
         admission.admit(Int(plan.pushes), of: plan.lane.app)
-        doubts.claimed(plan.lane)
+        refusedSettlements.claimed(plan.lane)
         return plan
     }
 
@@ -72,10 +72,10 @@ struct ClaimSchedule: Sendable {
         _ plan: ClaimPlan,
         _ fault: ClaimFault,
         at now: MonotonicInstant,
-        _ refusals: inout RefusalPace
+        _ refusals: inout RefusedStatementPace
     ) {
         slots.free(plan.depth)
-        doubts.ended(plan.lane)
+        refusedSettlements.ended(plan.lane)
         board.abandoned(plan, wasTooLarge: fault == .size)
         admission.release(Int(plan.pushes), of: plan.lane.app)
         admission.ended(of: plan.lane.app)
@@ -94,7 +94,7 @@ struct ClaimSchedule: Sendable {
         forgotAt = now
         board.forgetIdle(at: now)
         waits.forgetIdle(at: now)
-        doubts.forgetIdle(at: now)
+        refusedSettlements.forgetIdle(at: now)
     }
 
     /// Returns the row that has to be split, if any.
@@ -103,13 +103,13 @@ struct ClaimSchedule: Sendable {
         to plan: ClaimPlan,
         of apps: AppDirectory,
         at now: MonotonicInstant,
-        _ refusals: inout RefusalPace
+        _ refusals: inout RefusedStatementPace
     ) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let most = admission.maxPushes(at: apps.maxRate(of: plan.lane.app))
         let large = answer.next.flatMap { $0.pushes > most ? $0.id : nil }
         slots.free(plan.depth)
-        if answer.jobs == nil { doubts.ended(plan.lane) }
+        if answer.jobs == nil { refusedSettlements.ended(plan.lane) }
         refusals.succeeded(.claim)
         waits.succeeded(plan.lane, hasRows: answer.rows > 0)
         board.claimed(
@@ -187,7 +187,7 @@ struct ClaimSchedule: Sendable {
 
     mutating func ended(_ claim: UnsettledClaim) {
         if let bytes = flights.removeValue(forKey: claim.jobs.key) { admission.ended(bytes, of: claim.jobs.app) }
-        if !claim.isStuck { doubts.ended(claim.lane) }
+        if !claim.isStuck { refusedSettlements.ended(claim.lane) }
         if flights.isEmpty { unsettledSince = nil }
         admission.release(claim.pushes, of: claim.jobs.app)
         board.freed(claim.jobs.app)
@@ -199,27 +199,27 @@ struct ClaimSchedule: Sendable {
 
     // MARK: Refused settlements
 
-    /// PostgreSQL has refused a settlement for its content. One that was sent before the app was in doubt takes a try afterwards.
+    /// PostgreSQL has refused a settlement for its content. If another of the app was refused meanwhile, it takes a try afterwards.
     mutating func settlementRefused(
         of app: Int32,
         wasTry: Bool,
         at now: MonotonicInstant,
-        _ refusals: inout RefusalPace
+        _ refusals: inout RefusedStatementPace
     ) {
-        if doubts.contains(app), !wasTry { refusals.spend(at: now) }
-        doubts.refused(app, at: now)
+        if refusedSettlements.contains(app), !wasTry { refusals.spend(at: now) }
+        refusedSettlements.refused(app, at: now)
     }
 
     /// A settlement that was sent as a try is written.
     mutating func triedSettlementWritten(of app: Int32) {
-        if doubts.written(app) { board.freed(app) }
+        if refusedSettlements.written(app) { board.freed(app) }
     }
 
     /// The claim cannot be settled until a person removes the cause, and others of its lane need not wait for that.
     mutating func stuck(_ claim: inout UnsettledClaim) {
         guard !claim.isStuck else { return }
         claim.isStuck = true
-        doubts.ended(claim.lane)
+        refusedSettlements.ended(claim.lane)
         board.freed(claim.jobs.app)
     }
 }

@@ -70,10 +70,7 @@ final class LeaseKeeper {
         try await renewLease(by: LeaseStatements.wake, on: connection)
     }
 
-    private func renewLease(
-        by statement: Statement,
-        on connection: PostgresConnection
-    ) async throws(PostgresError) {
+    private func renewLease(by statement: Statement, on connection: PostgresConnection) async throws(PostgresError) {
         let worker = context.state.lease.id
         let askedAt = MonotonicInstant.now
         let parameters = LeaseStatements.parameters(

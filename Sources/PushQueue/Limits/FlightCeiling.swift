@@ -29,7 +29,7 @@ package final class FlightCeiling: Sendable {
 }
 
 extension FlightCeiling.Member {
-    /// How many more pushes this worker may claim. They stay reserved until it calls `report`.
+    /// How many more pushes this worker may claim. They stay reserved until it calls `record`.
     func reserve(inFlight pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.accounts.withLock { accounts in
             accounts[number].inFlight = pushes
@@ -45,7 +45,7 @@ extension FlightCeiling.Member {
         }
     }
 
-    func report(inFlight pushes: Int) {
+    func record(inFlight pushes: Int) {
         ceiling.accounts.withLock { accounts in
             if pushes > accounts[number].inFlight { accounts[number].waitsUntil = nil }
             accounts[number].inFlight = pushes

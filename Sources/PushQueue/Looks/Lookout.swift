@@ -59,7 +59,7 @@ final class Lookout {
         let paused = context.state.apps.pausedRanges
         let parameters = LookStatements.parameters(look.range, over: paused, dueAfter: look.start)
         let answer = try await database.ask(connection, LookStatements.above, parameters) {
-            try LookAnswer($0)
+            try LookRows($0)
         }
         look.cost = answer.cost
         look.end = answer.end

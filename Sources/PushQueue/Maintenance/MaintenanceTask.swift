@@ -20,14 +20,14 @@ struct MaintenanceTask: Sendable {
     }
 
     typealias Work = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Void
-    typealias Look = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Bool
+    typealias DueCheck = @Sendable (MaintenanceTools, PostgresConnection) async throws(PostgresError) -> Bool
 
     /// The connection that the task uses.
     enum Means: Sendable {
         /// The shared connection: the task is short, and waits at most 100 ms for a lock.
         case shared(Work)
         /// A connection of its own: the task may take long or wait for a lock. Whether it is due is asked on the shared one.
-        case own(ifDue: Look, Work)
+        case own(ifDue: DueCheck, Work)
         /// A connection of its own, in one worker of the fleet at a time. If `every` returns nil, the interval is the row's.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.

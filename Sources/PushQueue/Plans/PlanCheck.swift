@@ -26,7 +26,7 @@ package enum PlanCheck {
     package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
         do {
             return try await connection.transaction {
-                try await connection.script(WorkerSettings.shared.known(to: connection.serverVersion).forTransaction)
+                try await connection.script(WorkerSessions.shared.known(to: connection.serverVersion).forTransaction)
                 var faults: [String] = []
                 for statement in Self.statements {
                     guard let fault = try await Self.plan(of: statement, on: connection).fault(reading: Self.tables)

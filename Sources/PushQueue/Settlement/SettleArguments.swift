@@ -6,7 +6,7 @@ import CarillonPostgres
 ///
 /// They are given by name. Nothing else depends on their order.
 struct SettleArguments {
-    /// Writes the settlement; answers with a `SettleAnswer`.
+    /// Writes the settlement; returns a `SettleEffect`.
     static let statement = Statement(
         "settle",
         "SELECT carillon.settle(\(all.enumerated().map { "\($1.name) => $\($0 + 1)" }.joined(separator: ", ")))"

@@ -135,13 +135,7 @@ package struct Settlement: Sendable {
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
     ) {
-        let sorted = SortedPushes(
-            pushes,
-            of: job,
-            outcomes,
-            credentialWorks: credentialWorks,
-            maxAttempts: maxAttempts
-        )
+        let sorted = SortedPushes(pushes, of: job, outcomes, credentialWorks: credentialWorks, maxAttempts: maxAttempts)
         record(sorted, of: job, &jobTally, outcomes)
         let retried = retry(sorted.retried, of: job, &jobTally, using: &generator)
         let returned = returnPushes(sorted.returned, of: job, jobTally, using: &generator)

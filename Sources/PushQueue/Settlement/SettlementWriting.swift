@@ -75,7 +75,7 @@ struct SettlementWriting: Sendable {
         }
     }
 
-    /// The call that takes the next step; answers with a `SettleAnswer`.
+    /// The call that takes the next step; returns a `SettleEffect`.
     var call: (statement: Statement, parameters: Parameters) {
         switch next {
         case .settlement(let settlement):
@@ -100,19 +100,19 @@ struct SettlementWriting: Sendable {
     var isWritten: Bool { if case .over(isWritten: true) = stage { true } else { false } }
 
     /// Whether what this call has written are outcomes, and not only counts or what waits for the rest of the claim.
-    func writesOutcomes(_ answer: SettleAnswer) -> Bool {
-        guard answer == .written, case .settlement(let settlement) = next else { return false }
+    func writesOutcomes(_ effect: SettleEffect) -> Bool {
+        guard effect == .written, case .settlement(let settlement) = next else { return false }
         return settlement.pending == 0
     }
 
-    mutating func callEnded(_ answer: SettleAnswer) {
-        guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
+    mutating func callEnded(_ effect: SettleEffect) {
+        guard effect == .written || effect == .unwritten || (effect == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return
         }
         if case .unrecorded(let job) = next {
             let message = claim.jobs[job].message
-            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten))
+            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: effect != .unwritten))
         }
         mayBeWritten = false
         settlementNumber += 1

@@ -5,7 +5,7 @@ import CarillonPostgres
 /// A job whose outcomes PostgreSQL refuses to write, as the arguments of `carillon.settle_unrecorded`: its counts, and the status of
 /// each push. Its only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
-    /// Writes it; answers with a `SettleAnswer`.
+    /// Writes it; returns a `SettleEffect`.
     static let statement = Statement(
         "settle_unrecorded",
         """

@@ -41,7 +41,7 @@ final class SleepKeeper {
         let askedAt = MonotonicInstant.now
         let parameters = SleepStatements.parameters(askingFor: context.state)
         let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
-            (try SleepAnswer(rows), try InstallationSighting(rows))
+            (try SleepRows(rows), try InstallationSighting(rows))
         }
         try await database.saw(sighting, since: known)
         let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }

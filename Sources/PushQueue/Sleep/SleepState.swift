@@ -122,7 +122,7 @@ struct SleepState: Sendable {
 
     /// - Parameter cost: How long the answer took.
     /// - Returns: The wait before the next step.
-    mutating func answered(_ answer: SleepAnswer, after cost: Duration, at now: MonotonicInstant) -> Duration {
+    mutating func answered(_ answer: SleepRows, after cost: Duration, at now: MonotonicInstant) -> Duration {
         self.cost = cost
         // Also if it has woken while the question was under way.
         mustAnnounce = mustAnnounce || answer.isAlive != nil

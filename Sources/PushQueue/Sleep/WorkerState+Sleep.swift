@@ -34,7 +34,7 @@ extension WorkerState {
     /// `carillon.fall_asleep` has answered.
     /// - Returns: The wait before the next step, and the workers that are dead.
     mutating func sleepAnswered(
-        _ answer: SleepAnswer,
+        _ answer: SleepRows,
         askedAt: MonotonicInstant,
         at now: MonotonicInstant
     ) -> (wait: Duration, dead: [HeartbeatState.Sighting]) {

@@ -98,7 +98,7 @@ package actor Worker {
     private func watchSilence() async {
         await withDiscardingTaskGroup { group in
             var states: [ServerAddress: SilenceState] = [:]
-            while await context.sleep(for: database.silenceLimit / SilenceState.looks) {
+            while await context.sleep(for: database.silenceLimit / SilenceState.observations) {
                 for connection in await database.lookForSilence(&states) {
                     group.addTask { _ = try? await connection.execute(WorkerDatabase.probe) }
                 }
@@ -159,7 +159,7 @@ package actor Worker {
         let now = MonotonicInstant.now
         guard let ceiling else { return context.event { $0.nextClaim(at: now) } }
         let room = ceiling.reserve(inFlight: context.state.schedule.inFlight, at: now)
-        defer { ceiling.report(inFlight: context.state.schedule.inFlight) }
+        defer { ceiling.record(inFlight: context.state.schedule.inFlight) }
         return context.event { $0.nextClaim(at: now, within: room) }
     }
 

@@ -29,7 +29,7 @@ struct WorkerState: Sendable {
     var lease: LeaseState
     var schedule: ClaimSchedule
     /// Of all that PostgreSQL refuses.
-    var refusals = RefusalPace()
+    var refusals = RefusedStatementPace()
     var apps: AppDirectory
     var holds: AppHolds
     var expiry = ExpiryState()

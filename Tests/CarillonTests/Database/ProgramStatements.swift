@@ -34,7 +34,7 @@ enum ProgramStatements {
         let connection = try await PostgresConnection.connect(
             url,
             application: "rare",
-            settings: WorkerSettings.shared,
+            settings: WorkerSessions.shared,
             timeout: TestCluster.connectTimeout
         )
         try await attempt {

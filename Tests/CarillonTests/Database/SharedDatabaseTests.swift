@@ -61,7 +61,7 @@ import Testing
         let limits: Set = ["statement_timeout", "lock_timeout", "transaction_timeout", "idle_session_timeout"]
         let lifted = SessionSettings.unhurried.known(to: 170_000).pairs.filter { $0.value == "0" }.map(\.name)
         #expect(limits.isSubset(of: lifted))
-        for settings in [WorkerSettings.shared, WorkerSettings.lifeline, WorkerSettings.detour, WorkerSettings.own] {
+        for settings in [WorkerSessions.shared, WorkerSessions.lifeline, WorkerSessions.detour, WorkerSessions.own] {
             let set = settings.known(to: 170_000).pairs
             #expect(limits.isSubset(of: set.map(\.name)))
             #expect(set.contains { $0.name == "transaction_timeout" && $0.value == "0" })

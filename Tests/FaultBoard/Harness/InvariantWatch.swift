@@ -10,7 +10,7 @@ actor InvariantWatch {
     private(set) var findings: Set<String> = []
 
     /// It reads only times that the server notes itself, because a case may set the clock of its database.
-    private static let look = Statement(
+    private static let violations = Statement(
         "invariants",
         """
         SELECT 'I15: a worker was idle in a transaction for more than a second, after: ' || left(a.query, 80)
@@ -51,7 +51,7 @@ actor InvariantWatch {
                     session = try await PostgresConnection.connect(url, on: loop, application: "test invariants")
                     connection = session
                 }
-                let found = try await session.query(Self.look) { rows in
+                let found = try await session.query(Self.violations) { rows in
                     try rows.indices.map { try rows.string($0, 0) }
                 }
                 findings.formUnion(found)

@@ -7,8 +7,8 @@ import Testing
     @Test func `P9: pushes in flight cannot be cancelled, and waiting ones can`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
             try await scene.fleet.started(["--max-in-flight", "10"])
-            let flying = scene.message(prefix: "51")
-            let first = try await scene.enqueue(flying)
+            let inFlight = scene.message(prefix: "51")
+            let first = try await scene.enqueue(inFlight)
             try await scene.requests(1)
             #expect(try await scene.client.number("carillon.cancel(\(first))") == 0)
             #expect(try await scene.client.number("carillon.cancel_broadcast(\(first))") == 0)
@@ -21,7 +21,7 @@ import Testing
             for worker in scene.fleet.all { worker.kill() }
             try await scene.fleet.started()
             let audit = try await scene.finish()
-            #expect(audit.outcomes.results[flying.reference]?.map(\.cancelled) == [1])
+            #expect(audit.outcomes.results[inFlight.reference]?.map(\.cancelled) == [1])
             #expect(audit.outcomes.results[later.reference]?.map(\.cancelled) == [3])
             #expect(audit.sightings[later.tokens[0]] == nil)
         }

@@ -1,13 +1,13 @@
 /// The resources of a process over time, and whether they have grown. A value.
 struct UsageCurve {
-    private(set) var looks: [Usage] = []
+    private(set) var samples: [Usage] = []
 
-    mutating func append(_ usage: Usage) { looks.append(usage) }
+    mutating func append(_ usage: Usage) { samples.append(usage) }
 
     /// The median in that fifth of the time, 0 to 4. Single peaks do not count.
     func median(of figure: (Usage) -> Int, inFifth fifth: Int) -> Int {
-        let bounds = (looks.count * fifth / 5)..<(looks.count * (fifth + 1) / 5)
-        let sorted = looks[bounds].map(figure).sorted()
+        let bounds = (samples.count * fifth / 5)..<(samples.count * (fifth + 1) / 5)
+        let sorted = samples[bounds].map(figure).sorted()
         return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
     }
 

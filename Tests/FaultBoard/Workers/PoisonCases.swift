@@ -10,7 +10,7 @@ import Testing
         WHERE EXISTS (SELECT FROM unnest(f.jobs) j, unnest(j.tokens) t WHERE t LIKE 'dead%')
         """
 
-    @Test func `W12, P5: a push that kills its worker is isolated and fails, and all others arrive`() async throws {
+    @Test func `W12, P5: a push that kills its worker is quarantined and fails, and all others arrive`() async throws {
         // As if sending to that device token crashed the program: the worker that has it in flight is killed.
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dead=silence")] }) { scene in
             let most = 60

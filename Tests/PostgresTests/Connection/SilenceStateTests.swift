@@ -2,13 +2,13 @@ import CarillonPostgres
 import Testing
 
 @Suite struct SilenceStateTests {
-    private func steps(_ state: inout SilenceState, _ looks: Int, arrivals: Int) -> [SilenceState.Step] {
-        (0..<looks).map { _ in state.looked(arrivals: arrivals, isWaiting: true) }
+    private func steps(_ state: inout SilenceState, _ count: Int, arrivals: Int) -> [SilenceState.Step] {
+        (0..<count).map { _ in state.observed(arrivals: arrivals, isWaiting: true) }
     }
 
     @Test func `a server that answers nothing is probed, and then left`() {
         var state = SilenceState()
-        let steps = steps(&state, 1 + SilenceState.looks, arrivals: 7)
+        let steps = steps(&state, 1 + SilenceState.observations, arrivals: 7)
         #expect(steps.prefix(3).allSatisfy { $0 == .wait })
         #expect(steps.dropLast().contains(.probe))
         #expect(!steps.dropLast().contains(.leave))
@@ -17,10 +17,10 @@ import Testing
 
     @Test func `one answer is enough to stay, and so is having nothing to answer`() {
         var state = SilenceState()
-        _ = steps(&state, SilenceState.looks, arrivals: 7)
-        #expect(state.looked(arrivals: 8, isWaiting: true) == .wait)
-        #expect(!steps(&state, SilenceState.looks - 1, arrivals: 8).contains(.leave))
-        #expect(state.looked(arrivals: 8, isWaiting: false) == .wait)
-        #expect(!steps(&state, SilenceState.looks - 1, arrivals: 8).contains(.leave))
+        _ = steps(&state, SilenceState.observations, arrivals: 7)
+        #expect(state.observed(arrivals: 8, isWaiting: true) == .wait)
+        #expect(!steps(&state, SilenceState.observations - 1, arrivals: 8).contains(.leave))
+        #expect(state.observed(arrivals: 8, isWaiting: false) == .wait)
+        #expect(!steps(&state, SilenceState.observations - 1, arrivals: 8).contains(.leave))
     }
 }

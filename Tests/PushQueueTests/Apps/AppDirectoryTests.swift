@@ -18,10 +18,10 @@ import Testing
         let secret = CredentialText(privateKey: key, keyID: "ABCDE12345", teamID: "TEAM123456")
         var row = SimulatedApp.row(1, secret: secret)
         row.lacksFacts = true
-        var findings = directory.read([row], of: [1]).findings.count
-        #expect(directory.hasUnreadCredentials && findings == 0)
+        var facts = directory.read([row], of: [1]).facts.count
+        #expect(directory.hasUnreadCredentials && facts == 0)
         hasMemory.withLock { $0 = true }
-        findings = directory.read([row], of: [1]).findings.count
-        #expect(!directory.hasUnreadCredentials && findings == 1)
+        facts = directory.read([row], of: [1]).facts.count
+        #expect(!directory.hasUnreadCredentials && facts == 1)
     }
 }

@@ -8,7 +8,7 @@ import Testing
     private func texts(_ notes: [CredentialNotes.Note]) -> [String] {
         notes.map { note in
             switch note {
-            case .finding(let finding): "finding \(finding.certificate) of \(finding.since)"
+            case .facts(let found): "facts \(found.certificate) of \(found.since)"
             case .status(let id, let status, let error, let stops):
                 "\(id) \(status?.rawValue ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
             case .hold(let app, let reason): "app \(app) \(reason?.hold.message ?? "can send")"
@@ -33,19 +33,19 @@ import Testing
         notes.keep(.status(of: 2, .rejected, error: "no"))
         #expect(texts(notes.take()) == ["1 rejected: no", "2 ok: no error"])
         let facts = Swift::Result<Credential.Facts, Hold>.failure(Hold(.credential, "no"))
-        notes.add(.finding(CredentialNotes.Finding(certificate: 1, since: 2, facts: facts)))
-        notes.keep(.finding(CredentialNotes.Finding(certificate: 1, since: 1, facts: facts)))
-        #expect(texts(notes.take()) == ["finding 1 of 2"])
+        notes.add(.facts(CredentialNotes.CredentialFacts(certificate: 1, since: 2, facts: facts)))
+        notes.keep(.facts(CredentialNotes.CredentialFacts(certificate: 1, since: 1, facts: facts)))
+        #expect(texts(notes.take()) == ["facts 1 of 2"])
     }
 
-    @Test func `findings are written first, then the status of credentials, then holds`() {
+    @Test func `facts are written first, then the status of credentials, then holds`() {
         var notes = CredentialNotes()
         let hold = Hold(.connection, "cannot connect")
         notes.add(.hold(app: 2, (hold, .seconds(1))))
         notes.add(.hold(app: 1, nil))
         notes.add(.status(of: 3, .ok, error: nil))
-        notes.add(.finding(CredentialNotes.Finding(certificate: 4, since: 1, facts: .failure(hold))))
-        let written = ["finding 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
+        notes.add(.facts(CredentialNotes.CredentialFacts(certificate: 4, since: 1, facts: .failure(hold))))
+        let written = ["facts 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
         #expect(texts(notes.take()) == written)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         var state: WorkerState
         var flight: Flight
         var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-        var reports: [Flight.Report] = []
+        var notes: [Flight.Note] = []
 
         /// - Parameter app: The second one has a rate of 40 a second, and 3 background pushes an hour to a device.
         init(app: Int32 = 1) throws {
@@ -33,7 +33,7 @@ import Testing
         /// Says in a word or two what it needs next.
         mutating func tell(_ event: Flight.Event) -> String {
             let step = flight.next(after: event, in: &state, at: now)
-            reports += flight.takeReports()
+            notes += flight.takeNotes()
             if case .wait(let wait) = step { now = now + wait }
             return switch step {
             case .claim: "claim"
@@ -81,11 +81,11 @@ import Testing
         }
 
         var events: [WorkerEvent] {
-            reports.compactMap { if case .happened(let event) = $0 { event } else { nil } }
+            notes.compactMap { if case .happened(let event) = $0 { event } else { nil } }
         }
 
         var settled: Settlement.Tally {
-            reports.reduce(into: Settlement.Tally()) { sum, item in
+            notes.reduce(into: Settlement.Tally()) { sum, item in
                 if case .settled(let settlement, _) = item { sum += settlement.tally }
             }
         }
@@ -217,7 +217,7 @@ import Testing
             trial.tell(.decided(PushDecisions(decisions: [now, .later, now, .superseded], superseded: 2)))
                 == "take a turn for 2"
         )
-        let superseded = trial.reports.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
+        let superseded = trial.notes.compactMap { if case .superseded(let pushes, _) = $0 { pushes } else { nil } }
         #expect(superseded == [2])
         #expect(trial.tell(.turnGiven(.zero)) == "deliver 2")
         #expect(trial.state.schedule.inFlight == 2)

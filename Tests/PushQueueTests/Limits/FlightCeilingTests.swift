@@ -15,13 +15,13 @@ import Testing
             let room = ceiling.reserve(inFlight: inFlight, at: now)
             let claimed = min(wanted, room)
             inFlight += claimed
-            ceiling.report(inFlight: inFlight)
+            ceiling.record(inFlight: inFlight)
             return claimed
         }
 
         mutating func settle(_ pushes: Int) {
             inFlight -= pushes
-            ceiling.report(inFlight: inFlight)
+            ceiling.record(inFlight: inFlight)
         }
     }
 
@@ -40,7 +40,7 @@ import Testing
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         #expect(ceiling.member(0).reserve(inFlight: 0, at: now) == 100)
         #expect(ceiling.member(1).reserve(inFlight: 0, at: now) == 0)
-        ceiling.member(0).report(inFlight: 10)
+        ceiling.member(0).record(inFlight: 10)
         #expect(ceiling.member(1).reserve(inFlight: 0, at: now) == 90)
     }
 

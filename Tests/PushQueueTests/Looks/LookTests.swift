@@ -11,9 +11,9 @@ import Testing
         _ database: TestDatabase,
         _ range: LookRange,
         over paused: [PausedRange] = []
-    ) async throws -> LookAnswer {
+    ) async throws -> LookRows {
         let parameters = LookStatements.parameters(range, over: paused, dueAfter: nil)
-        return try await database.connection.query(LookStatements.above, parameters) { try LookAnswer($0) }
+        return try await database.connection.query(LookStatements.above, parameters) { try LookRows($0) }
     }
 
     private func look(_ database: TestDatabase, over paused: [PausedRange]) async throws -> [Lane] {
@@ -125,7 +125,7 @@ import Testing
         func isDue(after position: DueFloor.Position?) async throws -> Bool {
             let parameters = LookStatements.parameters(LookRange(), dueAfter: position)
             return try await database.connection.query(LookStatements.above, parameters) {
-                try LookAnswer($0).isDue
+                try LookRows($0).isDue
             }
         }
         #expect(try await !isDue(after: .beginning))

@@ -64,10 +64,10 @@ import Testing
         settlementNumber: Int16,
         as worker: Int64 = 1,
         in database: TestDatabase
-    ) async throws -> SettleAnswer {
+    ) async throws -> SettleEffect {
         let arguments = SettleArguments(settlement, of: claim, worker: worker, settlementNumber: settlementNumber)
         return try await database.connection.query(SettleArguments.statement, arguments.parameters) {
-            try SettleAnswer($0)
+            try SettleEffect($0)
         }
     }
 
@@ -208,7 +208,7 @@ import Testing
             let (statement, parameters) = writing.call
             do {
                 writing.callEnded(
-                    try await database.connection.query(statement, parameters) { try SettleAnswer($0) }
+                    try await database.connection.query(statement, parameters) { try SettleEffect($0) }
                 )
             } catch {
                 #expect(!error.isTransient)

@@ -49,7 +49,7 @@ extension Difference {
                 settlementNumber: held.settlementNumber
             )
             let real = try await ask(SettleArguments.statement, arguments.parameters) {
-                try SettleAnswer($0)
+                try SettleEffect($0)
             }
             let model = self.model.settle(
                 settlement,
@@ -129,7 +129,7 @@ extension Difference {
         var places = (real: DueFloor.Position.beginning, model: DueFloor.Position.beginning)
         while true {
             let look = LookStatements.parameters(LookRange(), dueAfter: places.real)
-            let isDue = try await ask(LookStatements.above, look) { try LookAnswer($0).isDue }
+            let isDue = try await ask(LookStatements.above, look) { try LookRows($0).isDue }
             _ = same("due after \(places)", isDue, self.model.isDue(after: places.model))
             let parameters = PromotionRows.parameters(most: Int32(most), after: places.real)
             let real = try await ask(PromotionRows.statement, parameters) { try PromotionRows($0) }

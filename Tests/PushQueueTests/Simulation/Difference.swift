@@ -281,7 +281,7 @@ struct Difference {
         range.others = floors.filter { lane, _ in start.map { $0 >= lane } ?? false }
         range.endsAtKnown = !range.known.isEmpty && flip(1, outOf: 2)
         let parameters = LookStatements.parameters(range, dueAfter: nil)
-        let answer = try await ask(LookStatements.above, parameters) { try LookAnswer($0) }
+        let answer = try await ask(LookStatements.above, parameters) { try LookRows($0) }
         let expected = model.look(range)
         let ends = [answer.end, expected.end].map { end in end.map { "to \($0.app) \($0.number)" } ?? "to the end" }
         let step = same("look \(range)", Set(answer.lanes).sorted(), expected.lanes)

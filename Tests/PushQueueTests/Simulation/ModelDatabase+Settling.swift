@@ -49,7 +49,7 @@ extension ModelDatabase {
         as worker: Int64,
         settlementNumber: Int16 = 0,
         delivered: [ModelPush] = []
-    ) -> SettleAnswer {
+    ) -> SettleEffect {
         let now = self.now
         return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
@@ -129,7 +129,7 @@ extension ModelTables {
 
     /// Why it was not there to be settled.
     fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16)
-        -> SettleAnswer
+        -> SettleEffect
     {
         if workers[worker] != nil { return .before }
         guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {

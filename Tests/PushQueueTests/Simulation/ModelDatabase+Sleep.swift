@@ -42,8 +42,8 @@ extension ModelDatabase {
         skipping skipped: Set<Int32>,
         tasks: [MaintenanceTask.Name],
         _ interval: Int64
-    ) -> SleepAnswer {
-        var answer = SleepAnswer()
+    ) -> SleepRows {
+        var answer = SleepRows()
         let wasAsleep = tables.workers[worker]?.isAsleep ?? false
         if !wasAsleep {
             answer.hasWork = hasWork(for: worker, knowing: known, skipping: skipped, tasks, interval)

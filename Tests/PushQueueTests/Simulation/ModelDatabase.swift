@@ -95,10 +95,10 @@ struct ModelDatabase {
                 tables.messages[job.id] = nil
                 taken.append(job)
             }
-            let flying = tables.inflight.values.flatMap(\.jobs).filter { $0.message == message }
+            let inFlight = tables.inflight.values.flatMap(\.jobs).filter { $0.message == message }
             let left = (known?.remaining ?? 0) - taken.reduce(0) { $0 + $1.tokens.count }
             // What of it comes back is not sent again.
-            if !flying.isEmpty || left > 0 { tables.cancelled.insert(message) }
+            if !inFlight.isEmpty || left > 0 { tables.cancelled.insert(message) }
             tables.cancel(taken)
             return taken.count
         }

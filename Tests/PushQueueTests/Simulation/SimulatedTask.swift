@@ -5,12 +5,12 @@ struct SimulatedTask {
     typealias Loss = SimulatedLink.Loss
     /// Tells why it failed, if it did.
     typealias Work = (SimulatedLink, @escaping (Loss?) -> Void) -> Void
-    typealias Look = (SimulatedLink, @escaping (Result<Bool, Loss>) -> Void) -> Void
+    typealias DueCheck = (SimulatedLink, @escaping (Result<Bool, Loss>) -> Void) -> Void
 
     /// The connection that the task uses.
     enum Means {
         case shared(Work)
-        case own(ifDue: Look, Work)
+        case own(ifDue: DueCheck, Work)
         /// In one worker of the fleet at a time. The interval is in microseconds.
         case fleet(every: Int64, Work)
     }

@@ -49,7 +49,7 @@ extension SimulatedWorker {
 
     private func tell(_ event: Flight.Event, to way: SimulatedFlight) {
         let step = way.flight.next(after: event, in: &state, at: now)
-        _ = way.flight.takeReports()
+        _ = way.flight.takeNotes()
         dispatch()
         take(step, of: way)
     }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct SleepStateTests {
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private let alone = SleepAnswer(isAlive: true)
-    private let watched = SleepAnswer(isAlive: true, holders: nil, othersAreAwake: true)
+    private let alone = SleepRows(isAlive: true)
+    private let watched = SleepRows(isAlive: true, holders: nil, othersAreAwake: true)
 
     private func begin(lease: Duration = .seconds(15), hosts: Int = 1) -> SleepState {
         var state = SleepState(lease: lease, hosts: hosts, seed: 3)
@@ -18,7 +18,7 @@ import Testing
     /// The worker asks, and is answered at that time.
     private func ask(
         _ state: inout SleepState,
-        _ answer: SleepAnswer,
+        _ answer: SleepRows,
         after cost: Duration = .zero,
         at now: MonotonicInstant
     ) -> Duration {
@@ -33,7 +33,7 @@ import Testing
         return state
     }
 
-    private func waits(_ answer: SleepAnswer, lease: Duration = .seconds(15)) -> [Duration] {
+    private func waits(_ answer: SleepRows, lease: Duration = .seconds(15)) -> [Duration] {
         var state = begin(lease: lease)
         var waits: [Duration] = []
         for _ in 0..<5 { waits.append(ask(&state, answer, at: now)) }
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `where transactions may be prepared to commit, a worker asks once and stays awake`() {
         var state = begin()
-        let wait = ask(&state, SleepAnswer(maySleep: false), at: now)
+        let wait = ask(&state, SleepRows(maySleep: false), at: now)
         #expect(wait == .zero && state.isAwake && !state.mustAnnounce && !state.isPossible)
         #expect(idleTime(state, from: now) >= .seconds(100))
     }
@@ -111,7 +111,7 @@ import Testing
         var state = begin()
         state.fellAsleep(until: now + .seconds(5), at: now)
         _ = ask(&state, alone, at: now)
-        let untilDue = ask(&state, SleepAnswer(isAlive: true, dueIn: .milliseconds(700)), at: now)
+        let untilDue = ask(&state, SleepRows(isAlive: true, dueIn: .milliseconds(700)), at: now)
         let untilEnd = ask(&state, alone, at: now + .seconds(2))
         #expect(untilDue == .milliseconds(701) && untilEnd == .seconds(3))
         let before = state.asksAgain(at: now + .milliseconds(4999))
@@ -137,7 +137,7 @@ import Testing
     /// A long transaction makes each answer slow, because dead entries pile up.
     @Test func `answers take a small part of the time, even while a transaction is open`() {
         var state = begin()
-        let holding = SleepAnswer(isAlive: true, holders: ["4/7"])
+        let holding = SleepRows(isAlive: true, holders: ["4/7"])
         let wait = ask(&state, holding, after: .milliseconds(500), at: now)
         let called = state.lookedWhenCalled(foundWork: false, until: nil, at: now)
         let again = state.lookedWhenCalled(foundWork: false, until: nil, at: now + .seconds(9))
@@ -150,7 +150,7 @@ import Testing
         var state = begin()
         var waits: [Duration] = []
         for seconds in [0, 1, 10, 60] {
-            waits.append(ask(&state, SleepAnswer(isAlive: true, holders: ["4/7"]), at: now + .seconds(seconds)))
+            waits.append(ask(&state, SleepRows(isAlive: true, holders: ["4/7"]), at: now + .seconds(seconds)))
             #expect(state.holders == ["4/7"])
         }
         #expect(waits == [.milliseconds(20), .milliseconds(50), .milliseconds(500), .seconds(1)])
@@ -162,7 +162,7 @@ import Testing
     @Test func `a sleeper does not know of such transactions until nobody else is awake`() {
         var state = begin()
         #expect(state.holders == nil)
-        for answer in [watched, SleepAnswer(isAlive: true, holders: ["4/7"]), watched] {
+        for answer in [watched, SleepRows(isAlive: true, holders: ["4/7"]), watched] {
             _ = ask(&state, answer, at: now)
             #expect(state.holders == answer.holders)
         }
@@ -245,7 +245,7 @@ import Testing
         for _ in 0..<8 {
             waits.append(idleTime(state, from: time))
             time = time + .seconds(100)
-            let wait = ask(&state, SleepAnswer(hasWork: true), at: time)
+            let wait = ask(&state, SleepRows(hasWork: true), at: time)
             #expect(wait == .zero && state.isAwake && !state.mustAnnounce)
         }
         #expect(waits[0] == .milliseconds(50) && waits[7] >= .milliseconds(2500) && waits[7] <= .seconds(5))
@@ -253,7 +253,7 @@ import Testing
 
     @Test func `work that is found after the worker was marked as asleep makes it announce itself`() {
         var state = begin()
-        _ = ask(&state, SleepAnswer(isAlive: true, hasWork: true), at: now)
+        _ = ask(&state, SleepRows(isAlive: true, hasWork: true), at: now)
         #expect(state.isAwake && state.mustAnnounce && state.wokeByItself)
     }
 
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test func `a slow look that finds work wakes the worker, and so does a takeover by others`() {
-        for answer in [SleepAnswer(isAlive: true, hasWork: true), SleepAnswer(isAlive: false)] {
+        for answer in [SleepRows(isAlive: true, hasWork: true), SleepRows(isAlive: false)] {
             var state = asleep(3)
             let wait = ask(&state, answer, at: now)
             #expect(wait == .zero && state.isAwake && state.mustAnnounce && state.wokeByItself)

@@ -106,10 +106,7 @@ extension WorkerStateTests {
         #expect(more.count { $0.lane != second } <= 60)
     }
 
-    @Test
-    func `a lane of an app in doubt is claimed from again when its claim has ended, or at once when the doubt ends`()
-        throws
-    {
+    @Test func `after a refused settlement a lane is claimed from once its claim ends or a try is written`() throws {
         var state = try begin(with: [first])
         var claims: [UnsettledClaim] = []
         for number in 1...2 {

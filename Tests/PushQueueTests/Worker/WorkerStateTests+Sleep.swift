@@ -22,7 +22,7 @@ extension WorkerStateTests {
         seeing others: [HeartbeatState.Sighting] = [],
         at now: MonotonicInstant
     ) -> (wait: Duration, dead: [Int64]) {
-        let answer = SleepAnswer(isAlive: true, others: others)
+        let answer = SleepRows(isAlive: true, others: others)
         let (wait, dead) = state.sleepAnswered(answer, askedAt: now, at: now)
         return (wait, dead.map(\.worker))
     }

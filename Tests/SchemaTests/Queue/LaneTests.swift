@@ -28,7 +28,7 @@ import Testing
         ]
         for (query, row) in seen { #expect(try await database.rows(query) == [row], "\(query)") }
         let look = LookStatements.parameters(LookRange(), dueAfter: nil)
-        let found = try await database.connection.query(LookStatements.above, look) { try LookAnswer($0) }
+        let found = try await database.connection.query(LookStatements.above, look) { try LookRows($0) }
         #expect(found.lanes == [Lane(app: 1, number: lane)])
         #expect(try await database.value("carillon.cancel(\(id))") == "1")
     }

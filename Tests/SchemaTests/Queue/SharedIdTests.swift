@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Message 7 of each app is in flight, with two tokens.
-    private static let flying = """
+    private static let inFlight = """
         \(apps)
         INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour');
         INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
@@ -23,7 +23,7 @@ import Testing
         """
 
     @Test func `messages of one id in two apps have their own progress and results`() async throws {
-        try await database.run(Self.flying)
+        try await database.run(Self.inFlight)
         for (app, left, sent) in [(1, 1, 1), (2, 1, 2), (1, 0, 1), (2, 0, 1)] {
             try await database.run(
                 """
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `cancelling the message of one app leaves the one of the other`() async throws {
-        try await database.run(Self.flying)
+        try await database.run(Self.inFlight)
         try await database.run(
             """
             INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (8, 1, '{a1}', '{}'), (8, 2, '{a2}', '{}');
@@ -91,7 +91,7 @@ import Testing
     @Test func `messages and jobs of a dead worker return to their own apps`() async throws {
         try await database.run(
             """
-            \(Self.flying)
+            \(Self.inFlight)
             INSERT INTO carillon.cancelled (app_id, message_id) VALUES (1, 7);
             DELETE FROM carillon.workers;
             SELECT carillon.take_over(0);

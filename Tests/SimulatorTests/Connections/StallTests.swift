@@ -82,8 +82,8 @@ import Testing
     @Test func `the time limit begins again with each frame`() {
         var stall = Stall()
         let start = MonotonicInstant.now
-        let looks: [(piece: Int?, seconds: Int)] = [(2, 0), (2, 9), (4, 11), (4, 20), (nil, 21), (4, 22), (4, 32)]
-        let judgements = looks.map { stall.isTooLong($0.piece, at: start + .seconds($0.seconds)) }
+        let pieces: [(piece: Int?, seconds: Int)] = [(2, 0), (2, 9), (4, 11), (4, 20), (nil, 21), (4, 22), (4, 32)]
+        let judgements = pieces.map { stall.isTooLong($0.piece, at: start + .seconds($0.seconds)) }
         #expect(judgements == [false, false, false, false, false, false, true])
     }
 }

@@ -142,7 +142,7 @@ DECLARE
     retries carillon.cancelled_job[];
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
-    FOR look IN 1..2 LOOP
+    FOR round IN 1..2 LOOP
         lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
             DELETE FROM carillon.messages m
@@ -162,11 +162,11 @@ BEGIN
                 SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
         EXIT WHEN cardinality(unfinished_ids) = 0;
         rest := carillon.remnants(app, unfinished_ids, taken);
-        in_flight_ids := in_flight_ids || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        in_flight_ids := in_flight_ids || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.in_flight > 0);
         retries := '{}';
         -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
         -- it. The rows of the app are read only if jobs are missing.
-        incomplete_ids := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        incomplete_ids := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.in_flight);
         IF cardinality(incomplete_ids) > 0 THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (incomplete_ids)

@@ -11,22 +11,22 @@ COMMENT ON FUNCTION carillon.search_limit IS 'Internal: returns how many of the 
 CREATE OR REPLACE FUNCTION carillon.unsearched_apps(max_rows_read integer, with_history boolean) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
     SELECT a.name FROM carillon.apps a
     WHERE EXISTS (
         SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
             SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC OFFSET (SELECT max_rows / 3 FROM look) LIMIT 1) q)
+            ORDER BY m.id DESC OFFSET (SELECT max_rows / 3 FROM bounds) LIMIT 1) q)
         OR EXISTS (
-            SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR EXISTS (
             SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
-            ORDER BY u.message_id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            ORDER BY u.message_id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR with_history AND EXISTS (
             SELECT FROM carillon.failures f WHERE f.app_id = a.id
-            ORDER BY f.failed_at DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            ORDER BY f.failed_at DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR with_history AND EXISTS (
-            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
     ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.unsearched_apps IS
@@ -40,7 +40,7 @@ CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, max_rows_re
 RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
     SELECT a.name, found.id FROM (
         (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
         WHERE r.reference = search_reference.reference LIMIT 1000)
@@ -54,15 +54,15 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         UNION
         SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
             SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
-            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM look)) q
+            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM bounds)) q
         WHERE q.reference = search_reference.reference
         UNION
         SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
             (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
-            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM look))
+            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM bounds))
             UNION ALL
             (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
-            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT max_rows FROM look))
+            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT max_rows FROM bounds))
         ) q WHERE q.reference = search_reference.reference
         UNION
         SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
@@ -81,7 +81,7 @@ RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
     SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
     FROM carillon.apps a
     CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
@@ -91,22 +91,24 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
         UNION ALL
         SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
-        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT max_rows FROM look)) f
+        FROM (
+            SELECT * FROM carillon.failures f WHERE f.app_id = a.id
+            ORDER BY f.failed_at DESC LIMIT (SELECT max_rows FROM bounds)) f
         WHERE f.token = ANY (t.texts)
         UNION ALL
         SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
             unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
-        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT max_rows FROM look)) d
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT max_rows FROM bounds)) d
         WHERE d.token = ANY (t.texts)
         UNION ALL
         SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
         FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
             SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM look)) m
+            ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM bounds)) m
         WHERE m.tokens && t.texts
         UNION ALL
         SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
-        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM look)) s
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM bounds)) s
         WHERE s.tokens && t.texts
         UNION ALL
         SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,

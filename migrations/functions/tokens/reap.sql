@@ -269,7 +269,7 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass and commits after each batch. Meant for pg_cron.';
 
--- keep_feedback() is for the lists of the legacy feedback service.
+-- keep_feedback() is for the lists of the legacy feedback service, which is the source that is called binary.
 CREATE OR REPLACE FUNCTION carillon.keep_feedback(apps integer[], tokens text[], milliseconds bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN

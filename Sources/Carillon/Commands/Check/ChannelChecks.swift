@@ -37,7 +37,7 @@ struct ChannelChecks {
         let sites = try await ChannelSite.read(apps.map(\.appID), on: connection)
         var lines = apps.compactMap(Self.line)
         for app in apps {
-            if let site = sites[app.appID] { lines.append(await look(at: site, of: app.name)) }
+            if let site = sites[app.appID] { lines.append(await check(site, of: app.name)) }
         }
         return lines
     }
@@ -53,7 +53,7 @@ struct ChannelChecks {
         )
     }
 
-    private func look(at site: Result<ChannelSite, Hold>, of app: String) async -> CheckLine {
+    private func check(_ site: Result<ChannelSite, Hold>, of app: String) async -> CheckLine {
         let gateway: Gateway
         do {
             let site = try site.get()

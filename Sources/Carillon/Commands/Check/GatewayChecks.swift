@@ -16,9 +16,9 @@ struct GatewayChecks {
             if case .success(let route) = app.route { routes[route, default: []].append(app.name) }
         }
         // Apps with the same gateway and credential share one check.
-        let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
+        let checks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
         return await CheckLine.of("app") { Self.unusable(apps) }
-            + looks.mapAtOnce { await look(at: $0.key, for: $0.value) }
+            + checks.mapAtOnce { await check($0.key, for: $0.value) }
     }
 
     /// Apps that have no route.
@@ -29,7 +29,7 @@ struct GatewayChecks {
         }
     }
 
-    private func look(at route: App.Route, for apps: [String]) async -> CheckLine {
+    private func check(_ route: App.Route, for apps: [String]) async -> CheckLine {
         let names = apps.count > 3 ? "\(apps[0]) and \(apps.count - 1) more apps" : apps.joined(separator: ", ")
         do throws(PushError) {
             let took = try await GatewayProbe.run(route.gateway, with: route.credential, on: loop)

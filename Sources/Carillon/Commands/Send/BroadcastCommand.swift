@@ -112,7 +112,7 @@ private struct BroadcastCommand {
         // The interval grows, so that polling costs little.
         var pause = BackOff(from: .milliseconds(20), to: .milliseconds(500))
         while true {
-            let progress = try await look(at: id)
+            let progress = try await readProgress(of: id)
             if progress.isFinished || MonotonicInstant.now >= deadline { return progress }
             let ended = progress.tokens - progress.waiting
             let rate = Int(Double(ended) / max(0.1, (MonotonicInstant.now - start).seconds))
@@ -122,7 +122,7 @@ private struct BroadcastCommand {
         }
     }
 
-    private func look(at id: Int64) async throws -> Progress {
+    private func readProgress(of id: Int64) async throws -> Progress {
         let parameters = Parameters(id, invocation.settings.text(.app))
         return try await connection.query(Self.progress, parameters) { try $0.record(0) }
     }

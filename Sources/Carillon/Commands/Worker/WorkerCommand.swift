@@ -132,12 +132,12 @@ private struct WorkerCommand: Sendable {
     private func status(of ending: RunningWorker.WorkerEnding, for worker: RunningWorker) -> ExitStatus {
         switch ending {
         case .failed(let status): status
-        case .worked(let report): status(of: report, for: worker)
+        case .worked(let summary): status(of: summary, for: worker)
         }
     }
 
-    private func status(of report: Worker.Summary, for worker: RunningWorker) -> ExitStatus {
-        let total = report.counters.total
+    private func status(of summary: Worker.Summary, for worker: RunningWorker) -> ExitStatus {
+        let total = summary.counters.total
         worker.log.info(
             "Totals of this run.",
             [
@@ -145,11 +145,11 @@ private struct WorkerCommand: Sendable {
                 "unknown": total.unknown,
             ]
         )
-        if report.counters.hasGivenUp || !report.isClean { return .tryAgain }
+        if summary.counters.hasGivenUp || !summary.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
-        if !report.counters.breakers.isEmpty { return .configuration }
-        let kinds = report.holds.map(\.hold.kind)
+        if !summary.counters.breakers.isEmpty { return .configuration }
+        let kinds = summary.holds.map(\.hold.kind)
         if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }
         if kinds.contains(.connection) { return .unavailable }
         return kinds.isEmpty ? .done : .tryAgain

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a look of check that a lock is in the way of says so, and ends with 75`() async throws {
+    @Test func `a query of check that waits in vain for a lock says so, and ends with 75`() async throws {
         try await Self.holding("LOCK TABLE carillon.scheduled IN ACCESS EXCLUSIVE MODE", in: shop) { pid, _ in
             let check = try await shop.run("check")
             #expect(check.status == 75, "\(check.status): \(check.output)")

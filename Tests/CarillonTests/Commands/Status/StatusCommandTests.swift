@@ -115,10 +115,10 @@ import Testing
                 try await loop.eventually("it is on its way") { await shop.gateway.statistics().requests == 1 }
                 #expect(try await shop.run("status", "--json").output.contains(#""state":"alive""#))
                 #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
-                let look =
+                let question =
                     "SELECT state, silence > lease / 5 * 2, silence > lease / 5 * 3, silence < lease FROM carillon.worker_status"
                 try await loop.eventually("the worker is silent") {
-                    let row = try #require(try await shop.database.rows(look).first)
+                    let row = try #require(try await shop.database.rows(question).first)
                     try #require(
                         ["(alive,f,f,t)", "(alive,t,f,t)", "(silent,t,f,t)", "(silent,t,t,t)"].contains(row),
                         "\(row)"

@@ -281,7 +281,7 @@ import Testing
 }
 
 extension Shop {
-    /// Until the gateway has seen a request. Each look is a question to the database, and so gives way to the worker.
+    /// Until the gateway has seen a request. Each query gives way to the worker.
     fileprivate func waitForRequests() async throws {
         let deadline = MonotonicInstant.now + .seconds(60)
         while true {

@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 /// What a look has found.
-struct LookAnswer: Sendable {
+struct LookRows: Sendable {
     /// In any order. A lane may be there twice.
     private(set) var lanes: [Lane] = []
     /// Where the walk ended; nil if it went over the last lane.

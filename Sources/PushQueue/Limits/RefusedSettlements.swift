@@ -1,14 +1,14 @@
 import CarillonIO
 
-/// Apps in doubt: PostgreSQL has refused a settlement of theirs for its content, and has written none since that was sent as a try.
+/// The apps of which PostgreSQL has refused a settlement for its content, and has written none since that was sent as a try.
 ///
-/// Then each of their lanes has one claim at a time, and each of their settlements is a try of `RefusalPace`, but never the last one
-/// that there is. With many such apps each would wait long for its turn, so one whose last try was two seconds ago needs none, five
-/// times a second in all.
-struct AppDoubts: Sendable {
+/// Then each of their lanes has one claim at a time, and each of their settlements is a try of `RefusedStatementPace`, but never the
+/// last one that there is. With many such apps each would wait long for its turn, so one whose last try was two seconds ago needs
+/// none, five times a second in all.
+struct RefusedSettlements: Sendable {
     private static let longestWait = Duration.seconds(2)
     private static let interval = Duration.milliseconds(200)
-    /// How long an app stays in doubt that has no claims, for example because its messages were cancelled.
+    /// How long an app is remembered that has no claims, for example because its messages were cancelled.
     private static let memory = Duration.seconds(600)
 
     /// How many claims of each lane are under way or not settled, without those that cannot be settled.
@@ -30,11 +30,11 @@ struct AppDoubts: Sendable {
 
     mutating func refused(_ app: Int32, at now: MonotonicInstant) { latest[app] = now }
 
-    /// A settlement that was sent as a try is written. Returns whether that ends a doubt.
+    /// A settlement that was sent as a try is written. Returns whether one of the app was refused before.
     mutating func written(_ app: Int32) -> Bool { !latest.isEmpty && latest.removeValue(forKey: app) != nil }
 
-    /// Whether a settlement of this app, which is in doubt, may be sent now. Takes a try if there is one.
-    mutating func mayTry(_ app: Int32, at now: MonotonicInstant, _ refusals: inout RefusalPace) -> Bool {
+    /// Whether a settlement of this app may be sent now. Takes a try if there is one.
+    mutating func mayTry(_ app: Int32, at now: MonotonicInstant, _ refusals: inout RefusedStatementPace) -> Bool {
         if !refusals.take(at: now, leaving: 1) {
             guard now - (latest[app] ?? now) >= Self.longestWait else { return false }
             if let latestExtra, now - latestExtra < Self.interval { return false }

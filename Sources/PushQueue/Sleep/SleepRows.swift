@@ -1,7 +1,7 @@
 import CarillonPostgres
 
-/// The answer of `carillon.fall_asleep`.
-struct SleepAnswer: Sendable {
+/// What `carillon.fall_asleep` returns.
+struct SleepRows: Sendable {
     /// The server lets every transaction notify.
     var maySleep = true
     /// False: this worker was declared dead. Nil: nothing was written.
@@ -18,7 +18,7 @@ struct SleepAnswer: Sendable {
     var others: [HeartbeatState.Sighting] = []
 }
 
-extension SleepAnswer {
+extension SleepRows {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         maySleep = try rows.bool(0, "may_sleep")
         isAlive = try rows.isNull(0, "alive") ? nil : rows.bool(0, "alive")

@@ -1,7 +1,7 @@
 package import CarillonPostgres
 
-/// The settings of a worker's connections, whatever their role or database has set.
-package enum WorkerSettings {
+/// The settings of a worker's sessions, whatever their role or database has set.
+package enum WorkerSessions {
     /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
     private static let common = SessionSettings.safe.with([
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",

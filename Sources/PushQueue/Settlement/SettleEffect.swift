@@ -1,7 +1,7 @@
 import CarillonPostgres
 
 /// What a call that writes a settlement, or a piece of it, has done.
-enum SettleAnswer: String, Sendable {
+enum SettleEffect: String, Sendable {
     case written
     /// The job is settled, but its counts could not be written.
     case unwritten
@@ -12,9 +12,9 @@ enum SettleAnswer: String, Sendable {
 
     init(_ rows: borrowing Rows) throws(PostgresError) {
         let text = try rows.string(0, 0)
-        guard let answer = Self(rawValue: text) else {
-            throw PostgresError(.unexpectedValue, "this program does not know the answer “\(text)” of a settlement")
+        guard let effect = Self(rawValue: text) else {
+            throw PostgresError(.unexpectedValue, "this program does not know the effect “\(text)” of a settlement")
         }
-        self = answer
+        self = effect
     }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import CarillonPushQueue
 
-@Suite struct RefusalPaceTests {
+@Suite struct RefusedStatementPaceTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
     private let denied = PostgresError(.server, "permission denied", sqlState: "42501")
 
     @Test func `a few tries are made at once, and then about 11 a second`() {
-        var pace = RefusalPace()
+        var pace = RefusedStatementPace()
         var times: [Int] = []
         for millisecond in 0..<5000 where pace.take(at: start + .milliseconds(millisecond)) {
             times.append(millisecond)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `statements of a kind are limited after some that were refused, until one succeeds`() {
-        var pace = RefusalPace()
+        var pace = RefusedStatementPace()
         #expect(!pace.limits(.turn, at: start))
         for _ in 0..<3 {
             #expect(!pace.limits(.turn, at: start))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `a repeated statement is limited until none of its kind has been refused for half a second`() {
-        var pace = RefusalPace()
+        var pace = RefusedStatementPace()
         #expect(!pace.limitsRepeated(.turn, at: start))
         pace.refused(.turn, isTry: true, at: start)
         #expect(pace.limitsRepeated(.turn, at: start + .seconds(60)) && !pace.limitsRepeated(.release, at: start))
@@ -42,10 +42,10 @@ import Testing
     }
 
     @Test func `refused statements with a pace of their own leave fewer tries to others, but some soon`() {
-        var pace = RefusalPace()
+        var pace = RefusedStatementPace()
         for _ in 0..<5 { pace.spend(at: start) }
         let end = pace.waitEnd(at: start)
-        #expect(end == start + RefusalPace.interval * 3)
+        #expect(end == start + RefusedStatementPace.interval * 3)
         for _ in 0..<100 { pace.spend(at: start) }
         #expect(pace.waitEnd(at: start) == start + .milliseconds(400))
         let taken = pace.take(at: start + .milliseconds(399))

@@ -1,12 +1,12 @@
 import CarillonIO
 import CarillonPostgres
 
-/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second in all. `AppDoubts`
+/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second; `RefusedSettlements`
 /// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
 ///
 /// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in a
 /// row, until one of that kind succeeds; and if rights or parts of the schema are missing, until none was refused for a while.
-struct RefusalPace: Sendable {
+struct RefusedStatementPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
 
     static let interval = Duration.milliseconds(90)
@@ -28,7 +28,7 @@ struct RefusalPace: Sendable {
 
     /// - Parameters:
     ///   - isContent: The refusal concerns the content of the statement, and so no other one. A first refusal takes no try from others:
-    ///     `AppDoubts` limits those of an app.
+    ///     `RefusedSettlements` limits those of an app.
     ///   - isTry: The statement counted as a try.
     mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool, at now: MonotonicInstant) {
         if !isTry, !isContent { spend(at: now) }
