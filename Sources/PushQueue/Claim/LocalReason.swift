@@ -29,7 +29,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case unrecorded = "Unrecorded"
     /// PostgreSQL refused the row that puts the push back into the queue.
     case unqueued = "Unqueued"
-    /// At least five workers have died with the push in flight, the last two with no other.
+    /// At least five workers have died with the push in flight. It was the only quarantined push that the last two had.
     case poison = "Poison"
     /// The row is too large for the server to read.
     case unreadable = "Unreadable"
