@@ -23,7 +23,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     /// `on_unknown` is neither retry nor fail.
     case malformedOnUnknown = "MalformedOnUnknown"
     case unknownApp = "UnknownApp"
-    /// The push was sent, no answer came, and `on_unknown` is fail.
+    /// An attempt got no answer, and `on_unknown` or the number of attempts allows no other.
     case outcomeUnknown = "OutcomeUnknown"
     /// PostgreSQL refused the outcome, because of a constraint or trigger for example.
     case unrecorded = "Unrecorded"
