@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `one stream until the first good token, a thousand afterwards`() async throws {
+    @Test func `a connection has one stream until its first good token, and a thousand afterwards`() async throws {
         try await withSimulator { simulator, loop in
             let client = try await SimulatorClient.connect(to: simulator, on: loop)
             _ = try await client.send([SampleRequest()])

@@ -38,7 +38,7 @@ struct WorkerMetrics {
         let apps = counters.apps.sorted { $0.key < $1.key }
         metrics.begin(
             "carillon_pushes_total",
-            "Pushes that ended, by status and reason. The status is 0 if there was no answer. An app's reasons after the first 64 count as OtherReasons, with status 0."
+            "Pushes that ended in this worker's claims, except cancelled ones, by status and reason. The status is 0 if there was no answer. An app's reasons after the first 64 count as OtherReasons, with status 0."
         )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])

@@ -15,7 +15,8 @@ struct MessageStory {
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
         }
         switch message.state {
-        case .scheduled: return "It is scheduled to be sent at \(next)."
+        case .scheduled:
+            return "It waits until \(next): for its run_at, because of max_per_device, or for a short pause."
         case .ready where message.ended.total > 0, .inFlight where message.ended.total > 0:
             return "It is in progress: \(message.counts)."
         case .ready: return "It is ready and waits for its turn. A worker claims it as soon as it has capacity."

@@ -23,13 +23,13 @@ package enum LocalReason: String, CaseIterable, Sendable {
     /// `on_unknown` is neither retry nor fail.
     case malformedOnUnknown = "MalformedOnUnknown"
     case unknownApp = "UnknownApp"
-    /// The push was sent, no answer came, and `on_unknown` is fail.
+    /// An attempt got no answer, and `on_unknown` or the number of attempts allows no other.
     case outcomeUnknown = "OutcomeUnknown"
     /// PostgreSQL refused the outcome, because of a constraint or trigger for example.
     case unrecorded = "Unrecorded"
     /// PostgreSQL refused the row that puts the push back into the queue.
     case unqueued = "Unqueued"
-    /// At least five workers have died with the push in flight, the last two with no other.
+    /// At least five workers have died with the push in flight. It was the only quarantined push that the last two had.
     case poison = "Poison"
     /// The row is too large for the server to read.
     case unreadable = "Unreadable"

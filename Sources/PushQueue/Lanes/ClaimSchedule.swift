@@ -3,7 +3,7 @@ import CarillonIO
 
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
 ///
-/// What concerns only one of its values is asked of that value.
+/// Call a member directly for what concerns it alone.
 struct ClaimSchedule: Sendable {
     private let options: WorkerOptions
     var board: LaneBoard

@@ -2,8 +2,9 @@ import CarillonIO
 
 /// The lanes of one depth: a ring for each urgency, and the urgency that is served.
 struct LaneRings: Sendable {
-    /// Lanes in the order in which they are served, each at most once. Those to which rows come again and again are served in
-    /// turn with all others: one of them waits only for its like while ten thousand new ones are served.
+    /// Lanes in the order in which they are served, each at most once. A lane to which rows keep coming is *regular*. Regular
+    /// lanes and the others are served alternately, so a regular lane waits only for other regular lanes, even behind ten
+    /// thousand new ones.
     struct Ring: Sendable {
         private var regular = Fifo<Lane>()
         private var others = Fifo<Lane>()

@@ -1,10 +1,9 @@
 import CarillonIO
 
-/// The apps of which PostgreSQL has refused a settlement for its content, and has written none since that was sent as a try.
+/// Apps with a settlement that PostgreSQL refused for its content.
 ///
-/// Then each of their lanes has one claim at a time, and each of their settlements is a try of `RefusedStatementPace`, but never the
-/// last one that there is. With many such apps each would wait long for its turn, so one whose last try was two seconds ago needs
-/// none, five times a second in all.
+/// Until one of their settlements is written, each of their lanes has one claim at a time, and each settlement takes a try of
+/// `RefusedStatementPace` but leaves one for others. An app that has waited two seconds may settle anyway; five may do so each second.
 struct RefusedSettlements: Sendable {
     private static let longestWait = Duration.seconds(2)
     private static let interval = Duration.milliseconds(200)

@@ -1,11 +1,11 @@
 import CarillonIO
 import CarillonPostgres
 
-/// Limits how often a worker tries what PostgreSQL refuses: three times at once, then about 11 times a second; `RefusedSettlements`
-/// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer tries to others.
+/// Limits how often a worker sends statements that PostgreSQL is likely to refuse: three at once, then 11 a second. `RefusedSettlements`
+/// adds five a second at most. Refused statements that have a pace of their own, such as looks, leave fewer to others.
 ///
-/// What counts as a try: a statement that repeats a refused one, and any statement of a kind that was refused several times in a
-/// row, until one of that kind succeeds; and if rights or parts of the schema are missing, until none was refused for a while.
+/// A statement counts, as a try, if it repeats a refused one, or if several of its kind in a row were refused. If rights or parts
+/// of the schema are missing, it counts until none has been refused for half a second.
 struct RefusedStatementPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
 

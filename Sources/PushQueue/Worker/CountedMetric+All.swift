@@ -43,6 +43,6 @@ extension CountedMetric {
             """,
             byApp: \.breakers
         ),
-        Self("carillon_in_flight_pushes", "Pushes claimed by this worker and not settled yet.", \.inFlight),
+        Self("carillon_in_flight_pushes", "Pushes claimed, or about to be, and not settled yet.", \.inFlight),
     ]
 }

@@ -6,8 +6,8 @@ import CarillonPostgres
 /// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. `Worker` is
 /// its shell. The simulation runs thousands of them.
 ///
-/// A method is here if it joins two of the values below. What concerns only one is asked of that value, which has a generator of
-/// its own if its waits are random.
+/// A method is here if it joins two of the values below. Call a member directly for what concerns it alone. It has a generator
+/// of its own if its waits are random.
 struct WorkerState: Sendable {
     enum Phase: Sendable {
         case working

@@ -37,7 +37,7 @@ import Testing
     private static let lanes = 0..<8
 
     @Test(arguments: BinaryFormat.allCases, lanes)
-    func `a binary connection`(format: BinaryFormat, lane: Int) async throws {
+    func `a cut binary connection loses and repeats no push`(format: BinaryFormat, lane: Int) async throws {
         var configuration = BinaryConfiguration()
         configuration.format = format
         configuration.quietPeriod = .milliseconds(20)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: lanes)
-    func `an HTTP/2 connection`(lane: Int) async throws {
+    func `a cut HTTP/2 connection loses and repeats no push`(lane: Int) async throws {
         let next = Guarded<Int?>(nil)
         let length = Guarded(0)
         let served = Guarded(0)

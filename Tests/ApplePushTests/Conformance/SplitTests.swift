@@ -11,7 +11,7 @@ import Testing
         try await line.send(Array(bytes.dropFirst(count)))
     }
 
-    @Test func `the error of a binary gateway`() async throws {
+    @Test func `the error of a binary gateway may arrive in two pieces`() async throws {
         let split = Guarded<Int?>(nil)
         let script = GatewayScript()
         var configuration = BinaryConfiguration()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the answers of an HTTP/2 gateway`() async throws {
+    @Test func `the answers of an HTTP/2 gateway may arrive in two pieces`() async throws {
         let split = Guarded(0)
         let length = Guarded(0)
         let credential = try TestCredential.certificate()

@@ -35,27 +35,27 @@ import Testing
         ("an unknown frame", FrameBytes.frame(0xbb, stream: 0, [1])),
         ("SETTINGS", FrameBytes.settings()), ("WINDOW_UPDATE", FrameBytes.windowUpdate(0, 1)),
     ])
-    func `endless frames without effect`(name: String, frame: [UInt8]) async throws {
+    func `endless frames without effect end the connection`(name: String, frame: [UInt8]) async throws {
         let flood = Array(repeatElement(frame, count: 500).joined())
         try await self.flood("flooded") { _ in flood }
     }
 
-    @Test func `endless empty pieces of a body`() async throws {
+    @Test func `endless empty pieces of a body end the connection`() async throws {
         try await flood("flooded", ending: .accepted) { stream in
             FrameBytes.headers(stream, [(":status", "200")])
                 + Array(repeatElement(FrameBytes.data(stream, []), count: 2_000).joined())
         }
     }
 
-    @Test func `endless pings`() async throws {
+    @Test func `endless pings end the connection`() async throws {
         try await flood("flooded") { _ in Array(repeatElement(FrameBytes.ping(7), count: 1_500).joined()) }
     }
 
-    @Test func `endless interim answers`() async throws {
+    @Test func `endless interim answers end the connection`() async throws {
         try await flood("flooded") { FrameBytes.headers($0, [(":status", "103")]) }
     }
 
-    @Test func `an endless header block`() async throws {
+    @Test func `an endless header block ends the connection`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet()
             guard line.number == 1, let stream = try await line.nextRequest() else { return try await line.serve() }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `header fields that grow by compression`() async throws {
+    @Test func `header fields that grow by compression end the connection`() async throws {
         try await flood("flooded") { stream in
             let entry = [0x40] + FrameBytes.string("x") + FrameBytes.string(String(repeating: "y", count: 4_000))
             let block = FrameBytes.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `too many header fields`() async throws {
+    @Test func `too many header fields end the connection`() async throws {
         try await flood("flooded") { stream in
             FrameBytes.headers(stream, [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }, end: true)
         }

@@ -6,7 +6,7 @@ import Testing
 /// Gateways that follow the protocol and make no progress: each time limit detects one kind. The limits are long enough for the
 /// connections that do make progress, on a busy machine too.
 @Suite struct StallingGatewayTests {
-    @Test func `settings that are not acknowledged`() async throws {
+    @Test func `settings that are not acknowledged end the connection`() async throws {
         try await RawGateway.withBackend {
             $0.acknowledgementTimeout = .seconds(2)
         } _: { line in
@@ -26,7 +26,7 @@ import Testing
         arguments: [([(3, 0)], "starved"), ([(3, 1_000), (4, 0)], "window_closed")]
             as [([(UInt16, UInt32)], String)]
     )
-    func `settings that allow no pushes`(settings: [(UInt16, UInt32)], end: String) async throws {
+    func `settings that allow no pushes end the connection`(settings: [(UInt16, UInt32)], end: String) async throws {
         try await RawGateway.withBackend {
             $0.starvationTimeout = .seconds(2)
         } _: { line in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a thousand streams, then one, then none, then a thousand`() async throws {
+    @Test func `a gateway may allow a thousand streams, then one, then none, then a thousand`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1_000)])
             try await line.serve(100)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a window of ten bytes, opened in small steps`() async throws {
+    @Test func `a window of ten bytes may open in small steps`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 100), (4, 10)])
             var sent: [UInt32: Int] = [:]
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `no window at first, then one for each stream`() async throws {
+    @Test func `without a window at first, each stream waits for its own`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 100), (4, 0)])
             while let frame = try await line.nextFrame() {
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a window that becomes negative, and opens again`() async throws {
+    @Test func `a window may become negative and open again`() async throws {
         try await RawGateway.withBackend { line in
             try await line.greet([(3, 1), (4, 20)])
             var isFirst = true

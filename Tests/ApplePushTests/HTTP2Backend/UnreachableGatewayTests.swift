@@ -21,20 +21,20 @@ import Testing
         }
     }
 
-    @Test func `a port without a server`() async throws {
+    @Test func `a port without a server is unreachable`() async throws {
         let port = ReservedPort.choose()
         let error = try await failure(to: Gateway(host: "127.0.0.1", port: port))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("127.0.0.1:\(port)"))
     }
 
-    @Test func `a host that has no address`() async throws {
+    @Test func `a host without an address is unreachable`() async throws {
         let error = try await failure(to: Gateway(host: "no-such-host.invalid", port: 443))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))
     }
 
-    @Test func `a server with an untrusted certificate`() async throws {
+    @Test func `a server with an untrusted certificate gets nothing`() async throws {
         try await TestGateway.with(test: { server, gateway in
             let stranger = try CertificateAuthority(name: "Stranger").pem
             for trust in [Gateway.Trust.system, .pem(stranger)] {
@@ -45,7 +45,7 @@ import Testing
         })
     }
 
-    @Test func `a server with another name in its certificate`() async throws {
+    @Test func `a server with another name in its certificate gets nothing`() async throws {
         try await TestGateway.with(
             name: "other.example.org",
             test: { server, gateway in
@@ -56,12 +56,12 @@ import Testing
         )
     }
 
-    @Test func `a trust root that is not a certificate`() async throws {
+    @Test func `a trust root that is not a certificate is refused`() async throws {
         let error = try await failure(to: Gateway(host: "127.0.0.1", port: 1, trust: .pem("garbage")))
         #expect(error.code == .invalidGateway)
     }
 
-    @Test func `a server that refuses our certificate`() async throws {
+    @Test func `a server that refuses our certificate gets nothing`() async throws {
         let other = try CertificateAuthority(name: "Other").pem
         try await TestGateway.with(
             clients: .required(authority: other),
@@ -73,7 +73,7 @@ import Testing
         )
     }
 
-    @Test func `a server that accepts and never shakes hands`() async throws {
+    @Test func `a server that accepts and never shakes hands is unreachable`() async throws {
         try await TestGateway.with(
             greeting: .noTLS,
             test: { _, gateway in
@@ -83,7 +83,7 @@ import Testing
         )
     }
 
-    @Test func `a server that shakes hands and sends nothing`() async throws {
+    @Test func `a server that shakes hands and sends nothing does not speak HTTP/2`() async throws {
         try await TestGateway.with(
             greeting: .silence,
             test: { _, gateway in
@@ -93,7 +93,7 @@ import Testing
         )
     }
 
-    @Test func `a server that speaks HTTP/1`() async throws {
+    @Test func `a server that answers in HTTP/1 does not speak HTTP/2`() async throws {
         try await TestGateway.with(
             greeting: .http1,
             test: { _, gateway in
@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func `a gateway that sends GOAWAY with a reason`() async throws {
+    @Test func `a GOAWAY with a reason refuses the credential`() async throws {
         try await TestGateway.with(
             { _ in [.goAway(last: 0, .noError, #"{"reason":"BadCertificate"}"#)] },
             test: { _, gateway in

@@ -12,7 +12,7 @@ import Testing
         #expect(copy == message, sourceLocation: location)
     }
 
-    @Test func `an alert with three texts`() throws {
+    @Test func `an alert may have three texts`() throws {
         let message = try Message(
             tokens: ["a1"],
             alert: .init(title: "Game Request", subtitle: "Five Card Draw", body: "Bob wants to play poker"),
@@ -28,12 +28,12 @@ import Testing
         )
     }
 
-    @Test func `a badge and a sound`() throws {
+    @Test func `a message may have a badge and a sound without an alert`() throws {
         let message = try Message(tokens: ["a1"], badge: 9, sound: "bingbong.aiff", extra: ["messageID": "ABCDEFGHIJ"])
         try expect(message, writes: #"{"aps":{"badge":9,"sound":"bingbong.aiff"},"messageID":"ABCDEFGHIJ"}"#)
     }
 
-    @Test func `a localized alert`() throws {
+    @Test func `an alert may be localized`() throws {
         let message = try Message(
             tokens: ["a1"],
             alert: .init(body: .localized("GAME_PLAY_REQUEST_FORMAT", "Shelly", "Rick"))
@@ -44,7 +44,7 @@ import Testing
         )
     }
 
-    @Test func `the start, an update and the end of a Live Activity`() throws {
+    @Test func `a Live Activity is started, updated and ended`() throws {
         struct Adventure: Encodable {
             let currentHealthLevel: Int
             let eventDescription: String
@@ -113,7 +113,7 @@ import Testing
         #expect(error?.message.contains("needs an alert") == true)
     }
 
-    @Test func `a background update`() throws {
+    @Test func `a background push says that content is available`() throws {
         let message = try Message(
             tokens: ["a1"],
             contentAvailable: true,
@@ -123,7 +123,7 @@ import Testing
         try expect(message, writes: #"{"aps":{"content-available":1},"acme1":"bar","acme2":42}"#)
     }
 
-    @Test func `a notification that an extension changes`() throws {
+    @Test func `an extension may change a notification`() throws {
         let message = try Message(
             tokens: ["a1"],
             alert: .init(title: "Secret Message!", body: "(Encrypted)"),
@@ -139,7 +139,7 @@ import Testing
         )
     }
 
-    @Test func `a critical alert at full volume`() throws {
+    @Test func `a critical alert sounds at full volume`() throws {
         let message = try Message(tokens: ["a1"], alert: "Evacuate", sound: .critical(), interruptionLevel: .critical)
         try expect(
             message,
@@ -150,7 +150,7 @@ import Testing
         )
     }
 
-    @Test func `a time-sensitive notification with all that decides where it is shown`() throws {
+    @Test func `a time-sensitive notification says where it is to be shown`() throws {
         let message = try Message(
             tokens: ["a1"],
             alert: "Your car is here",
@@ -171,7 +171,7 @@ import Testing
         )
     }
 
-    @Test func `an incoming call`() throws {
+    @Test func `a VoIP push announces a call`() throws {
         let message = try Message(
             tokens: ["a1"],
             extra: ["call": ["id": "9F2A", "video": false]],

@@ -12,10 +12,11 @@ import Testing
         try await shop.database.run("CREATE TABLE devices (token text, updated_at timestamptz)")
         let enqueues = arguments.map { argument in
             let alert = argument.hasPrefix("payload") ? "" : ", 'Hello'"
-            return "SELECT carillon.enqueue('shop', ARRAY['TOKEN']\(alert), \(argument))"
+            return "SELECT carillon.enqueue('acme', ARRAY['TOKEN']\(alert), \(argument))"
         }
         for statement in statements + enqueues {
-            let words = statement.replacing("…", with: "").replacing(/TOKEN\d?/) { _ in Shop.token("9f") }
+            let words = statement.replacing("acme", with: "shop").replacing("…", with: "")
+                .replacing(/TOKEN\d?/) { _ in Shop.token("9f") }
             await #expect(throws: Never.self, "\(statement)") { try await shop.database.run(words) }
         }
     }

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `a database password, however it is given and whatever is wrong with it`() async throws {
+    @Test(.shop) func `no output has a database password, however it is given and whatever is wrong`() async throws {
         var hearing = Hearing()
         try await shop.withLogin(password: "canary-right") { address, name in
             let passfile = try shop.folder.write("passfile", "*:*:*:*:canary-passfile\n")
@@ -86,7 +86,7 @@ import Testing
         hearing.expectNone(of: ["canary"])
     }
 
-    @Test(.shop) func `a passphrase and a private key, in files, variables and rows`() async throws {
+    @Test(.shop) func `no output has a passphrase or a private key from files, variables or rows`() async throws {
         var hearing = Hearing()
         let certificate = try shop.folder.write("cert.pem", CredentialFixtures.certificate)
         let key = try shop.folder.write("key.pem", CredentialFixtures.encryptedKey)
@@ -143,7 +143,7 @@ import Testing
         hearing.expectNone(of: ["canary", secretLine])
     }
 
-    @Test(.shop) func `a running worker, its metrics and its health, while its password is wrong`() async throws {
+    @Test(.shop) func `no output of a running worker has a password, not even while it is wrong`() async throws {
         try await shop.database.connection.script(
             "UPDATE carillon.certificates SET private_key = 'canary-key', passphrase = 'canary-pass', status = NULL"
         )

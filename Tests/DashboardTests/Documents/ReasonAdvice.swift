@@ -2,21 +2,39 @@ import ApplePush
 import CarillonSchema
 
 /// What docs/reasons.md tells the reader to do about a reason.
-enum ReasonAdvice {
+struct ReasonAdvice {
+    /// While a push waits, with the reason as its `last_reason`. Nil if no push waits because of it.
+    private(set) var whileWaiting: String?
+    /// Once a push has failed. Nil if no push fails because of it.
+    private(set) var onceFailed: String?
+
     /// The advice that follows from what Carillon does about a reason of APNs, unless the reason has its own.
-    static func text(for name: String) -> String? {
-        if let own = own[name] { return own }
-        if let change = ReasonText.change(for: name, of: "APP") { return change.replacing("'", with: "`") }
-        guard let (reason, status) = Reason.all.first(where: { $0.reason.name == name }) else { return nil }
-        return switch reason.action(status: status) {
-        case .deleteToken: "Nothing: a feedback pass deletes the device token."
-        case .holdCredential: "Import a credential that APNs accepts. Until then, the app is held."
-        case .keepProviderToken, .renewProviderToken, .replaceConnection, .retryLater:
-            "Requeue it: Carillon has used up its attempts."
-        case .failMessage, .failToken, .failTopic: nil
+    init(_ name: String) {
+        onceFailed = Self.own[name] ?? ReasonText.change(for: name, of: "APP")?.replacing("'", with: "`")
+        if name == "OutcomeUnknown" { whileWaiting = Self.nothing }
+        guard let (reason, status) = Reason.all.first(where: { $0.reason.name == name }) else { return }
+        switch reason.action(status: status) {
+        case .deleteToken: onceFailed = "Nothing: a feedback pass deletes the device token."
+        case .holdCredential where reason.isRetryable(status: status):
+            whileWaiting = "if the app is held, import a credential that APNs accepts."
+            onceFailed = "requeue it, because APNs accepted other pushes with the same credential."
+        case .holdCredential:
+            onceFailed = "If the app is held, import a credential that APNs accepts. Then requeue it."
+        case .keepProviderToken, .renewProviderToken:
+            whileWaiting = "Nothing: the app is held, and its pushes wait. This is only a `last_reason`."
+        case .replaceConnection, .retryLater:
+            whileWaiting = Self.nothing
+            onceFailed = "requeue it, because Carillon has used up its attempts."
+        case .failMessage, .failToken, .failTopic: break
         }
     }
 
+    var text: String {
+        guard let whileWaiting, let onceFailed else { return whileWaiting ?? onceFailed ?? "" }
+        return "As `last_reason`: \(whileWaiting) As a failure: \(onceFailed)"
+    }
+
+    private static let nothing = "nothing, it is sent again."
     private static let bug = "If the gateway is APNs, report it as a bug: Carillon should never send such a request."
     private static let gateway = "Check the `gateway` of the app."
     private static let collapse =
@@ -53,7 +71,7 @@ enum ReasonAdvice {
         "MissingChannelQueueSize": bug,
         "MissingDeviceToken": bug,
         "MissingPushType": bug,
-        "OutcomeUnknown": "Requeue it, if the device may receive it twice.",
+        "OutcomeUnknown": "requeue it, if the device may receive it twice.",
         "PayloadEmpty": "Give each token a payload.",
         "PayloadTooLarge": "Shorten the payload.",
         "Poison": "Find out from the logs why the workers died, before you requeue it.",

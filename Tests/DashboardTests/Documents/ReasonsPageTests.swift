@@ -1,3 +1,4 @@
+import ApplePush
 import TestSupport
 import Testing
 
@@ -11,8 +12,23 @@ import Testing
     }
 
     @Test func `every reason has advice, and nothing else has`() {
-        #expect(ReasonsReference.names.filter { ReasonAdvice.text(for: $0) == nil } == [])
+        #expect(ReasonsReference.names.filter { ReasonAdvice($0).text.isEmpty } == [])
         #expect(Set(ReasonAdvice.own.keys).subtracting(ReasonsReference.names) == [])
+    }
+
+    @Test func `the advice is for what becomes of a push, and says whether the app may be held then`() throws {
+        var outcomes: [(String?, Outcome)] = Reason.all.map { reason, status in
+            (reason.name, Outcome(.rejected, status: status, reason: reason))
+        }
+        outcomes.append(("OutcomeUnknown", Outcome(.unknown)))
+        for (name, outcome) in outcomes {
+            let name = try #require(name)
+            let (fates, advice) = (PushFates(after: outcome), ReasonAdvice(name))
+            #expect((advice.whileWaiting != nil) == fates.waits, "\(name)")
+            #expect((advice.onceFailed != nil) == fates.fails, "\(name)")
+            #expect(advice.whileWaiting?.contains("held") ?? false == fates.waitsWhileHeld, "\(name)")
+            #expect(advice.onceFailed?.contains("held") ?? false == fates.failsWhileHeld, "\(name)")
+        }
     }
 
     @Test(.demo) func `requeue_failures() knows these reasons and no others`() async throws {

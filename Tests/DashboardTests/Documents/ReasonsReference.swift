@@ -21,7 +21,7 @@ struct ReasonsReference {
         var rows: [String] = []
         for name in Self.names {
             let cells = [
-                "`\(name)`", Self.source(of: name), ReasonText.meaning(of: name), ReasonAdvice.text(for: name) ?? "",
+                "`\(name)`", Self.source(of: name), ReasonText.meaning(of: name), ReasonAdvice(name).text,
                 try await requeueing(of: name),
             ]
             rows.append("| \(cells.joined(separator: " | ")) |")
@@ -30,7 +30,8 @@ struct ReasonsReference {
             # Reasons
 
             Each push that failed has a row in `carillon.failures`, with one of these reasons. `last_reason` of
-            `carillon.message_status` and the metrics have the same names.
+            `carillon.message_status` and the metrics have the same names. If what to do depends on whether a push still waits, with
+            the reason as its `last_reason`, or has failed, the table says both.
 
             The last column says whether `carillon.requeue_failures` and `carillon failures requeue` enqueue such a failure again.
             [messages.md](messages.md#sending-again) says what else they leave out.
@@ -55,6 +56,7 @@ struct ReasonsReference {
 
     /// A failure as `Unrecorded` has the status of its answer, if there was one.
     private func requeueing(of name: String) async throws -> String {
+        if ReasonAdvice(name).onceFailed == nil { return "never a failure" }
         if name == LocalReason.unrecorded.name {
             return [
                 "without a status: \(try await requeueing(of: name, status: nil))",

@@ -81,7 +81,7 @@ import Testing
 
     // MARK: Odd windows
 
-    @Test func `H22: an initial window of 0, and a window for each stream`() async throws {
+    @Test func `H22: with an initial window of 0, each stream waits for its own`() async throws {
         try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.pass, .say(FrameBytes.settings([(4, 0)]))]

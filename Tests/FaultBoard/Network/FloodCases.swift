@@ -35,7 +35,7 @@ import Testing
 
     private static func many(_ frame: [UInt8]) -> [UInt8] { Array(repeatElement(frame, count: 20_000).joined()) }
 
-    @Test func `H14: floods of meaningless frames of each type`() async throws {
+    @Test func `H14: a flood of meaningless frames of any type ends its connection`() async throws {
         try await Scene.survive([
             { _ in Self.many(FrameBytes.ping(1)) }, { _ in Self.many(FrameBytes.ping(1, acknowledgement: true)) },
             { _ in Self.many(FrameBytes.settings()) }, { _ in Self.many(FrameBytes.frame(0xbb, stream: 0, [1, 2])) },

@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `H9: a thousand streams, one, none, a thousand, and then none for good`() async throws {
+    @Test func `H9: streams may go to one, to none and back, and a connection without any is replaced`() async throws {
         try await Scene.send(3000, ["--connections", "1"]) { frame in
             // Once it answers a ping, the client has seen that there is none.
             if frame.direction == .up, frame.frame.type == 6, frame.connection == 1 {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `H10: windows of nothing, opened later, and below nothing`() async throws {
+    @Test func `H10: windows that begin at nothing or fall below it lose no push`() async throws {
         try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.pass, .say(FrameBytes.settings([(4, 0)]) + FrameBytes.ping(1))]
@@ -259,7 +259,7 @@ import Testing
 
     // MARK: Late, early, and at the end
 
-    @Test func `H18: answers out of order, and one that comes too late`() async throws {
+    @Test func `H18: answers may come out of order, and a late one counts for no other push`() async throws {
         let held = Guarded<[UInt8]>([])
         let late = Guarded<(stream: UInt32, answer: [UInt8])?>(nil)
         try await Scene.send(

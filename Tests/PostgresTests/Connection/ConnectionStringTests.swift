@@ -10,7 +10,7 @@ import Testing
         "postgresql://app:s3cretword%zz@host/db", "postgresql://app:s3cretword@[::1/db",
         "postgresql://h/db?s3cretword=1",
     ])
-    func `that is malformed is refused with the right form and without a secret`(text: String) {
+    func `a malformed string is refused with the right form and without a secret`(text: String) {
         let error = #expect(throws: PostgresError.self) { try ConnectionString(text) }
         #expect(error?.code == .malformedURL)
         #expect(error?.hint?.contains("postgresql://USER:PASSWORD@HOST:PORT/DATABASE") == true)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "postgresql:///db", "postgres://u:p@h:1/d?sslmode=require", "host=/run/postgresql dbname=d"])
-    func `that libpq understands is accepted`(text: String) throws {
+    func `a string that libpq understands is accepted`(text: String) throws {
         let string = try ConnectionString(text)
         #expect(string.text == text)
         #expect(
@@ -32,7 +32,7 @@ import Testing
         "postgres://app:1/s3cret@host/db", "postgres://app:p@s3cret/x@host/db", "postgres://app:p@s3cret/x@host",
         "postgresql://app:s3:cret/word@host/db", "postgresql://app:s3cret/wo?rd@host/db",
     ])
-    func `whose password is not encoded is refused before libpq takes a piece of it for a host`(text: String) {
+    func `a password that is not encoded is refused before libpq takes a piece of it for a host`(text: String) {
         let error = #expect(throws: PostgresError.self) { try ConnectionString(text) }
         #expect(error?.code == .malformedURL)
         #expect(error?.hint?.contains(#""@" is %40"#) == true)
@@ -45,7 +45,7 @@ import Testing
         "postgresql://app@h/a@b", "postgresql://h:5432/db?application_name=a/b@c", "postgresql://app:a#b:c?d@h/db",
         "host=h password=a@b:c/d", "postgresql://%2Frun%2Fpg:5432/db", "postgresql:///d@b",
     ])
-    func `that only looks like one of those is accepted`(text: String) throws {
+    func `a string that only looks like one of those is accepted`(text: String) throws {
         #expect(try ConnectionString(text).text == text)
     }
 

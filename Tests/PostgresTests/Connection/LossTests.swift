@@ -68,7 +68,7 @@ private actor Bystander {
         }
     }
 
-    @Test func `when the server stops at once, and a new one works after its restart`() async throws {
+    @Test func `a session ends when the server stops at once, and a new one works after its restart`() async throws {
         let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
         let first = try await PostgresConnection.connect(cluster.url(), application: "first")
         let second = try await PostgresConnection.connect(cluster.url(), application: "second")

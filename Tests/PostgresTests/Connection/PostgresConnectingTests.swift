@@ -17,19 +17,19 @@ import Testing
 
     private struct Surprise: Error {}
 
-    @Test func `to a port where nothing listens`() async throws {
+    @Test func `a port where nothing listens is unreachable`() async throws {
         let error = try await Self.error("postgresql://app:s3cret@127.0.0.1:\(ReservedPort.choose())/db")
         #expect(error.code == .unreachable)
         #expect(error.message.contains("refused"))
     }
 
-    @Test func `to a socket that is not there`() async throws {
+    @Test func `a socket that is not there is unreachable`() async throws {
         let error = try await Self.error("host=/nonexistent dbname=db")
         #expect(error.code == .unreachable)
         #expect(error.description.contains("check that PostgreSQL runs there"))
     }
 
-    @Test func `to a server that does not answer`() async throws {
+    @Test func `a server that does not answer is unreachable`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
         let error = try await Self.error("postgresql://127.0.0.1:\(listener.port)/db", timeout: .milliseconds(100))
@@ -46,7 +46,7 @@ import Testing
         #expect(try await task.value.code == .cancelled)
     }
 
-    @Test func `with a wrong password`() async throws {
+    @Test func `after a wrong password the error says what to check`() async throws {
         try await TestDatabase.unconnected(.nothing) { _ in
             let url = try await TestCluster.shared.loopbackURL()
             let address = try #require(url.split(separator: "@").last)
@@ -57,13 +57,13 @@ import Testing
         }
     }
 
-    @Test func `with the right password, over the network`() async throws {
+    @Test func `the right password is accepted over the network`() async throws {
         let url = try await TestCluster.shared.loopbackURL()
         let connection = try await PostgresConnection.connect(url)
         await connection.close()
     }
 
-    @Test func `to a database that does not exist`() async throws {
+    @Test func `the error names a database that does not exist`() async throws {
         let error = try await Self.error(try await TestCluster.shared.url(database: "no such database"))
         #expect(error.code == .authentication)
         #expect(error.sqlState == "3D000")
@@ -73,11 +73,11 @@ import Testing
     @Test(arguments: [
         "postgresql://app:s3cret@localhost:nope/db", "postgresql://localhost/db?sslmode=perhaps", "nonsense",
     ])
-    func `with a malformed string`(url: String) async throws {
+    func `a malformed string has an error of its own`(url: String) async throws {
         #expect(try await Self.error(url).code == .malformedURL)
     }
 
-    @Test func `to a host that does not exist`() async throws {
+    @Test func `the error names a host that does not exist`() async throws {
         let error = try await Self.error("postgresql://app:s3cret@no-such-host.invalid/db")
         #expect(error.code == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `that cannot start reports the cause, and leaves nothing`() async throws {
+    @Test func `a server that cannot start reports the cause, and leaves nothing`() async throws {
         let settings = PrivateCluster.Settings(isDurable: false, parameters: ["shared_buffers": "nonsense"])
         let error = await #expect(throws: PostgresError.self) {
             try await PrivateCluster.start(settings, on: TestLoop.shared)

@@ -15,7 +15,7 @@ import Testing
     private static let runs =
         ProcessInfo.processInfo.environment["DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
 
-    @Test(arguments: 1...Self.runs) func `the model and PostgreSQL agree`(seed: UInt64) async throws {
+    @Test(arguments: 1...Self.runs) func `the model agrees with PostgreSQL`(seed: UInt64) async throws {
         try await Self.compare(seed: seed)
     }
 

@@ -318,7 +318,7 @@ import Testing
         )
     }
 
-    @Test func `one stream until the first good token`() throws {
+    @Test func `a connection is trusted after its first good token`() throws {
         let provider = try TestProvider()
         var connection = AuthenticationState(credential: .providerToken, service: .pushes)
         var keys = ProviderKeys([], environment: .production, isPedantic: false)

@@ -37,7 +37,7 @@ import Testing
         #expect(error?.message == "the passphrase does not open the PKCS#12 file")
     }
 
-    @Test func `a file without a key, and one of another kind`() throws {
+    @Test func `a file without a key is refused, and so is one of another kind`() throws {
         let keyless = try Self.bytes(KeyFixtures.keylessP12)
         #expect(throws: TLSError.self) { _ = try PKCS12.open(keyless, passphrase: Array("s3cret".utf8)) }
         let error = #expect(throws: TLSError.self) { _ = try PKCS12.open(Array("hello".utf8), passphrase: []) }

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the digest of the standard's example`() {
+    @Test func `the digest of the standard's example is right`() {
         let text = Array("abc".utf8)
         let digest = Digest.sha256(text.span.bytes)
         #expect(digest.prefix(4) == [0xBA, 0x78, 0x16, 0xBF])

@@ -8,7 +8,7 @@ COMMENT ON FUNCTION carillon.quarantine_from IS
     'Internal: returns the number of lost claims from which a job is in quarantine.';
 
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
--- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
+-- the eleventh on. The counts 12 and 13 mean that one or two workers have died while it was their only quarantined push.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
 COMMENT ON FUNCTION carillon.quarantine_size IS
@@ -33,7 +33,8 @@ COMMENT ON FUNCTION carillon.lost_claims_after_death IS
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
--- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
+-- clears the jobs that it records. A push fails as Poison after two workers have died while it was the only quarantined push that
+-- the worker had. They may have had any number of other pushes, and may have died for another reason.
 CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
 RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -9,7 +9,7 @@ extension Command {
         required: [.topic, .credential],
         options: AppOptions.all + [.database],
         examples: [
-            "carillon app add shop --topic com.example.shop --credential shop",
+            "carillon app add acme --topic com.example.acme --credential acme",
             "carillon app add try --topic com.example.try --credential try --gateway localhost:2197 --gateway-ca ca.pem",
         ],
         run: { try await AppAddCommand(invocation: $0).run() }

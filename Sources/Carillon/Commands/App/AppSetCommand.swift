@@ -11,9 +11,9 @@ extension Command {
         arguments: [Argument("NAME", "The app.")],
         options: AppOptions.changes + [.database],
         examples: [
-            "carillon app set shop --credential shop-2027 --max-rate 500",
-            "carillon app set shop --gateway localhost:2197 --gateway-ca ca.pem",
-            "carillon app set shop --clear gateway --clear max-rate",
+            "carillon app set acme --credential acme-2027 --max-rate 500",
+            "carillon app set acme --gateway localhost:2197 --gateway-ca ca.pem",
+            "carillon app set acme --clear gateway --clear max-rate",
         ],
         run: { try await AppSetCommand(invocation: $0).run() }
     )

@@ -16,8 +16,8 @@ extension Command {
         required: [.app],
         options: [.policy, .channelWait, .json, .database],
         examples: [
-            "carillon channel create --app shop match-7",
-            "carillon channel create --app shop --policy 1 --json match-8",
+            "carillon channel create --app acme match-7",
+            "carillon channel create --app acme --policy 1 --json match-8",
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in

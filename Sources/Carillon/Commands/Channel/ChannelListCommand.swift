@@ -7,7 +7,7 @@ extension Command {
         roles: ["carillon_app", "carillon_reader", "carillon_worker"],
         summary: "List the recorded channels and their states.",
         options: [.app, .json, .database],
-        examples: ["carillon channel list --app shop"],
+        examples: ["carillon channel list --app acme"],
         run: { invocation in
             let channels = try await DatabaseScope.with(invocation) { connection, _ in
                 try await ChannelRecord.all(of: invocation.settings.text(.app), from: connection)

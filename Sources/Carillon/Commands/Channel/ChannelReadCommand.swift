@@ -10,7 +10,7 @@ extension Command {
         arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
         required: [.app],
         options: [.json, .database],
-        examples: ["carillon channel read --app shop match-7"],
+        examples: ["carillon channel read --app acme match-7"],
         run: { invocation in
             let app = invocation.settings.text(.app) ?? ""
             let (id, policy) = try await DatabaseScope.with(invocation) { connection, _ in

@@ -13,7 +13,7 @@ extension Command {
         arguments: [Argument("CHANNEL", "The reference or the id of the channel.")],
         required: [.app],
         options: [.channelWait, .yes, .database],
-        examples: ["carillon channel remove --app shop match-7"],
+        examples: ["carillon channel remove --app acme match-7"],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop -> ExitStatus in
                 let app = invocation.settings.text(.app) ?? ""

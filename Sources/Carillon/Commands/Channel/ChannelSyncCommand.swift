@@ -16,7 +16,7 @@ extension Command {
             + "the app. Workers do the same once a day: see 'app set --remove-unknown-channels'.",
         required: [.app],
         options: [.removeUnknown, .grace, .json, .database],
-        examples: ["carillon channel sync --app shop", "carillon channel sync --app shop --remove-unknown --grace 2d"],
+        examples: ["carillon channel sync --app acme", "carillon channel sync --app acme --remove-unknown --grace 2d"],
         run: { invocation in
             let app = invocation.settings.text(.app) ?? ""
             let rule = ChannelSync.Removal(

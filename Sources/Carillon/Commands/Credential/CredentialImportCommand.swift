@@ -18,8 +18,8 @@ extension Command {
         required: [.file],
         options: [.key, .keyID, .teamID, .passphrase, .yes, .database],
         examples: [
-            "carillon credential import shop --file shop.p12 --passphrase-file passphrase.txt",
-            "carillon credential import shop --file cert.pem --key key.pem",
+            "carillon credential import acme --file acme.p12 --passphrase-file passphrase.txt",
+            "carillon credential import acme --file cert.pem --key key.pem",
             "carillon credential import team --file AuthKey_ABC123DEFG.p8 --key-id ABC123DEFG --team-id DEF123GHIJ",
         ],
         run: { try await CredentialImportCommand(invocation: $0).run() }

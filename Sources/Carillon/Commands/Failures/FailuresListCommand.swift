@@ -12,7 +12,7 @@ extension Command {
             + "array, and failures_precision: \"exact\", or \"at least\" if more exist.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [
-            "carillon failures list --app shop --since 1h",
+            "carillon failures list --app acme --since 1h",
             "carillon failures list --reason BadDeviceToken --limit 1000 --json",
         ],
         run: { invocation in

@@ -14,7 +14,7 @@ extension Command {
             + "--retention.",
         options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],
         examples: [
-            "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
+            "carillon failures requeue --app acme --reason TopicDisallowed --since 2h --dry-run",
             "carillon failures requeue --message 81724",
         ],
         run: { invocation in

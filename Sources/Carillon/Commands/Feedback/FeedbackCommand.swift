@@ -22,7 +22,7 @@ extension Command {
             .failed: "A list could not be read, or tokens could not be deleted from a table.",
             .tryAgain: "It was interrupted during a pass.",
         ],
-        examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
+        examples: ["carillon feedback --once", "carillon feedback --dry-run --app acme"],
         run: { invocation in
             let feedback = try FeedbackCommand(invocation)
             return try await DatabaseScope.with(invocation) { connection, loop in

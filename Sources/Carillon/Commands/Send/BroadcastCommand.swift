@@ -17,8 +17,8 @@ extension Command {
             .tryAgain: "Some pushes have not ended within --wait.",
         ],
         examples: [
-            "carillon broadcast --app shop --alert 'Open until midnight'",
-            "carillon broadcast --app shop --alert 'Open until midnight' --wait 1h",
+            "carillon broadcast --app acme --alert 'Open until midnight'",
+            "carillon broadcast --app acme --alert 'Open until midnight' --wait 1h",
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in

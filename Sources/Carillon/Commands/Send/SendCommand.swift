@@ -23,8 +23,8 @@ extension Command {
             .tryAgain: "It has not ended within --wait.",
         ],
         examples: [
-            "carillon send --app shop --token 9f3a... --alert 'Your parcel is here'",
-            "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
+            "carillon send --app acme --token 9f3a... --alert 'Your parcel is here'",
+            "carillon send --app acme --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
         ],
         run: { invocation in
             // A lock is not waited for longer than the outcome. A lock_timeout of 0 would mean no limit, unlike --wait 0s.

@@ -26,10 +26,10 @@ extension Command {
         options: [.kind, .rejects, .json, .database],
         exits: [.done: "All lines were imported.", .failed: "A line was refused.", .tryAgain: "It was interrupted."],
         examples: [
-            "carillon tokens import --app shop tokens.csv",
-            "carillon tokens import --app shop --rejects refused.csv tokens.csv",
+            "carillon tokens import --app acme tokens.csv",
+            "carillon tokens import --app acme --rejects refused.csv tokens.csv",
             "psql shop -c \"COPY (SELECT token, last_update FROM devices) TO STDOUT CSV HEADER\" \\\n"
-                + "      | carillon tokens import --app shop -",
+                + "      | carillon tokens import --app acme -",
         ],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop in

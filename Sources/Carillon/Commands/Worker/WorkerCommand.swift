@@ -14,9 +14,11 @@ extension Command {
             SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to what it has sent,
             and settles them. A second signal ends it at once and leaves every unsent job claimable.
 
-            With --once, it creates the channels that were requested, runs no feedback passes, and also exits with 69, 75 or 78
-            when an app could not send. With several databases, it retries one that it cannot serve until it is stopped, and then
-            exits with the status of that failure. With --web, its login also needs the role carillon_reader.
+            With --once, the worker also creates requested channels. It runs no feedback passes. It exits with 69, 75 or 78 if
+            an app could not send.
+
+            With several databases, the worker retries one that it cannot serve until it is stopped, and then exits with the
+            status of that failure. With --web, its login also needs the role carillon_reader.
             """,
         options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,

@@ -8,7 +8,7 @@ import Testing
 
     private func warn(before expiry: Int64) { app.warn(before: expiry) }
 
-    @Test func `certificates and signing keys`() async throws {
+    @Test func `certificates and signing keys make credentials`() async throws {
         let issued = try APNsSimulator(SimulatorConfiguration()).issueCertificate(topics: ["org.example.app"])
         let (pem, key, passphrase, root) = (issued.certificate, issued.privateKey, "secret", issued.certificate)
         let p8 = Test.p8

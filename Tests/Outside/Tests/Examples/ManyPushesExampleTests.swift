@@ -11,7 +11,7 @@ import Testing
     private func later(_ token: String) { app.later(token) }
     private func report(_ text: String) { app.report(text) }
 
-    @Test func `tokens that are read while they are sent`() async throws {
+    @Test func `tokens are read while they are sent`() async throws {
         let backend = RecordedBackend { token in
             token.hasSuffix("00") ? .rejected(410, "Unregistered") : token.hasSuffix("ff") ? .safe : .accepted
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(app.retries.map { $0[0] } == tokens.filter { $0.hasSuffix("ff") })
     }
 
-    @Test func `a payload for each device`() async throws {
+    @Test func `each device gets its own payload`() async throws {
         let orders = [(number: 7, token: "a1b2"), (number: 8, token: "c3d4")]
         let backend = RecordedBackend { $0 == "a1b2" ? .accepted : .rejected(400, "BadDeviceToken") }
         let connection = APNs.Session(backend: backend).connection(to: .production, credential: try Test.credential())

@@ -12,7 +12,7 @@ import Testing
     private func later(_ message: APNs.Message, after seconds: Int = 0) { app.later(message, after: seconds) }
     private func report(_ text: String) { app.report(text) }
 
-    @Test func `outcomes and retries`() async throws {
+    @Test func `a result says what to forget, report and retry`() async throws {
         let backend = RecordedBackend(feedback: [Feedback(token: "f00d", timestamp: 1_700_000_000_000)]) { token in
             switch token {
             case "c3d4": .rejected(410, "Unregistered", timestamp: 1_700_000_000_000)
@@ -96,7 +96,7 @@ import Testing
         #expect(registrations == ["dead01": new])
     }
 
-    @Test func `tests of code that sends pushes`() async throws {
+    @Test func `code that sends pushes is tested without a gateway`() async throws {
         let credential = try Test.credential()
 
         let backend = RecordedBackend { token in

@@ -31,7 +31,7 @@ private enum Gateway {
         #expect(app.retries == [[tokens[2]]])
     }
 
-    @Test func `the program of the library's page in docs`() async throws {
+    @Test func `the program of the README says what was accepted`() async throws {
         try await withSimulator {
             let gateway = Gateway.production  // or .sandbox, or the simulator's
             let credential = try Credential(signingKey: p8, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
@@ -48,7 +48,7 @@ private enum Gateway {
         }
     }
 
-    @Test func `the library's first page`() async throws {
+    @Test func `the program of the library's first page finds dead tokens`() async throws {
         try await withSimulator {
             let gateway = Gateway.production  // or .sandbox, or one of your own
             let credential = try Credential(signingKey: p8, keyID: "ABCDE12345", teamID: "TEAM567890")

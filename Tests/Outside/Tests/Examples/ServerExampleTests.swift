@@ -38,7 +38,7 @@ struct Watch: APNs.Observer {
 
     private func report(_ text: String) { app.report(text) }
 
-    @Test func `logs and metrics`() async throws {
+    @Test func `an observer writes logs and metrics`() async throws {
         let counters = Counters()
         let log: @Sendable (String) -> Void = { print($0) }
 
@@ -56,7 +56,7 @@ struct Watch: APNs.Observer {
         #expect(counters.count("accepted") == 1 && counters.count("delivery_seconds") == 1)
     }
 
-    @Test func `single connections`() async throws {
+    @Test func `a single connection is prepared and sends a batch`() async throws {
         let token = Array(String(repeating: "a", count: 64).utf8)
         let (payload, topic, none) = (Array("{}".utf8), Array("org.example.app".utf8), [UInt8]())
         let credential = try Test.credential()
