@@ -141,7 +141,6 @@ CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
     reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
