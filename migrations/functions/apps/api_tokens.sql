@@ -3,7 +3,6 @@
 
 CREATE OR REPLACE FUNCTION carillon.create_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     -- Two random UUIDs: 244 random bits.
@@ -47,7 +46,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, body text, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     message jsonb;

@@ -111,7 +111,6 @@ CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, on_behalf_of text DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     refusal carillon.refusal;

@@ -8,7 +8,6 @@
 -- it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     target integer;
     matches carillon.channels[];
@@ -56,7 +55,6 @@ CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     max_channels CONSTANT integer := 10000;
     target carillon.apps;
@@ -110,7 +108,6 @@ COMMENT ON FUNCTION carillon.request_channel IS
 
 CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target integer;
     protocol text;
@@ -152,7 +149,6 @@ COMMENT ON FUNCTION carillon.record_channel IS
 -- Each poll of channel() must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record;
     ends CONSTANT timestamptz := clock_timestamp() + wait;
@@ -195,7 +191,6 @@ COMMENT ON FUNCTION carillon.channel IS
 -- remove_channel() removes at once a channel that Apple never created.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record := carillon.find_channel(coalesce(app, ''), channel);
 BEGIN
@@ -308,7 +303,6 @@ CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], 
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 BEGIN
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
     WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)

@@ -75,7 +75,6 @@ COMMENT ON FUNCTION carillon.check_installation IS 'Internal: fails if nothing m
 -- of a copy may lack the compression of the original, or have a better one.
 CREATE OR REPLACE FUNCTION carillon.adopt(installation text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     here CONSTANT record := carillon.this_database();
     home carillon.installation;

@@ -78,7 +78,6 @@ COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller ma
 -- that they may not run, but can prepare, locks it in ROW EXCLUSIVE mode.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     isolated integer;
     refusal carillon.refusal;

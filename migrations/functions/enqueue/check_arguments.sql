@@ -248,7 +248,6 @@ CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, OUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
-#variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
     IF m.alert ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
@@ -318,7 +317,6 @@ CREATE OR REPLACE FUNCTION carillon.check_payloads(
     OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     given text[] := m.payloads;
     push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit

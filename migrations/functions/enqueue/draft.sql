@@ -46,7 +46,6 @@ COMMENT ON FUNCTION carillon.compose_plain IS
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     made carillon.draft;
     alert text;

@@ -59,7 +59,6 @@ COMMENT ON FUNCTION carillon.unfit_member IS
 -- The object has no member app, because the caller's right is limited to one app.
 CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     refusal carillon.refusal;
@@ -117,7 +116,6 @@ COMMENT ON FUNCTION carillon.message_of_json IS
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, max_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
     made CONSTANT carillon.draft := carillon.draft(m);
@@ -158,7 +156,6 @@ CREATE OR REPLACE FUNCTION carillon.submit_once(
     m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
     -- Objects are the same body whatever the order of their members and their layout.
@@ -194,7 +191,6 @@ CREATE OR REPLACE FUNCTION carillon.send_test(
     app text, message jsonb, on_behalf_of text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     max_tokens CONSTANT integer := 10;
     m carillon.message_arguments := carillon.message_of_json(app, message);

@@ -8,7 +8,6 @@
 DO $make$
 DECLARE
     body CONSTANT text := $body$
-#variable_conflict use_variable
 DECLARE
     token CONSTANT text := tokens[1];
     whole text;
@@ -65,7 +64,6 @@ $make$;
 -- All messages are stored by one statement, if all are plain. Otherwise it is undone, and push() takes each message.
 CREATE OR REPLACE FUNCTION carillon.push_each(app text, tokens text[], payloads anycompatiblearray) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     given json[];
     ids bigint[];

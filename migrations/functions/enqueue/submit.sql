@@ -11,7 +11,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_job(
     broadcast_id bigint
 ) RETURNS void
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
     one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
     each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
@@ -90,7 +89,6 @@ CREATE OR REPLACE FUNCTION carillon.audience_of(
     OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     wanted_kind text;
@@ -162,7 +160,6 @@ COMMENT ON FUNCTION carillon.plain_payload IS
 -- list of 34 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     size integer;
     made carillon.draft;

@@ -4,7 +4,6 @@
 -- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 BEGIN
     IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
         alert := a.alert::jsonb;
@@ -93,15 +92,14 @@ COMMENT ON FUNCTION carillon.check_activity IS
 -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     made record := carillon.activity_alert(a);
     refusal carillon.refusal := made.refusal;
     push_type CONSTANT text := 'liveactivity';
     size integer;
-    app_id integer;
-    id bigint;
+    target integer;
+    message bigint;
     due_at timestamptz;
     last bigint;
 BEGIN
@@ -162,29 +160,29 @@ BEGIN
     m.on_unknown := a.on_unknown;
     m.on_duplicate := 'null';
     m.is_strict := false;
-    id := carillon.submit(m, coalesce(a.everyone, false));
-    IF a.event <> 'start' AND id IS NOT NULL THEN
-        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
-        IF app_id IS NULL THEN
+    message := carillon.submit(m, coalesce(a.everyone, false));
+    IF a.event <> 'start' AND message IS NOT NULL THEN
+        SELECT k.id INTO target FROM carillon.apps k WHERE k.name = a.app;
+        IF target IS NULL THEN
             RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
             USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
         END IF;
         due_at := greatest(clock_timestamp(), a.run_at);
         IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
-            RETURN id;
+            PERFORM carillon.note_update(target, message, a.tokens, a.event = 'end', due_at, a.expires_at);
+            RETURN message;
         END IF;
-        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
+        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = target AND b.id = message;
+        PERFORM carillon.note_update(target, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
             -- submit() has checked the lane.
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
-            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
+            WHERE q.app_id = target AND q.lane IN (0, 1, 2) AND q.id BETWEEN message AND coalesce(last, message)
             UNION ALL
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
-            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
-        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
+            WHERE q.app_id = target AND q.id BETWEEN message AND coalesce(last, message)
+        ) AS j WHERE last IS NULL OR j.broadcast_id = message;
     END IF;
-    RETURN id;
+    RETURN message;
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';

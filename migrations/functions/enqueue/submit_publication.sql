@@ -46,7 +46,6 @@ COMMENT ON FUNCTION carillon.check_publication IS
 -- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
     refusal carillon.refusal := answer.refusal;

@@ -7,7 +7,6 @@ CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     OUT waiting bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
     chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
@@ -53,8 +52,9 @@ BEGIN
             coalesce(sum(r.cancelled), 0), max(r.finished_at)
         INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
         WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
-        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
-            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        SELECT broadcast_progress.sent + coalesce(sum(u.sent), 0), broadcast_progress.failed + coalesce(sum(u.failed), 0),
+            broadcast_progress.expired + coalesce(sum(u.expired), 0),
+            broadcast_progress.cancelled + coalesce(sum(u.cancelled), 0)
         INTO sent, failed, expired, cancelled FROM carillon.unfinished u
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         waiting := tokens - sent - failed - expired - cancelled;

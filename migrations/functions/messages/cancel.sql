@@ -67,7 +67,6 @@ COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed t
 -- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
-#variable_conflict use_column
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
@@ -103,7 +102,6 @@ COMMENT ON FUNCTION carillon.record_cancelled IS
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 BEGIN
     RETURN ARRAY(
         SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
@@ -128,7 +126,6 @@ COMMENT ON FUNCTION carillon.remnants IS 'Internal: returns what is left of mess
 CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
 RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 DECLARE
     lanes smallint[];
     taken carillon.cancelled_job[] := '{}';
@@ -216,7 +213,6 @@ COMMENT ON FUNCTION carillon.waiting_job_ids IS 'Internal: the ids of waiting jo
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;

@@ -17,7 +17,6 @@ COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, exact_up_to bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-#variable_conflict use_column
 DECLARE
     depth bigint;
 BEGIN

@@ -104,7 +104,6 @@ COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether fai
 -- function each time it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 BEGIN
     IF find_messages.id IS NOT NULL THEN
         RETURN QUERY

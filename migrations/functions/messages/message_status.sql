@@ -220,7 +220,6 @@ CREATE OR REPLACE FUNCTION carillon.message_state(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     unsent CONSTANT bigint := ended.failed + ended.expired + ended.cancelled;
     made carillon.message_state;
@@ -270,7 +269,6 @@ CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
     message carillon.chosen_message;

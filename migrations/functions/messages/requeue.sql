@@ -141,22 +141,21 @@ CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
-    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
-    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
-        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
-        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
-        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
-        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
-        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
-        'UnrelatedKeyIdInToken', 'Unregistered',
-        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
-        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
-        'TopicMismatch',
+    -- `make docs` writes the reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
+    reasons CONSTANT text[] := ARRAY[
+        'BadCertificate', 'BadCertificateEnvironment', 'BadChannelId', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath', 'BadPriority',
+        'BadRequestParams', 'BadRequestPayload', 'BadTopic', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
+        'ChannelNotRegistered', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'FeatureNotEnabled', 'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType',
         'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
-        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType',
-        'Unqueued', 'Unreadable', 'Unrecorded'];
+        'MethodNotAllowed', 'MismatchedPayloads', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingDeviceToken',
+        'MissingProviderToken', 'MissingPushType', 'MissingTopic', 'OutcomeUnknown', 'PayloadEmpty', 'PayloadTooLarge',
+        'Poison', 'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'TopicMismatch', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued', 'Unreadable',
+        'Unrecorded', 'Unregistered', 'UnrelatedKeyIdInToken'
+    ];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
     horizon timestamptz;

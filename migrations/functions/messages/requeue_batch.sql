@@ -13,7 +13,6 @@ COMMENT ON FUNCTION carillon.failure_batch_end IS
 
 CREATE OR REPLACE FUNCTION carillon.check_failure_batch(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target carillon.apps;
     refusal carillon.refusal;
@@ -36,7 +35,6 @@ CREATE OR REPLACE FUNCTION carillon.count_failures(
     include_unknown boolean DEFAULT false, max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT pushes_precision text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
     last CONSTANT timestamptz := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
@@ -47,7 +45,8 @@ BEGIN
     ELSE
         SELECT count(*) INTO pushes FROM carillon.failures f
         WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
-            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL
+            AND (count_failures.reason IS NULL OR f.reason = count_failures.reason);
     END IF;
     pushes_precision := CASE WHEN last IS NULL THEN 'exact' ELSE 'at least' END;
 END
@@ -61,7 +60,6 @@ CREATE OR REPLACE FUNCTION carillon.requeue_batch(
     on_behalf_of text DEFAULT NULL, max_rows_read integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
@@ -86,14 +84,14 @@ CREATE OR REPLACE FUNCTION carillon.dismiss_batch(
     max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
     next := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
-        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL
+        AND (dismiss_batch.reason IS NULL OR f.reason = dismiss_batch.reason);
     GET DIAGNOSTICS pushes = ROW_COUNT;
     IF pushes > 0 THEN
         PERFORM carillon.act_for(on_behalf_of);

@@ -33,7 +33,6 @@ CREATE OR REPLACE FUNCTION carillon.pace_push(
     OUT decision text, OUT slot_at timestamptz, OUT replaces bigint
 )
 LANGUAGE plpgsql STRICT AS $$
-#variable_conflict use_variable
 DECLARE
     others carillon.device_slot[];
     had_slot boolean;
@@ -46,7 +45,7 @@ BEGIN
     SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.at < '2200-01-01 00:00+00'
             AND s.message_id <> message),
         message IN (SELECT s.message_id FROM unnest(d.slots) AS s), d.last_at
-    INTO others, had_slot, latest FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    INTO others, had_slot, latest FROM carillon.device_slots d WHERE d.app_id = app AND d.token = pace_push.token FOR UPDATE;
     -- Another worker may have sent a push since this call began: then its slot is no longer in the future.
     IF latest > clock THEN
         present := greatest(clock, pg_catalog.clock_timestamp());
@@ -61,7 +60,7 @@ BEGIN
         slot_at := clock + interval '1 minute'
             * pg_catalog.ceil(
                 extract(epoch FROM taken[pg_catalog.cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
-        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > present
+        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = pace_push.meaning AND o.at > present
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
             PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], claimed_ids);
@@ -75,7 +74,7 @@ BEGIN
     END IF;
     UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN decision = 'superseded' THEN others
         ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
-    WHERE d.app_id = app AND d.token = token;
+    WHERE d.app_id = app AND d.token = pace_push.token;
 END
 $$;
 COMMENT ON FUNCTION carillon.pace_push IS
@@ -128,7 +127,6 @@ CREATE OR REPLACE FUNCTION carillon.pace_devices(
 ) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
     claimed_jobs carillon.job[];

@@ -140,14 +140,18 @@ BEGIN
         last_status, last_reason, apns_unique_ids)
     SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
         e.last_status, e.last_reason, e.apns_unique_ids
-    FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-        ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+    FROM carillon.endings(messages => ended, remaining => ended_remaining, reference => ended_reference,
+        broadcast => ended_broadcast, created => ended_created, sent => ended_sent, failed => ended_failed,
+        expired => ended_expired, attempts => ended_attempts, status => ended_status, reason => ended_reason,
+        unique_ids => ended_unique_ids) AS e
     WHERE e.remaining IS NULL;
     -- The others are counted in unfinished.
     IF pg_catalog.cardinality(pg_catalog.array_remove(ended_remaining, NULL)) > 0 THEN
         PERFORM carillon.end_messages(app, ARRAY(
-            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
-                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+            SELECT e FROM carillon.endings(messages => ended, remaining => ended_remaining, reference => ended_reference,
+                broadcast => ended_broadcast, created => ended_created, sent => ended_sent, failed => ended_failed,
+                expired => ended_expired, attempts => ended_attempts, status => ended_status, reason => ended_reason,
+                unique_ids => ended_unique_ids) AS e
             WHERE e.remaining IS NOT NULL), worker);
     END IF;
 END
@@ -323,16 +327,24 @@ BEGIN
     -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
-        PERFORM carillon.record_ended(app, worker, ended, ended_remaining, ended_reference, ended_broadcast, ended_created,
-            ended_sent, ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids);
+        PERFORM carillon.record_ended(app => app, worker => worker, ended => ended, ended_remaining => ended_remaining,
+            ended_reference => ended_reference, ended_broadcast => ended_broadcast, ended_created => ended_created,
+            ended_sent => ended_sent, ended_failed => ended_failed, ended_expired => ended_expired,
+            ended_attempts => ended_attempts, ended_status => ended_status, ended_reason => ended_reason,
+            ended_unique_ids => ended_unique_ids);
     END IF;
     IF has_failed THEN
-        PERFORM carillon.record_failed(app, claimed, claimed_jobs, has_requeueable, failed, failed_reference, failed_token,
-            failed_status, failed_reason, failed_unregistered_at, failed_apns_id, failed_unique_id, failed_attempt);
+        PERFORM carillon.record_failed(app => app, claimed => claimed, claimed_jobs => claimed_jobs,
+            has_requeueable => has_requeueable, failed => failed, failed_reference => failed_reference,
+            failed_token => failed_token, failed_status => failed_status, failed_reason => failed_reason,
+            failed_unregistered_at => failed_unregistered_at, failed_apns_id => failed_apns_id,
+            failed_unique_id => failed_unique_id, failed_attempt => failed_attempt);
     END IF;
     IF has_going_back THEN
-        PERFORM carillon.return_going_back(app, claimed_jobs, cancelled, unsure, unanswered, going_back, going_back_whole,
-            going_back_attempt, going_back_after, going_back_status, going_back_reason, going_back_place, going_back_token);
+        PERFORM carillon.return_going_back(app => app, claimed_jobs => claimed_jobs, cancelled => cancelled, unsure => unsure,
+            unanswered => unanswered, going_back => going_back, going_back_whole => going_back_whole,
+            going_back_attempt => going_back_attempt, going_back_after => going_back_after, going_back_status => going_back_status,
+            going_back_reason => going_back_reason, going_back_place => going_back_place, going_back_token => going_back_token);
     END IF;
     RETURN 'written';
 END

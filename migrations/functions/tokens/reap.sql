@@ -285,7 +285,6 @@ COMMENT ON FUNCTION carillon.keep_feedback IS 'Internal: records device tokens o
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;

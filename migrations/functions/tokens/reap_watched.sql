@@ -217,7 +217,6 @@ CREATE OR REPLACE FUNCTION carillon.catch_up_table(
     watched carillon.watched_tables, max_rows integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     gone text[];
     gone_at timestamptz[];

@@ -196,7 +196,6 @@ COMMENT ON FUNCTION carillon.unregister_token IS
 CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);

@@ -5,7 +5,6 @@ CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     kind "char";
     found_type text;
@@ -66,7 +65,6 @@ CREATE OR REPLACE FUNCTION carillon.watch_tokens(
     app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
     others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
@@ -115,7 +113,6 @@ COMMENT ON FUNCTION carillon.watch_tokens IS
 
 CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
