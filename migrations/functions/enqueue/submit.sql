@@ -36,7 +36,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
     first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer
 ) RETURNS void
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
     job bigint;
     jobs integer := 0;
