@@ -195,9 +195,11 @@ final class AppWatch {
         switch note {
         case .finding(let finding):
             try await connection.execute(CredentialStatements.record, CredentialStatements.parameters(finding))
-        case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate)) }
-            let parameters = CredentialStatements.parameters(certificate, status, error: error)
+        case .status(let certificate, let app, let status, let error, let stopsMinting):
+            if stopsMinting {
+                try await connection.execute(CredentialStatements.stopMinting, Parameters(certificate, app))
+            }
+            let parameters = CredentialStatements.parameters(certificate, app, status, error: error)
             try await connection.execute(CredentialStatements.judge, parameters)
         case .hold(let app, let (hold, wait)?):
             let parameters = HoldStatements.parameters(hold, of: app, for: wait, by: context.state.lease.id)
