@@ -88,7 +88,9 @@ CREATE TABLE carillon.fleet_tasks (
     name      text PRIMARY KEY,
     next_run  timestamptz NOT NULL DEFAULT now(),
     every     interval NOT NULL CHECK (every BETWEEN interval '0' AND interval '1000 years'),
-    worker_id bigint  -- the worker that is doing it; once that worker is dead, another one does the task
+    worker_id bigint, -- the worker that is doing it; once that worker is dead, another one does the task
+    -- Of the worker that was the last to do maintenance.
+    retention interval CHECK (retention BETWEEN interval '1 hour' AND interval '1000 years')
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
     ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');

@@ -14,7 +14,10 @@ import Testing
         // Maintenance forgets old broadcasts; nothing else that these messages need is locked.
         try await other.script("BEGIN; LOCK TABLE carillon.split_messages IN ACCESS EXCLUSIVE MODE")
         let backend = RecordedBackend()
-        let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
+        let worker = queue.worker(backend) { options in
+            options.lease = .milliseconds(600)
+            options.retention = .seconds(7200)
+        }
         let report = try await queue.running(worker) {
             try await queue.loop.eventually("one step has failed") {
                 try await queue.database.rows(
@@ -42,6 +45,9 @@ import Testing
             try await queue.loop.eventually("that step is done too") {
                 try await queue.database.number(failing) == 0
             }
+            // CALL carillon.maintain() keeps what the worker keeps.
+            let retention = "SELECT c.retention FROM carillon.fleet_tasks c WHERE c.name = 'maintain'"
+            #expect(try await queue.database.value(retention) == "02:00:00")
             worker.drain()
         }
         await other.close()

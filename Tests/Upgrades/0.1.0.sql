@@ -1126,7 +1126,9 @@ CREATE TABLE carillon.fleet_tasks (
     name      text PRIMARY KEY,
     next_run  timestamptz NOT NULL DEFAULT now(),
     every     interval NOT NULL CHECK (every BETWEEN interval '0' AND interval '1000 years'),
-    worker_id bigint  -- the worker that is doing it; once that worker is dead, another one does the task
+    worker_id bigint, -- the worker that is doing it; once that worker is dead, another one does the task
+    -- Of the worker that was the last to do maintenance.
+    retention interval CHECK (retention BETWEEN interval '1 hour' AND interval '1000 years')
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
     ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
@@ -2552,11 +2554,14 @@ BEGIN
         DELETE FROM carillon.workers w WHERE is_copy OR w.lease_until < now();
         PERFORM carillon.take_over(0);
     END IF;
+    -- The epoch stands for no limit. A row may have been created at infinity.
     UPDATE carillon.messages m SET expires_at = now()
-    WHERE m.created_at < expire_before AND coalesce(m.expires_at > now(), true);
+    WHERE (m.created_at < expire_before OR expire_before = 'infinity')
+        AND (m.expires_at > now() OR m.expires_at = 'epoch' OR m.expires_at IS NULL);
     GET DIAGNOSTICS expired = ROW_COUNT;
     UPDATE carillon.scheduled s SET expires_at = now()
-    WHERE s.created_at < expire_before AND coalesce(s.expires_at > now(), true);
+    WHERE (s.created_at < expire_before OR expire_before = 'infinity')
+        AND (s.expires_at > now() OR s.expires_at = 'epoch' OR s.expires_at IS NULL);
     GET DIAGNOSTICS changed = ROW_COUNT;
     expired := expired + changed;
     UPDATE carillon.installation i SET system_identifier = here.system_identifier, database_oid = here.database_oid,
@@ -2853,9 +2858,9 @@ $$;
 
 -- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
 -- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
--- its partitions.
+-- its partitions. Without a retention, it takes that of the workers.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    step text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -2863,7 +2868,7 @@ DECLARE
     action CONSTANT text := split_part(step, ' ', 1);
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
-    retention := coalesce(retention, interval '7 days');
+    retention := coalesce(retention, (SELECT c.retention FROM carillon.fleet_tasks c WHERE c.name = 'maintain'), interval '7 days');
     IF retention < interval '1 hour' THEN
         RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
             USING ERRCODE = 'invalid_parameter_value';
@@ -2901,7 +2906,7 @@ END
 $$;
 
 -- maintain() commits after each part of a step, and warns about steps that failed.
-CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
     name pg_catalog.text;
@@ -9569,7 +9574,7 @@ COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of 
 COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
 COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
-    'Meant for pg_cron.';
+    'By default, the retention is that of the workers, or seven days if none has run. Meant for pg_cron.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
     'Internal: returns how many rows of each history table are outside the daily partitions because maintenance is late.';
 COMMENT ON FUNCTION carillon.task_due_at IS 'Internal: returns when a task of the fleet is due; null while a worker does it.';
@@ -10419,7 +10424,7 @@ UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f
 UPDATE carillon.schema_migrations SET checksum = '14ce5806a72c3fec05084686c1cba15d9ebb9ae213525a9759530a61d967da0f' WHERE version = '2';
 UPDATE carillon.schema_migrations SET checksum = 'c0ec093ab5bbb06a2c01b5678cb3f9cddc474ae6f079b1b3bf706230f5ba5cb4' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '9834ef88ff3ed934a7ab79e4b344aaea6eea6497517eab85ea8911d74caef7a6' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = 'ace60ce5826770c12cd00573f5bb5e1f3baf3bc983c8163e92d78796f5e62c65' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = '822d2ddf25eefcd42ec818c12be5f25dbdcb9b5bb0583996af1c43556e95c77c' WHERE version = '5';
 UPDATE carillon.schema_migrations SET checksum = 'bdd5c4f6ec9a7bd7b615a733dd60b74fdc9fd8367111c43372917a290ae216b2' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
@@ -10432,10 +10437,10 @@ UPDATE carillon.schema_routines SET checksum = '5e62594540d38e66be1ca148f62460e5
 UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
 UPDATE carillon.schema_routines SET checksum = '93114edfb79c95747ba199337172ae1f00392e7b8e0503bebb4526f191c26676' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
-UPDATE carillon.schema_routines SET checksum = '2bb49312284dbfa1b96d06652b14fc266a3f4598a7e56908f6f53ba6bfd8ac35' WHERE file = 'functions/database/installation.sql';
+UPDATE carillon.schema_routines SET checksum = '8ece9f5146d4648d932db7e8c32b7980c518acabff42d718ccc1909bd91f81d3' WHERE file = 'functions/database/installation.sql';
 UPDATE carillon.schema_routines SET checksum = 'ab9b939f3ad0bae995ae21f138fd2998ae624c22de1d5e818408fcbaf3bb1e24' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
-UPDATE carillon.schema_routines SET checksum = '4ddbf0d8a8bfddc24dd230e23dfde9deee9dffdacfdf73c1be1310c95a68b9c5' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '9bd450b38908687131d1eb67be0648e94f00b7caab737406d24ae875e0f6e373' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '6ef1454afcc40e705e631df8ef20212941f4e49762f62d22d39c18e5343c46c2' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c497cf42023213c610a713f2b5629fc69597981717c026e15a1a02f4fc43adc4' WHERE file = 'functions/database/refusal.sql';

@@ -29,8 +29,11 @@ struct Authorizations {
         if current != nil { due = now + Self.retryInterval }
     }
 
-    /// The gateway has seen too many new tokens: the current one stays in use until the gateway will accept another.
-    mutating func keepCurrent(at now: MonotonicInstant) { keptUntil = now + .seconds(ProviderToken.minimumAge) }
+    /// The gateway has seen too many new tokens: the current one stays in use until the gateway will accept another. If each such
+    /// answer prolonged this, the current one could expire.
+    mutating func keepCurrent(at now: MonotonicInstant) {
+        if !isKept(at: now) { keptUntil = now + .seconds(ProviderToken.minimumAge) }
+    }
 
     /// The gateway refused this token as too old. Returns true if it is no longer in use and another must be fetched.
     mutating func refused(_ token: ProviderToken, at now: MonotonicInstant) -> Bool {

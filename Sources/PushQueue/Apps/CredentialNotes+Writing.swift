@@ -18,9 +18,9 @@ extension CredentialNotes.Note {
                 problem
             )
             try await connection.execute(Self.record, parameters)
-        case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting { try await connection.execute(Self.stopMinting, Parameters(certificate)) }
-            try await connection.execute(Self.judge, Parameters(certificate, status?.rawValue, error))
+        case .status(let certificate, let app, let status, let error, let stopsMinting):
+            if stopsMinting { try await connection.execute(Self.stopMinting, Parameters(certificate, app)) }
+            try await connection.execute(Self.judge, Parameters(certificate, app, status?.rawValue, error))
         case .hold(let app, let (hold, wait)?):
             let parameters = Parameters(app, hold.kind.rawValue, hold.message, wait.seconds, worker)
             try await connection.execute(Self.beginHold, parameters)
@@ -41,26 +41,33 @@ extension CredentialNotes.Note {
         """
     )
 
-    /// The fleet mints no token for the interval that Apple requires between two of them.
+    /// What the gateway of app $2 says about credential $1 counts if it is Apple, or if all apps with the credential use it. Another
+    /// one could harm the apps that do not use it.
+    private static let trusted = """
+        EXISTS (SELECT FROM carillon.apps a WHERE a.id = $2 AND a.certificate_id = $1 AND (a.gateway IS NULL OR NOT EXISTS (
+            SELECT FROM carillon.apps o WHERE o.certificate_id = $1 AND o.gateway IS DISTINCT FROM a.gateway)))
+        """
+
+    /// The fleet mints no token for the interval that Apple requires between two of them. If each refusal prolonged it, the present
+    /// token could expire.
     private static let stopMinting = Statement(
         "stop_minting",
         """
         UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
-        WHERE p.certificate_id = $1
-            AND (p.rests_until BETWEEN now() + interval '19 minutes' AND now() + interval '21 minutes') IS NOT TRUE
+        WHERE p.certificate_id = $1 AND (p.rests_until BETWEEN now() AND now() + interval '21 minutes') IS NOT TRUE AND \(trusted)
         """
     )
 
-    /// Sets the status of a credential, if it has changed. Null leaves it as it is.
+    /// Sets the status of a credential, if it has changed. Null leaves it as it is. A worker finds by itself what is invalid.
     private static let judge = Statement(
         "judge_credential",
         """
-        UPDATE carillon.certificates c SET status = n.status, last_error = $3
+        UPDATE carillon.certificates c SET status = n.status, last_error = $4
         FROM (
-            SELECT o.id, CASE $2 WHEN 'ok' THEN carillon.validity(o.not_after) ELSE coalesce($2, o.status) END AS status
+            SELECT o.id, CASE $3 WHEN 'ok' THEN carillon.validity(o.not_after) ELSE coalesce($3, o.status) END AS status
             FROM carillon.certificates o WHERE o.id = $1
         ) AS n
-        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
+        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $4) AND ($3 = 'invalid' OR \(trusted))
         """
     )
 

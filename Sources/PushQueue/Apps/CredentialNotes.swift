@@ -9,9 +9,10 @@ struct CredentialNotes: Sendable {
         /// The facts of a credential that was written.
         case facts(CredentialFacts)
         /// - Parameters:
+        ///   - app: Which one has shown it.
         ///   - status: The new status, or nil if it is unchanged.
         ///   - stopsMinting: No worker mints a provider token for a while.
-        case status(of: Int32, CredentialStatus?, error: String?, stopsMinting: Bool = false)
+        case status(of: Int32, app: Int32, CredentialStatus?, error: String?, stopsMinting: Bool = false)
         /// Nil if the app can send again.
         case hold(app: Int32, (hold: Hold, wait: Duration)?)
         /// The app has another route than when it was held.
@@ -20,17 +21,17 @@ struct CredentialNotes: Sendable {
         fileprivate var key: Key {
             switch self {
             case .facts(let found): Key(kind: 0, id: found.certificate)
-            case .status(let certificate, _, _, _): Key(kind: 1, id: certificate)
+            case .status(_, let app, _, _, _): Key(kind: 1, id: app)
             case .hold(let app, _), .holdOutdated(let app): Key(kind: 2, id: app)
             }
         }
 
         /// This note and an earlier one that was not written.
         fileprivate func after(_ earlier: Self?) -> Self {
-            guard case .status(let certificate, let status, let error, let stops) = self,
-                case .status(_, let before, _, let stopped) = earlier
+            guard case .status(let id, let app, let status, let error, let stops) = self,
+                case .status(id, _, let before, _, let stopped) = earlier
             else { return self }
-            return .status(of: certificate, status ?? before, error: error, stopsMinting: stops || stopped)
+            return .status(of: id, app: app, status ?? before, error: error, stopsMinting: stops || stopped)
         }
     }
 

@@ -42,7 +42,7 @@ extension WorkerState {
                 default: nil
                 }
             let stopsMinting = hold.kind == .tokenUpdates
-            notes.add(.status(of: certificate, status, error: hold.message, stopsMinting: stopsMinting))
+            notes.add(.status(of: certificate, app: id, status, error: hold.message, stopsMinting: stopsMinting))
         }
         return .held(app: app.name, hold, for: wait)
     }
@@ -53,7 +53,7 @@ extension WorkerState {
         holds.end(id)
         schedule.board.freed(id)
         notes.add(.hold(app: id, nil))
-        if let certificate = app.row.certificateID { notes.add(.status(of: certificate, .ok, error: nil)) }
+        if let certificate = app.row.certificateID { notes.add(.status(of: certificate, app: id, .ok, error: nil)) }
         return .holdEnded(app: app.name)
     }
 }

@@ -14,7 +14,10 @@ extension MaintenanceTask {
 
 extension MaintenanceTools {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps: [String] = try await database.ask(connection, MaintainStatements.steps) { try $0.records() }
+        let retention = Parameters(context.options.retention.seconds)
+        let steps: [String] = try await database.ask(connection, MaintainStatements.steps, retention) {
+            try $0.records()
+        }
         var failures = 0
         for step in steps where !Task.isCancelled {
             guard let fault = try await finish(step, on: connection) else { continue }
@@ -54,7 +57,14 @@ extension MaintenanceTools {
 }
 
 private enum MaintainStatements {
-    static let steps = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order")
+    /// Records the retention first: without one of its own, carillon.maintain() keeps rows as long as the workers do.
+    static let steps = Statement(
+        "maintenance",
+        """
+        WITH kept AS (UPDATE carillon.fleet_tasks c SET retention = make_interval(secs => $1) WHERE c.name = 'maintain')
+        SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order
+        """
+    )
 
     static let step = Statement(
         "maintain_step",

@@ -66,6 +66,8 @@ import Testing
         let mustAsk = authorizations.refused(token("one"), at: start + .seconds(200))
         #expect(!mustAsk)
         #expect(authorizations.current?.isRenewed == true, "its pushes are not sent again at once")
+        // This does not prolong it.
+        authorizations.keepCurrent(at: start + .seconds(300))
         let end = start + .seconds(ProviderToken.minimumAge)
         #expect(authorizations.isDue(at: end))
         let asksAfterwards = authorizations.refused(token("one"), at: end)

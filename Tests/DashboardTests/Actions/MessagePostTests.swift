@@ -10,6 +10,8 @@ import Testing
     @Test func `a program enqueues with a token of its app, once for each key`() async throws {
         try await Visitor.withOperator([]) { shop, client in
             let token = try #require(try await shop.database.value("carillon.create_api_token('shop', 'test')"))
+            let changes = "SELECT count(*) FROM carillon.audit"
+            let changesBefore = try await shop.database.number(changes)
             let body = #"{"tokens": ["\#(Shop.token("a0"))"], "alert": "hi", "reference": "order 7"}"#
             func post(_ body: String, token: String = token, key: String? = nil, type: String = "application/json")
                 async -> Client.Answer
@@ -46,6 +48,8 @@ import Testing
                 #expect(answer.header("Content-Type") == "application/problem+json" && Client.isJSON(answer.body))
             }
             #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 2)
+            // What programs enqueue is not recorded as a change.
+            #expect(try await shop.database.number(changes) == changesBefore)
             #expect(!client.program.said.contains(token))
         }
     }

@@ -9,29 +9,39 @@ import Testing
         notes.map { note in
             switch note {
             case .facts(let found): "facts \(found.certificate) of \(found.since)"
-            case .status(let id, let status, let error, let stops):
-                "\(id) \(status?.rawValue ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
+            case .status(let id, let app, let status, let error, let stops):
+                "\(id) by app \(app) \(status?.rawValue ?? "as it was"): \(error ?? "no error")"
+                    + (stops ? ", mints nothing" : "")
             case .hold(let app, let reason): "app \(app) \(reason?.hold.message ?? "can send")"
             case .holdOutdated(let app): "app \(app) has changed"
             }
         }
     }
 
-    @Test func `the latest note of a credential counts, with what an unwritten earlier one adds`() {
+    @Test func `the latest note of an app about its credential counts, with what an unwritten earlier one adds`() {
         var notes = CredentialNotes()
-        notes.add(.status(of: 1, .rejected, error: "no", stopsMinting: true))
-        notes.add(.status(of: 2, .ok, error: nil))
-        notes.add(.status(of: 1, nil, error: "unreachable"))
-        #expect(texts(notes.take()) == ["1 rejected: unreachable, mints nothing", "2 ok: no error"])
+        notes.add(.status(of: 1, app: 1, .rejected, error: "no", stopsMinting: true))
+        notes.add(.status(of: 2, app: 2, .ok, error: nil))
+        notes.add(.status(of: 1, app: 1, nil, error: "unreachable"))
+        let written = ["1 by app 1 rejected: unreachable, mints nothing", "2 by app 2 ok: no error"]
+        #expect(texts(notes.take()) == written)
         #expect(notes.isEmpty)
+    }
+
+    @Test func `apps that share a credential have notes of their own, and one of an earlier credential is dropped`() {
+        var notes = CredentialNotes()
+        notes.add(.status(of: 1, app: 1, .rejected, error: "no", stopsMinting: true))
+        notes.add(.status(of: 1, app: 2, .ok, error: nil))
+        notes.add(.status(of: 3, app: 1, nil, error: "unreachable"))
+        #expect(texts(notes.take()) == ["3 by app 1 as it was: unreachable", "1 by app 2 ok: no error"])
     }
 
     @Test func `a note that was not written is kept, unless there is a later one`() {
         var notes = CredentialNotes()
-        notes.keep(.status(of: 1, .rejected, error: "no"))
-        notes.add(.status(of: 2, .ok, error: nil))
-        notes.keep(.status(of: 2, .rejected, error: "no"))
-        #expect(texts(notes.take()) == ["1 rejected: no", "2 ok: no error"])
+        notes.keep(.status(of: 1, app: 1, .rejected, error: "no"))
+        notes.add(.status(of: 2, app: 2, .ok, error: nil))
+        notes.keep(.status(of: 2, app: 2, .rejected, error: "no"))
+        #expect(texts(notes.take()) == ["1 by app 1 rejected: no", "2 by app 2 ok: no error"])
         let facts = Swift::Result<Credential.Facts, Hold>.failure(Hold(.credential, "no"))
         notes.add(.facts(CredentialNotes.CredentialFacts(certificate: 1, since: 2, facts: facts)))
         notes.keep(.facts(CredentialNotes.CredentialFacts(certificate: 1, since: 1, facts: facts)))
@@ -43,9 +53,9 @@ import Testing
         let hold = Hold(.connection, "cannot connect")
         notes.add(.hold(app: 2, (hold, .seconds(1))))
         notes.add(.hold(app: 1, nil))
-        notes.add(.status(of: 3, .ok, error: nil))
+        notes.add(.status(of: 3, app: 1, .ok, error: nil))
         notes.add(.facts(CredentialNotes.CredentialFacts(certificate: 4, since: 1, facts: .failure(hold))))
-        let written = ["facts 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
+        let written = ["facts 4 of 1", "3 by app 1 ok: no error", "app 1 can send", "app 2 cannot connect"]
         #expect(texts(notes.take()) == written)
     }
 }
@@ -53,6 +63,6 @@ import Testing
 extension [CredentialNotes.Note] {
     /// What is to be written as the status of credentials.
     var statuses: [CredentialStatus?] {
-        compactMap { if case .status(_, let status, _, _) = $0 { status } else { nil } }
+        compactMap { if case .status(_, _, let status, _, _) = $0 { status } else { nil } }
     }
 }

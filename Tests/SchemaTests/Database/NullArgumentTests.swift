@@ -51,7 +51,6 @@ import Testing
         Example("event", not: "'end'", publish), Example("policy", not: "1", ["request_channel('demo'"]),
         Example("reference", not: "'mine'", ["request_channel('demo'"]),
         Example("badge", not: "3", ["set_badge('demo', 'ab'"]),
-        Example("retention", not: "'5 days'", ["maintain("]),
         Example(
             "include_unknown",
             not: "true",
@@ -93,17 +92,11 @@ import Testing
         SELECT 51, 1, CASE n WHEN 2001 THEN 'ee' ELSE 'ff' END, 410, 'Unregistered', now() - n * interval '1 second'
         FROM generate_series(1, 2001) n
         """
-    private static let feedback = """
-        DELETE FROM carillon.feedback;
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, handled_at)
-        SELECT 1, n || ' days', now(), now() - n * interval '1 day' FROM unnest('{6,8}'::integer[]) n
-        """
     /// What the calls change, without times.
     private static let state = """
         SELECT to_jsonb(m) - 'created_at' FROM carillon.messages m
         UNION ALL SELECT to_jsonb(c) - '{requested_at,next_attempt_at}'::text[] FROM carillon.channels c
         UNION ALL SELECT to_jsonb(k) FROM carillon.tokens k
-        UNION ALL SELECT to_jsonb(f.token) FROM carillon.feedback f
         """
 
     /// The arguments whose default is not null, of functions that are documented or meant for dashboards, and how many variants of
@@ -136,12 +129,6 @@ import Testing
 
     /// The rows that the call returns, and those of the tables that it may change; or the SQLSTATE of its error.
     private func outcome(of call: String) async throws -> [String] {
-        if call.hasPrefix("maintain(") {
-            // It commits.
-            try await database.run(Self.feedback)
-            try await database.run("CALL carillon.\(call)")
-            return try await database.rows(Self.state).sorted()
-        }
         let rows: [String]
         try await database.run("BEGIN; SELECT setval('carillon.messages_id_seq', 100000)")
         do {

@@ -288,6 +288,31 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.results") == "0")
     }
 
+    /// That of the workers, that of the call, and the days that are kept.
+    private static let retentions: [(String?, String?, Int)] = [
+        (nil, nil, 7), ("30 days", nil, 30), ("2 days", nil, 2), ("30 days", "3 days", 3),
+    ]
+
+    @Test(arguments: Self.retentions)
+    func `without a retention of its own, maintenance has that of the workers, or seven days`(
+        _ workers: String?,
+        _ own: String?,
+        _ days: Int
+    ) async throws {
+        func text(_ interval: String?) -> String { interval.map { "'\($0)'" } ?? "NULL" }
+        try await database.run(
+            """
+            UPDATE carillon.fleet_tasks SET retention = \(text(workers)) WHERE name = 'maintain';
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at, handled_at)
+            SELECT 1, n::text, now(), now() - (n * 24 - 12) * interval '1 hour' FROM generate_series(1, 40) n
+            """
+        )
+        try await maintain(database, own.map { "'\($0)'" } ?? "")
+        #expect(try await database.number("SELECT max(token::int) FROM carillon.feedback") == days)
+        try await maintain(database, text(own))
+        #expect(try await database.number("SELECT count(*) FROM carillon.feedback") == days)
+    }
+
     @Test func `a retention below an hour is refused`() async throws {
         for retention in ["'59 minutes'", "'-1 day'"] {
             let error = await #expect(throws: PostgresError.self) { try await maintain(database, retention) }

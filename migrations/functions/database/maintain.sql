@@ -75,9 +75,9 @@ COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of 
 
 -- maintain_step() returns how many partitions or rows it changed, whether there is more to do, and the error with its SQLSTATE. It
 -- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
--- its partitions.
+-- its partitions. Without a retention, it takes that of the workers.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    step text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -85,7 +85,7 @@ DECLARE
     action CONSTANT text := split_part(step, ' ', 1);
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
-    retention := coalesce(retention, interval '7 days');
+    retention := coalesce(retention, (SELECT c.retention FROM carillon.fleet_tasks c WHERE c.name = 'maintain'), interval '7 days');
     IF retention < interval '1 hour' THEN
         RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', retention
             USING ERRCODE = 'invalid_parameter_value';
@@ -124,7 +124,7 @@ $$;
 COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step of maintenance.';
 
 -- maintain() commits after each part of a step, and warns about steps that failed.
-CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
     name pg_catalog.text;
@@ -144,7 +144,7 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, sums counts of pushes, and deletes rows older than the retention, as workers do every hour. '
-    'Meant for pg_cron.';
+    'By default, the retention is that of the workers, or seven days if none has run. Meant for pg_cron.';
 
 -- default_partition_rows() is exact up to 1,000, and the planner's estimate beyond.
 CREATE OR REPLACE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
