@@ -1,7 +1,8 @@
 import CarillonPostgres
-import CarillonPushQueue
 import TestSupport
 import Testing
+
+@testable import CarillonPushQueue
 
 @Suite(.demo) struct AppStoreTests {
     @Test func `an app is added with its settings, and listed`() async throws {
@@ -91,6 +92,26 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
         #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
         await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+    }
+
+    /// Maintenance deletes their rows. The first three have none when an app is removed.
+    private static let keeping: Set = [
+        "messages", "scheduled", "inflight", "unfinished", "split_messages", "cancelled", "unknown_outcomes",
+        "activity_updates", "activity_stamps", "device_slots", "results", "failures", "failed_messages", "push_counts",
+        "push_count_sums",
+    ]
+
+    @Test func `each table with rows of apps loses those of a removed app, or is known to keep them`() async throws {
+        let tables = try await database.rows(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'app_id'
+            WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT EXISTS (
+                SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.confrelid = 'carillon.apps'::regclass)
+            """
+        )
+        let emptied = AppStore.removal.compactMap { $0.sql.firstMatch(of: /FROM carillon\.(\w+)/) }
+        let known = Self.keeping.union(emptied.map { String($0.output.1) })
+        #expect(Set(tables).symmetricDifference(known.map { "(\($0))" }) == [])
     }
 
     @Test func `with an app go the limits of its roles, and with the last one row security`() async throws {
