@@ -65,6 +65,16 @@ import Testing
         #expect(try await store.list().map(\.name) == ["demo"])
     }
 
+    /// Options accept only the environments and protocols that are known, and the reason of a pause is no setting.
+    @Test func `each constraint of an app's settings has a sentence, and the reverse`() async throws {
+        let constraints = try await database.rows(
+            "SELECT c.conname FROM pg_constraint c WHERE c.conrelid = 'carillon.apps'::regclass AND c.contype = 'c'"
+        )
+        let others = ["apps_environment_is_known", "apps_protocol_is_known", "apps_paused_reason_is_4_kb_at_most"]
+        let known = AppSettings.sentences.keys + others
+        #expect(Set(constraints).symmetricDifference(known.map { "(\($0))" }) == [])
+    }
+
     @Test func `an app is paused and resumed`() async throws {
         let store = AppStore(database.connection)
         #expect(try await store.pause("demo").isPaused)
