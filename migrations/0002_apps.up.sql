@@ -143,7 +143,7 @@ COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 -- A separate table, because workers read an app again whenever its row of apps changes.
 CREATE TABLE carillon.holds (
     app_id          integer PRIMARY KEY,
-    kind            text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
+    kind            text NOT NULL,  -- as in held_apps
     reason          text NOT NULL,
     since           timestamptz NOT NULL DEFAULT now(),
     seen_at         timestamptz NOT NULL DEFAULT now(),

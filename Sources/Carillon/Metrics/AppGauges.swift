@@ -43,7 +43,7 @@ actor AppGauges {
     /// Empty if the database does not answer: no gauge is better than an outdated one.
     func read(at now: MonotonicInstant = .now) async -> Reading {
         if let latest, now - latest.readAt < Self.lifetime { return latest.reading }
-        let reading = self.reading ?? (task: Task { try await ask() }, beganAt: now)
+        let reading = self.reading ?? (task: Task { try await Reading(from: database) }, beganAt: now)
         self.reading = reading
         let result = await reading.task.result
         // Of the requests that share it, the first one to get here ends it.
@@ -60,12 +60,12 @@ actor AppGauges {
         await database.close()
         _ = await reading?.task.result
     }
+}
 
-    private func ask() async throws -> Reading {
-        Reading(
-            apps: try await AppStatus.all(from: database),
-            workers: try await WorkerRecord.all(from: database),
-            maintenance: try await MaintenanceReport(from: database)
-        )
+extension AppGauges.Reading {
+    init(from database: some StatementRunner) async throws {
+        apps = try await AppStatus.all(from: database)
+        workers = try await WorkerRecord.all(from: database)
+        maintenance = try await MaintenanceReport(from: database)
     }
 }

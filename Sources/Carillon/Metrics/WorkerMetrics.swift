@@ -4,12 +4,8 @@ import CarillonSchema
 
 struct WorkerMetrics {
     let counters: WorkerCounters
-    /// Empty while they cannot be read from the database.
-    let apps: [AppStatus]
-    /// Likewise.
-    var workers: [WorkerRecord] = []
-    /// Nil while it cannot be read.
-    var maintenance: MaintenanceReport?
+    /// Empty while the database cannot be read.
+    let reading: AppGauges.Reading
     /// The database it is about, if there are several.
     var database: String?
 
@@ -86,22 +82,22 @@ struct WorkerMetrics {
 
     private func addQueues(to metrics: inout MetricsText) {
         metrics.begin("carillon_app_held", "1 for each app that cannot send now, by the kind of hold.")
-        for app in apps {
+        for app in reading.apps {
             if let kind = app.holdKind { metrics.add(1, ["app": app.name, "kind": kind]) }
         }
         metrics.begin("carillon_ready_jobs", "Jobs ready to be claimed, by app; an estimate when there are many.")
-        for app in apps { metrics.add(app.ready.value, ["app": app.name]) }
+        for app in reading.apps { metrics.add(app.ready.value, ["app": app.name]) }
         metrics.begin(
             "carillon_ready_jobs_exact",
             "1 if carillon_ready_jobs is exact for the app, 0 if it is a lower bound or an estimate."
         )
-        for app in apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
+        for app in reading.apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
-        for app in apps { metrics.add(app.later.value, ["app": app.name]) }
+        for app in reading.apps { metrics.add(app.later.value, ["app": app.name]) }
         metrics.begin("carillon_oldest_ready_job_age_seconds", "Seconds that the oldest ready job has waited, by app.")
-        for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
+        for app in reading.apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
         metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")
-        for app in apps {
+        for app in reading.apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
     }
@@ -111,14 +107,14 @@ struct WorkerMetrics {
             "carillon_workers",
             "Workers of the fleet, by state: alive, asleep (there is nothing to do), silent (two heartbeats are missing) or stuck."
         )
-        guard !workers.isEmpty else { return }
+        guard !reading.workers.isEmpty else { return }
         for state in WorkerRecord.State.allCases {
-            metrics.add(workers.count { $0.state == state }, ["state": state.rawValue])
+            metrics.add(reading.workers.count { $0.state == state }, ["state": state.rawValue])
         }
     }
 
     private func addMaintenance(to metrics: inout MetricsText) {
-        guard let maintenance else { return }
+        guard let maintenance = reading.maintenance else { return }
         metrics.begin(
             "carillon_default_partition_rows",
             "Rows in a default partition because no partition existed for their day; an estimate when there are many."

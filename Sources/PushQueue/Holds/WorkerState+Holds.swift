@@ -39,7 +39,7 @@ extension WorkerState {
                 switch (hold.kind, app.route) {
                 case (.credential, .failure): .invalid
                 case (.credential, .success): .rejected
-                default: nil
+                case (.providerToken, _), (.tokenUpdates, _), (.connection, _), (.setting, _), (.database, _): nil
                 }
             let stopsMinting = hold.kind == .tokenUpdates
             notes.add(.status(of: certificate, app: id, status, error: hold.message, stopsMinting: stopsMinting))

@@ -208,7 +208,7 @@ package struct AppStore: Sendable {
         "SELECT EXISTS (SELECT FROM carillon.app_roles a WHERE a.app_id = $1)"
     )
 
-    private static let removal = [
+    static let removal = [
         Statement("app_remove_tokens", "DELETE FROM carillon.tokens WHERE app_id = $1"),
         Statement("app_remove_feedback", "DELETE FROM carillon.feedback WHERE app_id = $1"),
         Statement("app_remove_hold", "DELETE FROM carillon.holds WHERE app_id = $1"),

@@ -21,7 +21,7 @@ package struct SchemaLoss: Sendable {
     /// Tables without data of users.
     private static let own: Set<String> = [
         "carillon.schema_migrations", "carillon.schema_routines", "carillon.recorded_rights", "carillon.installation",
-        "carillon.fleet_tasks", "carillon.reap_lock", "carillon.app_locks",
+        "carillon.fleet_tasks", "carillon.maintenance", "carillon.reap_lock", "carillon.app_locks",
     ]
 
     package static func of(

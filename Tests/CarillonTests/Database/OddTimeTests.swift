@@ -1,7 +1,6 @@
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
-import CarillonSchema
 import Glibc
 import TestSupport
 import Testing
@@ -136,9 +135,7 @@ import Testing
                 }
                 let gauges = WorkerMetrics(
                     counters: WorkerCounters(),
-                    apps: try await AppStatus.all(from: database.connection),
-                    workers: try await WorkerRecord.all(from: database.connection),
-                    maintenance: try await MaintenanceReport(from: database.connection)
+                    reading: try await AppGauges.Reading(from: database.connection)
                 )
                 expectFinite(gauges.measurements.text, "\(column), \(time)")
                 _ = try await set(column, to: "now")

@@ -1,5 +1,4 @@
 import CarillonPostgres
-import CarillonSchema
 import TestSupport
 import Testing
 
@@ -22,9 +21,7 @@ import Testing
             )
             let worker = WorkerMetrics(
                 counters: Self.counters,
-                apps: try await AppStatus.all(from: database.connection),
-                workers: try await WorkerRecord.all(from: database.connection),
-                maintenance: try await MaintenanceReport(from: database.connection)
+                reading: try await AppGauges.Reading(from: database.connection)
             )
             var traffic = Traffic()
             traffic.ends = ["idle": 1]

@@ -1,7 +1,6 @@
 import ApplePush
 import CarillonPostgres
 import CarillonPushQueue
-import CarillonSchema
 import TestSupport
 import Testing
 
@@ -10,7 +9,7 @@ import Testing
 @Suite struct WorkerMetricsTests {
     @Test func `a worker that has done nothing yet has every family`() {
         var metrics = ProgramMetrics(traffic: Traffic(), logLinesLost: 7, version: "1.2.3").measurements
-        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: []).measurements)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: .init()).measurements)
         let text = metrics.text
         #expect(text.contains("carillon_build_info{version=\"1.2.3\"} 1\n"))
         for family in [
@@ -35,8 +34,8 @@ import Testing
                 SELECT n, 1, 'aa', 'x', '2001-01-01Z' FROM generate_series(1, 1000) n
                 """
             )
-            let maintenance = try await MaintenanceReport(from: database.connection)
-            let metrics = WorkerMetrics(counters: WorkerCounters(), apps: [], maintenance: maintenance).measurements
+            let reading = try await AppGauges.Reading(from: database.connection)
+            let metrics = WorkerMetrics(counters: WorkerCounters(), reading: reading).measurements
             for sample in [
                 "rows_exact{table=\"results\"} 0", "rows{table=\"failures\"} 1000", "rows_exact{table=\"failures\"} 1",
                 "rows{table=\"failed_messages\"} 0", "rows_exact{table=\"failed_messages\"} 1",

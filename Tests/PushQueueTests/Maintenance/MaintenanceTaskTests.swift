@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CarillonPushQueue
@@ -5,5 +6,19 @@ import Testing
 @Suite struct MaintenanceTaskTests {
     @Test func `every task that has a name is done`() {
         #expect(MaintenanceTask.all.map(\.name) == MaintenanceTask.Name.allCases)
+    }
+
+    @Test func `each task of the fleet has its row, and sleepers wake for it`() async throws {
+        let tasks = MaintenanceTask.all.compactMap { task -> String? in
+            guard case .fleet(let fleet, _, _) = task.means else { return nil }
+            return fleet.name
+        }
+        let awaited = MaintenanceState(WorkerOptions(), seed: 7).awaited.map { $0.name }
+        // Requests for channels are no task of the fleet.
+        #expect(Set(awaited) == Set(tasks + ["requests"]))
+        try await TestDatabase.with(.schema) { database in
+            let rows = try await database.rows("SELECT c.name FROM carillon.fleet_tasks c")
+            #expect(Set(rows) == Set(tasks.map { "(\($0))" }))
+        }
     }
 }

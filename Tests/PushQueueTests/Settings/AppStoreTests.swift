@@ -1,7 +1,8 @@
 import CarillonPostgres
-import CarillonPushQueue
 import TestSupport
 import Testing
+
+@testable import CarillonPushQueue
 
 @Suite(.demo) struct AppStoreTests {
     @Test func `an app is added with its settings, and listed`() async throws {
@@ -64,6 +65,16 @@ import Testing
         #expect(try await store.list().map(\.name) == ["demo"])
     }
 
+    /// Options accept only the environments and protocols that are known, and the reason of a pause is no setting.
+    @Test func `each constraint of an app's settings has a sentence, and the reverse`() async throws {
+        let constraints = try await database.rows(
+            "SELECT c.conname FROM pg_constraint c WHERE c.conrelid = 'carillon.apps'::regclass AND c.contype = 'c'"
+        )
+        let others = ["apps_environment_is_known", "apps_protocol_is_known", "apps_paused_reason_is_4_kb_at_most"]
+        let known = AppSettings.sentences.keys + others
+        #expect(Set(constraints).symmetricDifference(known.map { "(\($0))" }) == [])
+    }
+
     @Test func `an app is paused and resumed`() async throws {
         let store = AppStore(database.connection)
         #expect(try await store.pause("demo").isPaused)
@@ -91,6 +102,26 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
         #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
         await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+    }
+
+    /// Maintenance deletes their rows. The first three have none when an app is removed.
+    private static let keeping: Set = [
+        "messages", "scheduled", "inflight", "unfinished", "split_messages", "cancelled", "unknown_outcomes",
+        "activity_updates", "activity_stamps", "device_slots", "results", "failures", "failed_messages", "push_counts",
+        "push_count_sums",
+    ]
+
+    @Test func `each table with rows of apps loses those of a removed app, or is known to keep them`() async throws {
+        let tables = try await database.rows(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'app_id'
+            WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT EXISTS (
+                SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.confrelid = 'carillon.apps'::regclass)
+            """
+        )
+        let emptied = AppStore.removal.compactMap { $0.sql.firstMatch(of: /FROM carillon\.(\w+)/) }
+        let known = Self.keeping.union(emptied.map { String($0.output.1) })
+        #expect(Set(tables).symmetricDifference(known.map { "(\($0))" }) == [])
     }
 
     @Test func `with an app go the limits of its roles, and with the last one row security`() async throws {

@@ -184,22 +184,18 @@ extension Difference {
 
     private static let progress = ModelProgress.columns.map { ", \($0.sql)" }.joined()
     private static let places = ModelProgress.columns.map { _ in " %s" }.joined()
+    private static let fields = ModelJob.fields.map { ", \($0.sql)" }.joined()
+    private static let fieldPlaces = ModelJob.fields.map { _ in " %s" }.joined()
 
     private static let tables = Statement(
         "tables",
         """
-        SELECT format('ready %s app %s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.app_id, m.lane,
-            (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin) FROM carillon.messages m
+        SELECT format('ready, app %s:\(fieldPlaces)', u.app_id\(fields)) FROM carillon.messages u
         UNION ALL
-        SELECT format('later %s app %s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.app_id, m.lane,
-            (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-            m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin) FROM carillon.scheduled m
+        SELECT format('later, app %s:\(fieldPlaces)', u.app_id\(fields)) FROM carillon.scheduled u
         UNION ALL
-        SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.settlements, f.quarantined,
-            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s lost claims %s unanswered %s of %s', m.id, m.lane,
-                (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
-                m.on_unknown, m.attempt, m.lost_claims, m.unanswered, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
+        SELECT format('flight %s of %s app %s part %s quarantined %s:%s', f.id, f.worker_id, f.app_id, f.settlements, f.quarantined,
+            (SELECT string_agg(format('\(fieldPlaces)'\(fields)), ';' ORDER BY u.id) FROM unnest(f.jobs) AS u))
             FROM carillon.inflight f
         UNION ALL
         SELECT format('unfinished, %s left:\(places)', u.remaining\(progress)) FROM carillon.unfinished u
@@ -224,21 +220,15 @@ extension Difference {
 
     func modelTables() -> [String] {
         let tables = model.tables
-        func text(_ job: ModelJob) -> String {
-            """
-            lane \(job.lane) [\(job.tokens.sorted().joined(separator: ","))] \(job.mayRepeat ? "retry" : "fail") \
-            attempt \(job.attempt) lost claims \(job.lostClaims) \
-            unanswered \(job.unanswered) of \(job.origin.map { "\($0)" } ?? "")
-            """
-        }
+        func fields(_ job: ModelJob) -> String { ModelJob.fields.map { " " + $0.text(job) }.joined() }
         func progress(_ row: ModelProgress) -> String { ModelProgress.columns.map { " " + $0.text(row) }.joined() }
-        var lines = tables.messages.values.map { "ready \($0.id) app \($0.app) \(text($0))" }
-        lines += tables.scheduled.values.map { "later \($0.id) app \($0.app) \(text($0))" }
+        var lines = tables.messages.values.map { "ready, app \($0.app):\(fields($0))" }
+        lines += tables.scheduled.values.map { "later, app \($0.app):\(fields($0))" }
         lines += tables.inflight.values.map { claim in
-            let jobs = claim.jobs.sorted { $0.id < $1.id }.map { "\($0.id) \(text($0))" }
+            let jobs = claim.jobs.sorted { $0.id < $1.id }.map(fields)
             return """
                 flight \(claim.id) of \(claim.worker) app \(claim.app) part \(claim.settlementNumber) \
-                quarantined \(claim.isQuarantined ? "t" : "f"): \(jobs.joined(separator: "; "))
+                quarantined \(claim.isQuarantined ? "t" : "f"):\(jobs.joined(separator: ";"))
                 """
         }
         lines += tables.unfinished.values.map { "unfinished, \($0.remaining) left:\(progress($0))" }

@@ -25,6 +25,16 @@ import Testing
         try await Self.compare(seed: seed, isPacing: true)
     }
 
+    @Test func `each field of a job is compared, or known to be left out`() async throws {
+        try await TestDatabase.with(.schema) { database in
+            let fields = try await database.rows(
+                "SELECT a.attname FROM pg_attribute a WHERE a.attrelid = 'carillon.job'::regclass AND NOT a.attisdropped"
+            )
+            let known = ModelJob.others.union(ModelJob.fields.map(\.name))
+            #expect(Set(fields).symmetricDifference(known.map { "(\($0))" }) == [])
+        }
+    }
+
     private static func compare(seed: UInt64, isPacing: Bool = false) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")

@@ -1,3 +1,4 @@
+import CarillonPushQueue
 import TestSupport
 import Testing
 
@@ -29,6 +30,20 @@ import Testing
         // It was tried again, and cannot send with what is new either.
         try await database.run("UPDATE carillon.holds SET seen_at = now() WHERE app_id = 1")
         #expect(try await database.rows(held) == ["(demo,connection)"])
+    }
+
+    @Test(arguments: ["app_status.hold_kind", "held_apps.kind"])
+    func `the comment of each column with kinds of holds names all of them`(column: String) async throws {
+        let parts = column.split(separator: ".")
+        let comment = try await database.value(
+            """
+            SELECT col_description(a.attrelid, a.attnum) FROM pg_attribute a
+            WHERE a.attrelid = 'carillon.\(parts[0])'::regclass AND a.attname = '\(parts[1])'
+            """
+        )
+        let kinds = Hold.Kind.allCases.map(\.rawValue)
+        let list = kinds.dropLast().joined(separator: ", ") + " or " + (kinds.last ?? "")
+        #expect(comment?.hasSuffix(list) == true, "\(comment ?? "")")
     }
 
     private static let setUp = """

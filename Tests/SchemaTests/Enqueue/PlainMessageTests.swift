@@ -14,6 +14,34 @@ import Testing
         }
     }
 
+    @Test func `random calls have each argument of enqueue`() async throws {
+        let arguments = try await database.rows(
+            """
+            SELECT DISTINCT n.name FROM pg_proc p, unnest(p.proargnames) AS n(name)
+            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'enqueue'
+            """
+        )
+        let known = ["app", "tokens", "lane"] + RandomCall.values.keys
+        #expect(Set(arguments).symmetricDifference(known.map { "(\($0))" }) == [])
+    }
+
+    /// Each has a value that is stored, or that is refused because of its content or of the other argument. That a call is strict
+    /// changes nothing for a token.
+    @Test(arguments: [("alert", "'x'"), ("payload", #"'{"aps":{"alert":"x"}}'"#)])
+    func `no argument is ignored in a message that would be plain without it`(plain: String, value: String)
+        async throws
+    {
+        let usual = try await database.outcomes(of: ["enqueue('demo', '{ab}', \(plain) => \(value))"])
+        for (name, drawn) in RandomCall.values where name != "strict" {
+            let calls = drawn.values.map { given in
+                let arguments = [plain: value].merging([name: given]) { $1 }.map { "\($0) => \($1)" }
+                return "enqueue('demo', '{ab}', \(arguments.joined(separator: ", ")))"
+            }
+            let outcomes = Set(try await database.outcomes(of: calls))
+            #expect(!outcomes.subtracting(usual + ["no such function"]).isEmpty, "\(name)")
+        }
+    }
+
     @Test func `enqueue does the same with standard_conforming_strings off`() async throws {
         try await database.addBinaryApp()
         try await Fuzzing.seeds(10) { seed in

@@ -67,8 +67,8 @@ struct RandomCall {
     private static let allPayloads: [String] =
         payloads + [#"'{"aps":{"alert":"x: y"}}'::jsonb"#, #"'{ "aps":{"alert":"x"}}'::json"#, "7"]
 
-    /// The values of each argument, and how rarely it is given: once in so many calls.
-    private static let values: [String: (oneIn: Int, values: [String])] = [
+    /// The values of each argument but the app, the tokens and the lane, and how rarely it is given: once in so many calls.
+    static let values: [String: (oneIn: Int, values: [String])] = [
         "alert": (2, alerts),
         "title": (6, texts), "subtitle": (8, texts), "body": (6, texts),
         "badge": (3, ["0", "1", "2147483647", "2147483648", "-1", "NULL"]), "badge_add": (30, ["1", "NULL"]),

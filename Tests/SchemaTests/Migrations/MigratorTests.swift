@@ -53,6 +53,14 @@ import Testing
         }
     }
 
+    @Test func `undoing a schema that nobody has used yet loses nothing`() async throws {
+        try await TestDatabase.connected(.nothing) { connection, _ in
+            let applied = try await Migrator(connection).up().map(\.version)
+            let loss = try await SchemaLoss.of(goingTo: 0, from: applied, on: connection)
+            #expect(loss.tables.isEmpty, "\(loss.tables)")
+        }
+    }
+
     @Test func `nobody may delete from watched tables before rights are granted, on the way up or down`() async throws {
         try await TestDatabase.with(.nothing) { database in
             let migrator = Migrator(database.connection)

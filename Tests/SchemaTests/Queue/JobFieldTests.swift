@@ -13,9 +13,8 @@ import Testing
             made CONSTANT text := pg_get_functiondef('carillon.job'::regproc);
         BEGIN
             DROP FUNCTION carillon.job;
-            EXECUTE replace(replace(made, 'unanswered smallint DEFAULT 0)',
-                'unanswered smallint DEFAULT 0, wanted_by text DEFAULT NULL::text)'),
-                'last_status, last_reason)::', 'last_status, last_reason, wanted_by)::');
+            EXECUTE replace(replace(made, E')\\n RETURNS', E', wanted_by text DEFAULT NULL::text)\\n RETURNS'),
+                ')::', ', wanted_by)::');
         END
         $$
         """

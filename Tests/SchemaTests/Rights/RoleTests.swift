@@ -288,6 +288,17 @@ import Testing
         #expect(try await database.value("SELECT last_update < 'infinity' FROM carillon.tokens") == "true")
     }
 
+    @Test(.demo) func `a reader reads every column of apps but gateway_ca and is_guarded`() async throws {
+        let hidden = try await database.rows(
+            """
+            SELECT a.attname FROM pg_attribute a
+            WHERE a.attrelid = 'carillon.apps'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND NOT has_column_privilege('carillon_reader', a.attrelid, a.attnum, 'SELECT')
+            """
+        )
+        #expect(Set(hidden) == ["(gateway_ca)", "(is_guarded)"])
+    }
+
     @Test(.demo) func `every function that runs as its owner pins its search path`() async throws {
         let definers = try await database.rows(
             """

@@ -43,9 +43,11 @@ struct GatewayChecks {
     }
 
     private static func remedy(of hold: Hold, _ app: String) -> String {
-        hold.kind == .credential
-            ? "Import the credential again: 'carillon credential import'."
-            : "Change it: 'carillon app set \(app.shellQuoted)' takes --credential, --gateway and all other settings."
+        switch hold.kind {
+        case .credential: "Import the credential again: 'carillon credential import'."
+        case .setting, .connection, .providerToken, .tokenUpdates, .database:
+            "Change it: 'carillon app set \(app.shellQuoted)' takes --credential, --gateway and all other settings."
+        }
     }
 
     private static func remedy(of error: PushError) -> String {

@@ -151,9 +151,15 @@ private struct WorkerCommand: Sendable {
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !summary.counters.breakers.isEmpty { return .configuration }
-        let kinds = summary.holds.map(\.hold.kind)
-        if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }
-        if kinds.contains(.connection) { return .unavailable }
-        return kinds.isEmpty ? .done : .tryAgain
+        let statuses = summary.holds.map { Self.status(of: $0.hold.kind) }
+        return [ExitStatus.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+    }
+
+    private static func status(of kind: Hold.Kind) -> ExitStatus {
+        switch kind {
+        case .credential, .setting: .configuration
+        case .connection: .unavailable
+        case .providerToken, .tokenUpdates, .database: .tryAgain
+        }
     }
 }

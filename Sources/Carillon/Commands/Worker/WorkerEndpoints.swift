@@ -46,14 +46,7 @@ struct WorkerEndpoints: Sendable {
         let readings = workers.map { worker in Task { await worker.gauges.read() } }
         for (worker, reading) in zip(workers, readings) {
             let reading = await reading.value
-            let metrics = WorkerMetrics(
-                counters: worker.counters,
-                apps: reading.apps,
-                workers: reading.workers,
-                maintenance: reading.maintenance,
-                database: worker.label
-            )
-            all.merge(metrics.measurements)
+            all.merge(WorkerMetrics(counters: worker.counters, reading: reading, database: worker.label).measurements)
         }
         return all
     }

@@ -99,7 +99,7 @@ import Testing
         #expect(check.contains("warning  workers       Workers blocked and careless have claims"), "\(check)")
         var metrics = MetricsText()
         let workers = try await WorkerRecord.all(from: shop.database.connection)
-        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: [], workers: workers).measurements)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: .init(workers: workers)).measurements)
         for state in ["alive", "asleep", "silent", "stuck"] {
             #expect(metrics.text.contains("carillon_workers{state=\"\(state)\"} 2\n"), "\(metrics.text)")
         }
@@ -184,7 +184,7 @@ import Testing
 
     private func isHeld(_ gauges: AppGauges, at now: MonotonicInstant) async -> Bool {
         var metrics = MetricsText()
-        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: await gauges.read(at: now).apps).measurements)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: await gauges.read(at: now)).measurements)
         #expect(metrics.text.contains(#"carillon_ready_jobs{app="shop"}"#))
         return metrics.text.contains(#"carillon_app_held{app="shop",kind="connection"} 1"#)
     }
@@ -213,7 +213,7 @@ import Testing
         #expect(view == ["(\(number),\(precision.contains(" ") ? "\"\(precision)\"" : precision))"])
         let apps = try await AppStatus.all(from: shop.database.connection)
         var metrics = MetricsText()
-        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: apps).measurements)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: .init(apps: apps)).measurements)
         #expect(metrics.text.contains("carillon_ready_jobs_exact{app=\"shop\"} \(precision == "exact" ? 1 : 0)\n"))
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
             let overview = await client.get("/", json: true).body
@@ -265,7 +265,7 @@ import Testing
         #expect(try await shop.database.number("SELECT in_flight FROM carillon.app_status") == 1200)
         var metrics = MetricsText()
         let apps = try await AppStatus.all(from: shop.database.connection)
-        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: apps).measurements)
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: .init(apps: apps)).measurements)
         #expect(metrics.text.contains("carillon_scheduled_jobs{app=\"shop\"} \(number)\n"))
 
         let shown = pages.split(separator: " ").last?.filter(\.isNumber) ?? ""
