@@ -18,7 +18,7 @@ extension Command {
             when an app could not send. With several databases, it retries one that it cannot serve until it is stopped, and then
             exits with the status of that failure. With --web, its login also needs the role carillon_reader.
             """,
-        options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
+        options: WorkerOptions.options + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
         ],
         exits: [
