@@ -6,7 +6,7 @@ import CarillonText
 struct WorkerResults: Record {
     /// The maximum number of jobs of a message that are read.
     static let jobDepth: Int64 = 1_000
-    static let maxCount = 50
+    static let maxRows = 50
 
     /// $1: the id of the message; $2: the name of its app, or null if the app was removed.
     static let statement = Statement(
@@ -23,7 +23,7 @@ struct WorkerResults: Record {
             WHERE r.broadcast_id = $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT \(jobDepth))) j
         LEFT JOIN carillon.workers w ON w.id = j.worker_id
         WHERE j.worker_id IS NOT NULL
-        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT \(maxCount)
+        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT \(maxRows)
         """
     )
 

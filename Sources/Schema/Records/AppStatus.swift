@@ -40,13 +40,13 @@ package struct AppStatus: Record {
     package static func all(
         named name: String? = nil,
         after previous: String? = nil,
-        maxCount: Int64? = nil,
+        maxRows: Int64? = nil,
         countingTo bound: Int64? = nil,
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
         let ready = min(usualCount, bound ?? usualCount)
         let scheduled: Int64? = bound == nil ? nil : ready + 1
-        return try await database.values(of: statement, Parameters(name, scheduled, maxCount, previous, ready))
+        return try await database.values(of: statement, Parameters(name, scheduled, maxRows, previous, ready))
     }
 
     package let name: String

@@ -137,8 +137,8 @@ struct AppPageView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxCount), "changes": changes,
-            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows), "changes": changes,
+            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }
 }

@@ -12,7 +12,7 @@ struct AppQuery {
         """
     )
 
-    static let changeCount = 10
+    static let maxChanges = 10
 
     let database: ServiceRunner
     let name: String
@@ -26,7 +26,7 @@ struct AppQuery {
 
     func run() async throws -> AppPageView {
         let name = name
-        async let found = AppStatus.bounded(name, maxCount: 1, from: database)
+        async let found = AppStatus.bounded(name, maxRows: 1, from: database)
         async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = PushCounts.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
@@ -36,7 +36,7 @@ struct AppQuery {
             depth: ReadDepth.read(for: name, from: database),
             from: database
         )
-        async let changes = ChangesQuery.changes(from: database, app: name, maxCount: Int64(Self.changeCount))
+        async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }

@@ -78,7 +78,7 @@ struct FailuresQuery {
             start: start,
             showsDismissed: showsDismissed,
             depth: depth,
-            readsAll: apps <= ReadDepth.apps && !hasMore,
+            readsAll: apps <= ReadDepth.maxApps && !hasMore,
             groups: try await groups,
             failures: try await failures,
             tokens: tokens

@@ -47,7 +47,7 @@ struct OverviewView: PageView {
     /// How long the oldest job has waited.
     var oldestWait: String? { oldestAge.map { ofAll.prefixed(DurationText.age($0)) } }
     var workersAlive: Amount {
-        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxCount))
+        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxRows))
     }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
@@ -96,7 +96,7 @@ struct OverviewView: PageView {
             HTML(.p, .class("note")) {
                 "The findings about apps, and the numbers of ready, scheduled and in-flight jobs, cover only the first "
                     + "\(Self.maxApps) apps by name"
-                    + (countsMore ? ", and those of pushes the first \(ReadDepth.apps)." : ".")
+                    + (countsMore ? ", and those of pushes the first \(ReadDepth.maxApps)." : ".")
             }
         }
         if !apps.isEmpty {
