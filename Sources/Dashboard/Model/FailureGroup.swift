@@ -22,7 +22,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
             FROM (
                 SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at, f.ago,
                     count(*) OVER (PARTITION BY a.id) AS count, max(f.ago) OVER (PARTITION BY a.id) AS oldest
-                FROM (\(chosenApps)) a CROSS JOIN LATERAL (
+                FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
                     SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
                         floor(greatest(0, extract(epoch FROM now() - least(f.failed_at, now())) * \(FailureTrend.parts) / $3))::int8 AS ago
                     FROM carillon.failures f
@@ -35,11 +35,6 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
         GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(maxRows)
         """
     )
-
-    /// The app named by $1, or all apps.
-    static let chosenApps = """
-        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(ReadDepth.maxApps)
-        """
 
     static func read(
         app: String?,

@@ -10,6 +10,11 @@ enum ReadDepth {
     /// The most apps that a page of all apps shows: the first by name.
     static let maxApps: Int64 = 500
 
+    /// A subquery: the app named by $1, or the first apps by name if it is null.
+    static let chosenApps = """
+        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(maxApps)
+        """
+
     /// The clause for a statement. In a subquery, the planner does not see the number. If it did, it would choose to sort an app's
     /// rows as soon as it assumes that there are fewer, and would sort all of them.
     static func limit(_ depth: String) -> String { "LIMIT (SELECT (\(depth))::int8)" }
