@@ -27,8 +27,8 @@ struct WorkerResults: Record {
         """
     )
 
-    let number: Int64
-    /// The name of the worker; nil if it has ended. The number of the worker is in its log.
+    let id: Int64
+    /// The name of the worker; nil if it has ended. Its log has the id.
     let name: String?
     let jobs: Int64
     /// At least: there are jobs that were not read.
@@ -37,11 +37,11 @@ struct WorkerResults: Record {
     let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case number = "worker_id"
+        case id = "worker_id"
         case name = "worker"
         case jobs, jobsPrecision, ended, finishedAt, json
     }
     let finishedAt: Moment
 
-    var worker: String { name.map { "worker \(number) (\($0))" } ?? "worker \(number)" }
+    var worker: String { name.map { "worker \(id) (\($0))" } ?? "worker \(id)" }
 }
