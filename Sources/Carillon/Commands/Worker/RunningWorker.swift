@@ -16,7 +16,7 @@ final class RunningWorker: Sendable {
     /// Nil if it is the only database.
     let label: String?
     let log: Log
-    let gauges: AppGauges
+    let gauges: DatabaseGauges
     private let worker: Worker
     private let loop: EventLoop
     private let wasStopped = Atomic(false)
@@ -33,7 +33,7 @@ final class RunningWorker: Sendable {
         self.label = label
         self.log = log
         self.loop = loop
-        gauges = AppGauges(database: options.database, loop: loop)
+        gauges = DatabaseGauges(database: options.database, loop: loop)
         worker = Worker(
             options,
             backend: backend,

@@ -2,9 +2,9 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
-/// The gauges of apps, workers and history. They are read from the database when metrics are requested, at most as often as they
-/// change.
-actor AppGauges {
+/// The gauges of apps, workers and maintenance. They are read from the database when metrics are requested, at most as often as
+/// they change.
+actor DatabaseGauges {
     struct Reading: Sendable {
         var apps: [AppStatus] = []
         var workers: [WorkerRecord] = []
