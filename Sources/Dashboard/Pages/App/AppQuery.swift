@@ -24,10 +24,10 @@ struct AppQuery {
         span = try PushCountSpan(request)
     }
 
-    func run() async throws -> AppPageView {
+    func run() async throws -> AppView {
         let name = name
         async let found = AppStatus.bounded(name, maxRows: 1, from: database)
-        async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
+        async let settings: [AppView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = PushCounts.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
             app: name,
@@ -40,7 +40,7 @@ struct AppQuery {
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }
-        return AppPageView(
+        return AppView(
             app: app,
             settings: settings,
             span: span,

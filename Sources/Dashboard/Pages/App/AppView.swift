@@ -3,7 +3,7 @@ import CarillonText
 import CarillonWeb
 
 /// One app: its state, what it sends, why its pushes fail, and its settings.
-struct AppPageView: PageView {
+struct AppView: PageView {
     struct Settings: Decodable, Sendable {
         let topics: [String]?
         let gateway: String?
