@@ -124,12 +124,12 @@ private struct WorkerCommand: Sendable {
         }
     }
 
-    private func run(_ workers: [RunningWorker]) async throws -> [RunningWorker.WorkerEnding] {
+    private func run(_ workers: [RunningWorker]) async throws -> [RunningWorker.Ending] {
         if workers.count == 1 { return [try await workers[0].run()] }
         return await workers.mapAtOnce { await $0.runBesideOthers() }
     }
 
-    private func status(of ending: RunningWorker.WorkerEnding, for worker: RunningWorker) -> ExitStatus {
+    private func status(of ending: RunningWorker.Ending, for worker: RunningWorker) -> ExitStatus {
         switch ending {
         case .failed(let status): status
         case .worked(let summary): status(of: summary, for: worker)
