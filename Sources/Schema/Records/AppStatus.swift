@@ -75,9 +75,8 @@ package struct AppStatus: Record {
     package let credentialStatus: CredentialStatus?
     package let credentialEnd: Moment?
     package let credentialError: String?
-    /// Jobs that are due later.
-    package var later: Amount { Amount(scheduled, scheduledPrecision) }
-    private let scheduled: Int64
+    package var scheduled: Amount { Amount(scheduledJobs, scheduledPrecision) }
+    private let scheduledJobs: Int64
     private let scheduledPrecision: Amount.Precision
     /// In seconds; negative once it has expired.
     package let credentialExpiresIn: Int64?
@@ -86,10 +85,11 @@ package struct AppStatus: Record {
     private enum CodingKeys: String, CodingKey {
         case isPaused, environment, `protocol`, topic, holdKind, holdReason, heldSince, readyPrecision, inFlight,
             sentLastMinute, failedLastMinute
-        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled,
+        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError,
             scheduledPrecision, json
         case name = "app"
         case readyJobs = "ready"
+        case scheduledJobs = "scheduled"
         case pauseReason = "paused_reason"
         case oldestAge = "oldest_age_seconds"
         case credentialEnd = "credential_not_after"

@@ -50,7 +50,7 @@ private struct AppSnapshot: JSONConvertible {
 
     private var waiting: String? {
         status.map {
-            "\($0.ready.text) ready, \($0.later.text) later, \(Int($0.inFlight).grouped) in flight"
+            "\($0.ready.text) ready, \($0.scheduled.text) scheduled, \(Int($0.inFlight).grouped) in flight"
         }
     }
 

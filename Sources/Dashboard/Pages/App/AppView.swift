@@ -50,7 +50,7 @@ struct AppView: PageView {
                 Quantity.short(app.ready),
                 note: app.oldestAge.map { "oldest waits \(DurationText.age($0))" }
             ),
-            .init("Scheduled", Quantity.short(app.later), note: "later, and retries"),
+            .init("Scheduled", Quantity.short(app.scheduled), note: "later, and retries"),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
         span.tabs { Link("apps", app.name, query: ["over": $0]) }

@@ -260,7 +260,7 @@ import Testing
         let status = try await shop.run("status").output
         #expect(status.contains(" \(text) ") && status.contains(" 1200 "), "\(status)")
         let show = try await shop.run("app", "show", "shop").output
-        #expect(show.contains("0 ready, \(text) later, 1,200 in flight"), "\(show)")
+        #expect(show.contains("0 ready, \(text) scheduled, 1,200 in flight"), "\(show)")
         let check = try await shop.run("check").output
         #expect(check.contains("0 jobs wait (\(text) more scheduled for later)"), "\(check)")
         let json = try await shop.run("status", "--json").output
