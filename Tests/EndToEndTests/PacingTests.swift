@@ -6,9 +6,9 @@ import Testing
 
 /// Background pushes of an app with `max_per_device`.
 @Suite struct PacingTests {
-    private static func with(_ most: Int, _ body: (TestQueue) async throws -> Void) async throws {
+    private static func with(_ maxPerDevice: Int, _ body: (TestQueue) async throws -> Void) async throws {
         try await TestQueue.with { queue in
-            try await queue.database.run("UPDATE carillon.apps SET max_per_device = \(most)")
+            try await queue.database.run("UPDATE carillon.apps SET max_per_device = \(maxPerDevice)")
             try await body(queue)
         }
     }

@@ -31,8 +31,8 @@ import Testing
             let provider = try TestProvider()
             let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let request = SampleRequest(["apns-id": Self.id, "apns-push-type": "alert"])
-            let replies = try await client.send([request], authorization: provider.authorization(issuedAt: now))
-            #expect(replies == [SimulatorClient.Reply(status: 200, id: Self.id)])
+            let answers = try await client.send([request], authorization: provider.authorization(issuedAt: now))
+            #expect(answers == [SimulatorClient.Answer(status: 200, id: Self.id)])
             let delivery = try #require(await simulator.receivedRequests().first)
             #expect(delivery.apnsID == Self.id)
             #expect(delivery.token == SampleRequest.token)
@@ -50,10 +50,10 @@ import Testing
                 certificate: simulator.issueCertificate(topics: ["com.example.app"]),
                 on: loop
             )
-            let replies = try await client.send([SampleRequest(), SampleRequest()])
-            #expect(replies.map(\.status) == [200, 200])
-            #expect(Set(replies.map(\.id)).count == 2)
-            let areGood = replies.allSatisfy { $0.id.count == 36 && $0.uniqueID.isEmpty }
+            let answers = try await client.send([SampleRequest(), SampleRequest()])
+            #expect(answers.map(\.status) == [200, 200])
+            #expect(Set(answers.map(\.id)).count == 2)
+            let areGood = answers.allSatisfy { $0.id.count == 36 && $0.uniqueID.isEmpty }
             #expect(areGood)
         }
     }
@@ -64,10 +64,10 @@ import Testing
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let reply = try #require(try await client.send([SampleRequest(["apns-id": Self.id])]).first)
-            #expect(reply.status == 200)
-            #expect(reply.id == Self.id)
-            #expect(reply.uniqueID.count == 36)
+            let answer = try #require(try await client.send([SampleRequest(["apns-id": Self.id])]).first)
+            #expect(answer.status == 200)
+            #expect(answer.id == Self.id)
+            #expect(answer.uniqueID.count == 36)
         }
     }
 
@@ -76,14 +76,14 @@ import Testing
             let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let first = try await client.send([SampleRequest(["apns-id": Self.id])])
             #expect(
-                first == [SimulatorClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)]
+                first == [SimulatorClient.Answer(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)]
             )
             let token = try TestProvider().authorization(issuedAt: now)
             let spoilt = [SampleRequest(method: "GET"), SampleRequest(path: "/"), SampleRequest(["apns-id": "X"])]
-            let replies = try await client.send(spoilt, authorization: token)
-            #expect(replies.map(\.status) == [405, 404, 400])
+            let answers = try await client.send(spoilt, authorization: token)
+            #expect(answers.map(\.status) == [405, 404, 400])
             #expect(
-                replies.map(\.body)
+                answers.map(\.body)
                     == ["MethodNotAllowed", "BadPath", "BadMessageId"].map { #"{"reason":"\#($0)"}"# }
             )
         }
@@ -95,9 +95,9 @@ import Testing
             _ = try await client.send([SampleRequest()])
             #expect(await client.allowances == [1])
             let token = try TestProvider().authorization(issuedAt: now)
-            let replies = try await client.send(SampleRequest.many(3000), authorization: token)
-            #expect(replies.count == 3000)
-            let areGood = replies.allSatisfy { $0.status == 200 }
+            let answers = try await client.send(SampleRequest.many(3000), authorization: token)
+            #expect(answers.count == 3000)
+            let areGood = answers.allSatisfy { $0.status == 200 }
             #expect(areGood)
             #expect(await client.allowances == [1, 1000])
             let statistics = await simulator.statistics()
@@ -114,8 +114,8 @@ import Testing
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             #expect(await client.allowances == [1000])
-            let replies = try await client.send([SampleRequest(), SampleRequest(topic: "com.example.other")])
-            #expect(replies.map(\.status) == [200, 400])
+            let answers = try await client.send([SampleRequest(), SampleRequest(topic: "com.example.other")])
+            #expect(answers.map(\.status) == [200, 400])
         }
     }
 
@@ -125,8 +125,8 @@ import Testing
         } _: { simulator, loop in
             let client = try await SimulatorClient.connect(to: simulator, on: loop)
             let token = try TestProvider().authorization(issuedAt: now)
-            let replies = try await client.send(SampleRequest.many(100), authorization: token)
-            let areGood = replies.allSatisfy { $0.status == 200 }
+            let answers = try await client.send(SampleRequest.many(100), authorization: token)
+            let areGood = answers.allSatisfy { $0.status == 200 }
             #expect(areGood)
             #expect(await client.allowances == [7])
         }
@@ -137,9 +137,9 @@ import Testing
             let own = try CertificateAuthority(name: "Somebody").issue(commonName: "self-made", topics: ["com.own.app"])
             let certificate = IssuedCertificate(certificate: own.certificatePEM, privateKey: own.privateKeyPEM)
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send([SampleRequest(topic: "com.own.app"), SampleRequest()])
-            #expect(replies.map(\.status) == [200, 400])
-            #expect(replies.last?.body == #"{"reason":"TopicDisallowed"}"#)
+            let answers = try await client.send([SampleRequest(topic: "com.own.app"), SampleRequest()])
+            #expect(answers.map(\.status) == [200, 400])
+            #expect(answers.last?.body == #"{"reason":"TopicDisallowed"}"#)
         }
     }
 
@@ -147,9 +147,9 @@ import Testing
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"], environments: [.sandbox])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send([SampleRequest()])
-            #expect(replies.map(\.status) == [403])
-            #expect(replies.map(\.body) == [#"{"reason":"BadCertificateEnvironment"}"#])
+            let answers = try await client.send([SampleRequest()])
+            #expect(answers.map(\.status) == [403])
+            #expect(answers.map(\.body) == [#"{"reason":"BadCertificateEnvironment"}"#])
         }
     }
 
@@ -160,15 +160,15 @@ import Testing
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send(
+            let answers = try await client.send(
                 ["0123", "ab", "ab", "cd", "ee", "00"].map { SampleRequest(tokenPrefix: $0) }
             )
-            #expect(replies.map(\.status) == [410, 429, 200, 503, 0, 200])
-            #expect(replies[0].body == #"{"reason":"Unregistered","timestamp":1700000000123}"#)
-            #expect(replies[1].body == #"{"reason":"TooManyRequests"}"#)
-            #expect(replies[1].retryAfter == 30)
-            #expect(replies[2].body == "")
-            #expect(replies[4].ending == .internalError)
+            #expect(answers.map(\.status) == [410, 429, 200, 503, 0, 200])
+            #expect(answers[0].body == #"{"reason":"Unregistered","timestamp":1700000000123}"#)
+            #expect(answers[1].body == #"{"reason":"TooManyRequests"}"#)
+            #expect(answers[1].retryAfter == 30)
+            #expect(answers[2].body == "")
+            #expect(answers[4].ending == .internalError)
             _ = try await client.submit(SampleRequest(tokenPrefix: "ef"), authorization: nil)
             _ = try await client.send([SampleRequest(tokenPrefix: "00")])
             let statistics = await simulator.statistics()
@@ -184,12 +184,12 @@ import Testing
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send(SampleRequest.many(50))
+            let answers = try await client.send(SampleRequest.many(50))
             #expect(await client.goAway == .noError)
             // Its last stream is that of the tenth request.
-            #expect(replies.count > 10)
-            #expect(replies.prefix(10).allSatisfy { $0.status == 200 })
-            #expect(replies.dropFirst(10).allSatisfy { $0.isSurelyUnprocessed })
+            #expect(answers.count > 10)
+            #expect(answers.prefix(10).allSatisfy { $0.status == 200 })
+            #expect(answers.dropFirst(10).allSatisfy { $0.isSurelyUnprocessed })
             try await client.waitForClose()
             #expect(await simulator.receivedRequests().count == 10)
             #expect(await simulator.statistics().goAways == 1)
@@ -202,9 +202,9 @@ import Testing
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send(SampleRequest.many(5))
-            #expect(replies.count == 5)
-            #expect(replies.last?.ending != nil)
+            let answers = try await client.send(SampleRequest.many(5))
+            #expect(answers.count == 5)
+            #expect(answers.last?.ending != nil)
             #expect(await client.isClosed)
             let deliveries = await simulator.receivedRequests()
             #expect(deliveries.count == 5)
@@ -220,8 +220,8 @@ import Testing
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let start = MonotonicInstant.now
-            let replies = try await client.send(SampleRequest.many(100))
-            let areGood = replies.allSatisfy { $0.status == 200 }
+            let answers = try await client.send(SampleRequest.many(100))
+            let areGood = answers.allSatisfy { $0.status == 200 }
             #expect(areGood)
             #expect(MonotonicInstant.now - start >= .milliseconds(50))
         }
@@ -234,7 +234,7 @@ import Testing
             } _: { simulator, loop in
                 let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
                 let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-                let replies = try await client.send(SampleRequest.many(100))
+                let answers = try await client.send(SampleRequest.many(100))
                 struct Line: Decodable {
                     let apns_id: String
                     let token: String
@@ -246,7 +246,7 @@ import Testing
                     try JSONDecoder().decode(Line.self, from: Data($0.utf8))
                 }
                 #expect(lines.count == 100)
-                #expect(Set(lines.map(\.apns_id)) == Set(replies.map(\.id)))
+                #expect(Set(lines.map(\.apns_id)) == Set(answers.map(\.id)))
                 #expect(Set(lines.map(\.token)).count == 100)
                 let areGood = lines.allSatisfy { $0.status == 200 && $0.payload == #"{"aps":{"alert":"Hello"}}"# }
                 #expect(areGood)
@@ -260,8 +260,8 @@ import Testing
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let whole = #"{"a":""# + String(repeating: "x", count: 4088) + #""}"#
-            let replies = try await client.send(SampleRequest.many(300).map { $0.with(payload: whole) })
-            let areGood = replies.allSatisfy { $0.status == 200 }
+            let answers = try await client.send(SampleRequest.many(300).map { $0.with(payload: whole) })
+            let areGood = answers.allSatisfy { $0.status == 200 }
             #expect(areGood)
             let huge = String(repeating: "x", count: 200_000)
             let refused = try await client.send([SampleRequest().with(payload: huge)])

@@ -89,7 +89,7 @@ struct ChannelExchange {
             }
             return .list(list.channels)
         default:
-            let reason = Reply.reason(in: body).text
+            let reason = AnswerBody.reason(in: body).text
             throw ChannelError(
                 status: Int(status),
                 reason: reason.isEmpty ? nil : reason,

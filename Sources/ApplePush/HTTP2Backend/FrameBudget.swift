@@ -24,8 +24,8 @@ struct FrameBudget {
     private static let interval: Duration = .seconds(10)
 
     private var began: MonotonicInstant
-    private var frames = Account(mostLeft: 20_000)
-    private var windowUpdates = Account(mostLeft: 1_000_000)
+    private var frames = Account(maxLeft: 20_000)
+    private var windowUpdates = Account(maxLeft: 1_000_000)
 
     init(at now: MonotonicInstant) { began = now }
 
@@ -43,12 +43,12 @@ struct FrameBudget {
     /// sent in the one before.
     private struct Account {
         /// As much as the pushes in flight can cause.
-        let mostLeft: UInt64
+        let maxLeft: UInt64
         private var left: UInt64 = 0
         private var earnedBefore: UInt64 = 0
         private var spentBefore: UInt64 = 0
 
-        init(mostLeft: UInt64) { self.mostLeft = mostLeft }
+        init(maxLeft: UInt64) { self.maxLeft = maxLeft }
 
         func allows(_ earned: UInt64, spent: UInt64) -> Bool {
             spent - spentBefore <= FrameBudget.forNothing + left + earned - earnedBefore
@@ -56,7 +56,7 @@ struct FrameBudget {
 
         mutating func close(_ earned: UInt64, spent: UInt64) {
             let credit = left + earned - earnedBefore
-            left = min(credit - min(credit, spent - spentBefore), mostLeft)
+            left = min(credit - min(credit, spent - spentBefore), maxLeft)
             (earnedBefore, spentBefore) = (earned, spent)
         }
     }

@@ -330,7 +330,7 @@ final class HTTP2Conversation: Conversation {
     private func goneAway(_ code: ErrorCode) {
         let debugData = session.goAwayDebugData
         // Safe: the array stays alive and unchanged during the call.
-        let (reason, text) = unsafe Reply.reason(in: debugData.span.bytes)
+        let (reason, text) = unsafe AnswerBody.reason(in: debugData.span.bytes)
         switch reason.isKnown ? reason.action(status: 0) : nil {
         case .holdCredential, .keepProviderToken: life.retire(.refused(text))
         case .renewProviderToken: _ = renewToken()

@@ -12,7 +12,7 @@ final class BinaryConversation: Conversation {
     /// The output; the bytes from `drained` on have not been drained.
     private var output: [UInt8] = []
     private var drained = 0
-    private var reply: [UInt8] = []
+    private var answer: [UInt8] = []
     private var lastSubmission = MonotonicInstant.distantFuture
     /// When the answer to the barrier is due.
     private var barrierEnd = MonotonicInstant.distantFuture
@@ -122,21 +122,22 @@ final class BinaryConversation: Conversation {
     // MARK: What is received
 
     func received(_ bytes: RawSpan, at now: MonotonicInstant) {
-        for offset in bytes.byteOffsets.prefix(BinaryReply.length - reply.count) { reply.append(bytes[byte: offset]) }
-        guard reply.count == BinaryReply.length else { return }
-        guard let reply = BinaryReply(self.reply) else {
+        let missing = BinaryAnswer.length - answer.count
+        for offset in bytes.byteOffsets.prefix(missing) { answer.append(bytes[byte: offset]) }
+        guard answer.count == BinaryAnswer.length else { return }
+        guard let answer = BinaryAnswer(self.answer) else {
             refuted = life.answered
             return life.close(.notBinary)
         }
-        refuted = window.refuted(by: reply)
-        let fates = window.answered(reply)
+        refuted = window.refuted(by: answer)
+        let fates = window.answered(answer)
         if refuted > 0 {
             wire.window.withLock { $0.refuted() }
         } else if fates.unknown.isEmpty {
             wire.window.withLock { $0.proved() }
         }
-        endPushes(fates, refused: reply.outcome, at: now)
-        life.close(reply.isShutdown ? .gatewayShutDown : .refusedPush)
+        endPushes(fates, refused: answer.outcome, at: now)
+        life.close(answer.isShutdown ? .gatewayShutDown : .refusedPush)
     }
 
     // MARK: Time and the end

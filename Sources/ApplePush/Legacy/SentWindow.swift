@@ -117,25 +117,25 @@ struct SentWindow {
     }
 
     /// The gateway has reported which push it refuses, or which one it accepted last.
-    mutating func answered(_ reply: BinaryReply) -> Fates {
+    mutating func answered(_ answer: BinaryAnswer) -> Fates {
         // The gateway cannot name a push that it never received.
-        guard reply.identifier != 0, reply.identifier < first + UInt32(written.count) else { return closed() }
+        guard answer.identifier != 0, answer.identifier < first + UInt32(written.count) else { return closed() }
         // The push has already left the window, so all pushes still in it came later.
-        guard reply.identifier >= first else { return unprocessed() }
-        var fates = Fates(accepted: remove(Int(reply.identifier - first)))
+        guard answer.identifier >= first else { return unprocessed() }
+        var fates = Fates(accepted: remove(Int(answer.identifier - first)))
         let named = remove(1)
-        if reply.isShutdown { fates.accepted.append(contentsOf: named) } else { fates.refused = named.first }
+        if answer.isShutdown { fates.accepted.append(contentsOf: named) } else { fates.refused = named.first }
         fates.unprocessed = remove(pushes.count)
         return fates
     }
 
-    /// How many pushes wrongly left the window as accepted, according to a reply that came too late.
-    func refuted(by reply: BinaryReply) -> Int {
-        guard reply.identifier != 0, reply.identifier < first else { return 0 }
-        return Int(first - reply.identifier) - (reply.isShutdown ? 1 : 0)
+    /// How many pushes wrongly left the window as accepted, according to an answer that came too late.
+    func refuted(by answer: BinaryAnswer) -> Int {
+        guard answer.identifier != 0, answer.identifier < first else { return 0 }
+        return Int(first - answer.identifier) - (answer.isShutdown ? 1 : 0)
     }
 
-    /// The connection has ended without a reply.
+    /// The connection has ended without an answer.
     mutating func closed() -> Fates {
         var fates = Fates(unknown: remove(written.count))
         fates.unprocessed = remove(pushes.count)

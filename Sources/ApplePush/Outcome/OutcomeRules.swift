@@ -1,5 +1,5 @@
-/// Decides the outcome of an attempt over HTTP/2: answered, safe to send again, or unknown. `SentWindow` and `BinaryReply` do so for
-/// the binary protocol. A push that cannot be sent at all, such as one to a malformed token, is rejected where that is found.
+/// Decides the outcome of an attempt over HTTP/2: answered, safe to send again, or unknown. `SentWindow` and `BinaryAnswer` do so
+/// for the binary protocol. A push that cannot be sent at all, such as one to a malformed token, is rejected where that is found.
 enum OutcomeRules {
     /// How a push can end without a full answer.
     enum PushEnding: Equatable {
@@ -30,12 +30,12 @@ enum OutcomeRules {
         keeping outcomes: inout Outcomes
     ) -> Outcome {
         if status == 200 { return .accepted }
-        let reply = Reply(body)
+        let answer = AnswerBody(body)
         return Outcome(
             .rejected,
             status: status,
-            reason: reply.reason(in: body, keeping: &outcomes),
-            timestamp: status == 410 ? reply.timestamp : nil,
+            reason: answer.reason(in: body, keeping: &outcomes),
+            timestamp: status == 410 ? answer.timestamp : nil,
             retryAfter: retryAfter
         )
     }

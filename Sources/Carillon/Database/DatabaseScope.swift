@@ -30,7 +30,7 @@ enum DatabaseScope {
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
         let database = database ?? invocation.settings.database
-        let settings = kind == .writable ? settings.with(Author.settings) : settings
+        let settings = kind == .writable ? settings.with(CommandActor.settings) : settings
         let name = "carillon " + invocation.command.words.joined(separator: " ")
         return try await with(database, on: loop, application: name, to: kind, settings: settings) { connection in
             let process = connection.backendProcessID
@@ -66,8 +66,8 @@ enum DatabaseScope {
     }
 }
 
-/// The person who runs a command, for the record of changes.
-private enum Author {
+/// The actor of a command, for the record of changes: the person who runs it.
+private enum CommandActor {
     static let settings: SessionSettings = ["carillon.source": "command line", "carillon.on_behalf_of": name]
 
     /// For example anna@build-7.

@@ -37,7 +37,7 @@ struct LockWatch: Sendable {
         var told: [String] = []
         while !Task.isCancelled {
             do {
-                try await loop.sleep(for: BackOff(from: .seconds(1), to: .seconds(60), after: rounds - 3).most)
+                try await loop.sleep(for: BackOff(from: .seconds(1), to: .seconds(60), after: rounds - 3).maxWait)
                 rounds += 1
                 let holders = try await self.holders()
                 guard !holders.isEmpty, holders != told else { continue }

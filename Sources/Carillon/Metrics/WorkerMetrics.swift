@@ -5,7 +5,7 @@ import CarillonSchema
 struct WorkerMetrics {
     let counters: WorkerCounters
     /// Empty while the database cannot be read.
-    let reading: AppGauges.Reading
+    let reading: DatabaseGauges.Reading
     /// The database it is about, if there are several.
     var database: String?
 
@@ -93,7 +93,7 @@ struct WorkerMetrics {
         )
         for app in reading.apps { metrics.add(app.ready.precision == .exact ? 1 : 0, ["app": app.name]) }
         metrics.begin("carillon_scheduled_jobs", "Jobs scheduled for later, including retries, by app.")
-        for app in reading.apps { metrics.add(app.later.value, ["app": app.name]) }
+        for app in reading.apps { metrics.add(app.scheduled.value, ["app": app.name]) }
         metrics.begin("carillon_oldest_ready_job_age_seconds", "Seconds that the oldest ready job has waited, by app.")
         for app in reading.apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
         metrics.begin("carillon_credential_expiry_seconds", "Seconds until the app's certificate expires.")

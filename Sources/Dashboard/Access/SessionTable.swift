@@ -4,7 +4,7 @@ import CarillonTLS
 /// The browsers that have logged in. Only digests of the session ids are kept.
 struct SessionTable: Sendable {
     static let lifetime = Duration.seconds(12 * 3_600)
-    static let limit = 1_000
+    static let maxSessions = 1_000
 
     struct Session: Sendable {
         /// The name that the person entered.
@@ -19,7 +19,7 @@ struct SessionTable: Sendable {
     /// the same right, so that readers cannot log out operators.
     mutating func add(_ id: String, name: String? = nil, mayChange: Bool = false, at now: MonotonicInstant) {
         sessions = sessions.filter { $0.value.end > now }
-        if sessions.count >= Self.limit {
+        if sessions.count >= Self.maxSessions {
             let alike = sessions.filter { $0.value.mayChange == mayChange }
             let oldest = (alike.isEmpty ? sessions : alike).min { $0.value.end < $1.value.end }
             if let oldest { sessions[oldest.key] = nil }

@@ -4,7 +4,7 @@ import CarillonWeb
 struct TestPushQuery {
     private static let names = Statement(
         "web_app_names",
-        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.apps)"
+        "SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.maxApps)"
     )
 
     let database: ServiceRunner

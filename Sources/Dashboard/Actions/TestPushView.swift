@@ -98,7 +98,8 @@ struct TestPushView: PageView {
 
     var json: JSONValue {
         let page: JSONValue = [
-            "apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == ReadDepth.apps), "preview": preview,
+            "apps": apps, "apps_precision": Amount.Precision(isCut: apps.count == ReadDepth.maxApps),
+            "preview": preview,
         ]
         return notices.isEmpty ? page : .joined(page, ["notices": notices])
     }

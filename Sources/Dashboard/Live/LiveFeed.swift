@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The number of feeds is limited, so that they never use up the connections. A browser without one reloads the page at intervals.
 final class LiveFeed: Sendable {
-    static let limit = 32
+    static let maxFeeds = 32
     /// A disconnected client is noticed only when something is sent.
     private static let quiet = Duration.seconds(10)
     /// After this time the feed ends, and the browser opens a new one.
@@ -37,14 +37,14 @@ final class LiveFeed: Sendable {
         guard first.refreshInterval != nil else {
             return ProblemDocument.refusal(of: request, 404, "This page does not change by itself.")
         }
-        guard openCount < Self.limit else {
+        guard openCount < Self.maxFeeds else {
             return ProblemDocument.refusal(of: request, 503, "Too many pages update live: reload this page instead.")
                 .adding("Retry-After", "30")
         }
         return Response(
             stream: ResponseStream { [self] stream in
                 // Counted here, because a response whose client has gone is never read.
-                if open.add(1, ordering: .relaxed).newValue <= Self.limit { await feed(stream, wanted) }
+                if open.add(1, ordering: .relaxed).newValue <= Self.maxFeeds { await feed(stream, wanted) }
                 open.subtract(1, ordering: .relaxed)
             },
             contentType: "text/event-stream; charset=utf-8"

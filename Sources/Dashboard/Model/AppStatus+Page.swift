@@ -6,10 +6,10 @@ extension AppStatus {
     static func bounded(
         _ name: String? = nil,
         after: String? = nil,
-        maxCount: Int64,
+        maxRows: Int64,
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
         let depth = try await ReadDepth.read(for: name, from: database)
-        return try await all(named: name, after: after, maxCount: maxCount, countingTo: depth, from: database)
+        return try await all(named: name, after: after, maxRows: maxRows, countingTo: depth, from: database)
     }
 }

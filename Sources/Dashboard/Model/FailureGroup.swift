@@ -5,7 +5,7 @@ import CarillonText
 /// How many pushes of an app failed for a reason, among its newest failures.
 struct FailureGroup: Decodable, Sendable, JSONConvertible {
     /// The maximum number of groups; the largest are shown.
-    static let maxCount = 25
+    static let maxRows = 25
 
     /// $1: the name of an app; $2: a reason; $3: how many seconds to look back; $4: whether to include dismissed failures; $5: how
     /// many of the newest failures of each app to read. $1 and $2 may be null.
@@ -22,7 +22,7 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
             FROM (
                 SELECT a.name AS app, f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at, f.ago,
                     count(*) OVER (PARTITION BY a.id) AS count, max(f.ago) OVER (PARTITION BY a.id) AS oldest
-                FROM (\(chosenApps)) a CROSS JOIN LATERAL (
+                FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
                     SELECT f.reason, f.status, f.requeued_at, f.failed_at, f.dismissed_at,
                         floor(greatest(0, extract(epoch FROM now() - least(f.failed_at, now())) * \(FailureTrend.parts) / $3))::int8 AS ago
                     FROM carillon.failures f
@@ -32,14 +32,9 @@ struct FailureGroup: Decodable, Sendable, JSONConvertible {
             WHERE ($2 IS NULL OR f.reason = $2) AND ($4 OR f.dismissed_at IS NULL)
             GROUP BY f.app, f.reason, f.status, f.ago
         ) g
-        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(maxCount)
+        GROUP BY g.app, g.reason, g.status ORDER BY sum(g.pushes) DESC, g.app, g.reason LIMIT \(maxRows)
         """
     )
-
-    /// The app named by $1, or all apps.
-    static let chosenApps = """
-        SELECT a.id, a.name FROM carillon.apps a WHERE $1 IS NULL OR a.name = $1 ORDER BY a.name LIMIT \(ReadDepth.apps)
-        """
 
     static func read(
         app: String?,

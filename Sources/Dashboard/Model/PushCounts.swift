@@ -38,7 +38,7 @@ struct PushCounts: Record {
             ), counts AS (
                 SELECT date_bin(span.size, t.start, 'epoch') AS start, sum(t.sent) AS sent, sum(t.failed) AS failed,
                     sum(t.expired) AS expired, sum(t.retried) AS retried
-                FROM span CROSS JOIN (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (\(counts)) t
+                FROM span CROSS JOIN (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (\(counts)) t
                 GROUP BY 1
             )
             SELECT b.start, coalesce(c.sent, 0)::int8 AS sent, coalesce(c.failed, 0)::int8 AS failed,

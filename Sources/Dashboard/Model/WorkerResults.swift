@@ -6,7 +6,7 @@ import CarillonText
 struct WorkerResults: Record {
     /// The maximum number of jobs of a message that are read.
     static let jobDepth: Int64 = 1_000
-    static let maxCount = 50
+    static let maxRows = 50
 
     /// $1: the id of the message; $2: the name of its app, or null if the app was removed.
     static let statement = Statement(
@@ -23,12 +23,12 @@ struct WorkerResults: Record {
             WHERE r.broadcast_id = $1 AND ($2 IS NULL OR r.app_id = a.id) LIMIT \(jobDepth))) j
         LEFT JOIN carillon.workers w ON w.id = j.worker_id
         WHERE j.worker_id IS NOT NULL
-        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT \(maxCount)
+        GROUP BY j.worker_id, w.name ORDER BY max(j.finished_at), j.worker_id LIMIT \(maxRows)
         """
     )
 
-    let number: Int64
-    /// The name of the worker; nil if it has ended. The number of the worker is in its log.
+    let id: Int64
+    /// The name of the worker; nil if it has ended. Its log has the id.
     let name: String?
     let jobs: Int64
     /// At least: there are jobs that were not read.
@@ -37,11 +37,11 @@ struct WorkerResults: Record {
     let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case number = "worker_id"
+        case id = "worker_id"
         case name = "worker"
         case jobs, jobsPrecision, ended, finishedAt, json
     }
     let finishedAt: Moment
 
-    var worker: String { name.map { "worker \(number) (\($0))" } ?? "worker \(number)" }
+    var worker: String { name.map { "worker \(id) (\($0))" } ?? "worker \(id)" }
 }

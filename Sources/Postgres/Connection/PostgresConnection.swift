@@ -110,7 +110,7 @@ package actor PostgresConnection {
     package func close(because reason: PostgresError) { end(reason) }
 
     func ask(_ work: PostgresRequest.Work) async throws(PostgresError) -> ServerResult {
-        let answer: PostgresRequest.Reply = await withCheckedContinuation { continuation in
+        let completion: PostgresRequest.Completion = await withCheckedContinuation { continuation in
             // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
             // meantime.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
@@ -118,7 +118,7 @@ package actor PostgresConnection {
             send()
             watchSilence()
         }
-        return try answer.get()
+        return try completion.get()
     }
 
     // MARK: Sending
@@ -366,7 +366,7 @@ package actor PostgresConnection {
         withExtendedLifetime(session) {}
         let (sent, unsent) = pipeline.takeAll()
         for request in sent { request.completeAsLost(reason) }
-        for request in unsent { request.reply.resume(returning: .failure(Self.neverSent(request.work, reason))) }
+        for request in unsent { request.continuation.resume(returning: .failure(Self.neverSent(request.work, reason))) }
         heard.take()?()
     }
 

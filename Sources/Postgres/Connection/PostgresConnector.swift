@@ -83,13 +83,13 @@ final class PostgresConnector: Sendable {
         } onCancel: {
             end(.failure(Self.cancelled))
         }
-        return try answer.get()
+        return try opening.get()
     }
 
-    private var answer: Opening {
+    private var opening: Opening {
         state.withLock { state in
-            guard case .ended(let answer) = state else { return .failure(Self.cancelled) }
-            return answer
+            guard case .ended(let opening) = state else { return .failure(Self.cancelled) }
+            return opening
         }
     }
 
@@ -107,11 +107,11 @@ final class PostgresConnector: Sendable {
         )
     }
 
-    /// Only the first answer counts. A connection made too late is closed when its last reference is dropped.
-    private func end(_ answer: Opening) {
+    /// Only the first call counts. A connection made too late is closed when its last reference is dropped.
+    private func end(_ opening: Opening) {
         let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             if case .ended = state { return nil }
-            defer { state = .ended(answer) }
+            defer { state = .ended(opening) }
             if case .waiting(let continuation) = state { return continuation }
             return nil
         }

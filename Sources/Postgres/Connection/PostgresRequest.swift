@@ -20,10 +20,10 @@ struct PostgresRequest {
         }
     }
 
-    typealias Reply = Swift::Result<ServerResult, PostgresError>
+    typealias Completion = Swift::Result<ServerResult, PostgresError>
 
     let work: Work
-    let reply: CheckedContinuation<Reply, Never>
+    let continuation: CheckedContinuation<Completion, Never>
     /// How many results precede its own, from preparing it or from the settings sent with it.
     var preludes = 0
     /// The statement's name on the server, if it is prepared.
@@ -31,9 +31,9 @@ struct PostgresRequest {
     private var result: ServerResult?
     private var error: PostgresError?
 
-    init(_ work: Work, _ reply: CheckedContinuation<Reply, Never>) {
+    init(_ work: Work, _ continuation: CheckedContinuation<Completion, Never>) {
         self.work = work
-        self.reply = reply
+        self.continuation = continuation
     }
 
     mutating func succeeded(_ result: ServerResult) {
@@ -50,19 +50,15 @@ struct PostgresRequest {
 
     /// The server has reached the synchronization point. Only now is the statement committed; its results came earlier.
     func complete() {
-        if let error {
-            reply.resume(returning: .failure(error))
-        } else if let result {
-            reply.resume(returning: .success(result))
-        } else {
-            reply.resume(returning: .failure(PostgresError(.server, "the server gave no result", statement: work.name)))
-        }
+        if error == nil, let result { return continuation.resume(returning: .success(result)) }
+        let error = error ?? PostgresError(.server, "the server gave no result", statement: work.name)
+        continuation.resume(returning: .failure(error))
     }
 
     /// The connection broke before the synchronization point. An error that ended only the statement stands: the statement is
     /// rolled back.
     func completeAsLost(_ reason: PostgresError) {
-        if let error, error.effect == .nothingDone { return reply.resume(returning: .failure(error)) }
+        if let error, error.effect == .nothingDone { return continuation.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError
         if case .greeting = work {
@@ -80,6 +76,6 @@ struct PostgresRequest {
         }
         loss.isOwnFault = reason.isOwnFault
         loss.isSilence = reason.isSilence
-        reply.resume(returning: .failure(loss))
+        continuation.resume(returning: .failure(loss))
     }
 }

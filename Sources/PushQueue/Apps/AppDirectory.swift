@@ -9,7 +9,7 @@ struct AppDirectory: Sendable {
         var rerouted: [Int32] = []
         /// Apps whose rows are gone.
         var removed: [(id: Int32, name: String)] = []
-        var facts: [CredentialNotes.CredentialFacts] = []
+        var facts: [WorkerNotes.CredentialFacts] = []
         /// Credentials that no app uses any more.
         var unused: Set<Credential> = []
     }
@@ -131,7 +131,7 @@ struct AppDirectory: Sendable {
         }
         if row.lacksFacts, certificate.isRead {
             changes.facts.append(
-                CredentialNotes.CredentialFacts(
+                WorkerNotes.CredentialFacts(
                     certificate: id,
                     since: certificate.since,
                     facts: certificate.credential.map(\.facts)

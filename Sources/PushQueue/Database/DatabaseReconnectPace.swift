@@ -22,7 +22,7 @@ struct DatabaseReconnectPace: Sendable {
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// The longest that the next wait may be.
-    var most: Duration { max(afterFailures.most, afterFaults.most) }
+    var maxWait: Duration { max(afterFailures.maxWait, afterFaults.maxWait) }
 
     var isConnected: Bool { connectedAt != nil }
 
@@ -35,12 +35,12 @@ struct DatabaseReconnectPace: Sendable {
     mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
         guard let connectedAt else { return }
         self.connectedAt = nil
-        if now - connectedAt >= afterFaults.most * Self.proof { afterFaults.reset() }
+        if now - connectedAt >= afterFaults.maxWait * Self.proof { afterFaults.reset() }
         if isOwnFault { afterFaults.lengthen() }
     }
 
     mutating func next() -> Duration {
         defer { afterFailures.lengthen() }
-        return most * Double.random(in: 0...1, using: &random)
+        return maxWait * Double.random(in: 0...1, using: &random)
     }
 }

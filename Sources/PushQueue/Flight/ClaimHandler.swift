@@ -88,10 +88,10 @@ struct ClaimHandler: Sendable {
 
     /// Paces background pushes, if the app has a `max_per_device`.
     private mutating func paceDevices(_ state: inout WorkerState) -> Step? {
-        guard claim.jobs.hasPaced, let most = state.apps[app]?.row.settings.maxPerDevice else {
+        guard claim.jobs.hasPaced, let maxPerDevice = state.apps[app]?.row.settings.maxPerDevice else {
             return keepToRate(&state)
         }
-        return ask(.pace(most: most), &state)
+        return ask(.pace(max: maxPerDevice), &state)
     }
 
     private mutating func ask(_ question: Flight.Question, _ state: inout WorkerState) -> Step? {

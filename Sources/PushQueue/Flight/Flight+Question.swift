@@ -4,7 +4,7 @@ extension Flight {
         /// Which updates are the newest, and their times.
         case order
         /// Which background pushes are due, given the hourly limit of a device.
-        case pace(most: Int32)
+        case pace(max: Int32)
 
         /// What PostgreSQL does to answer it, in words for an operator.
         var purpose: String {

@@ -72,8 +72,8 @@ final class FlightRunner {
             return await write(for: flight, FlightStatements.orderUpdates, parameters) {
                 Flight.Event(try PushDecisions($0))
             }
-        case .ask(.pace(let most), let jobs, let pushes):
-            let parameters = FlightStatements.parameters(pacing: pushes, of: jobs, by: flight.worker, most: most)
+        case .ask(.pace(let max), let jobs, let pushes):
+            let parameters = FlightStatements.parameters(pacing: pushes, of: jobs, by: flight.worker, max: max)
             return await write(for: flight, FlightStatements.paceDevices, parameters) {
                 Flight.Event(try PushDecisions($0))
             }

@@ -47,10 +47,10 @@ enum FlightStatements {
         "SELECT v.decisions, v.stamps, v.superseded FROM carillon.pace_devices($1, $2, $3, $4, $5, $6, $7) AS v"
     )
 
-    /// - Parameter most: How many background pushes a device gets in an hour.
-    static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, by worker: Int64, most: Int32) -> Parameters {
+    /// - Parameter max: How many background pushes a device gets in an hour.
+    static func parameters(pacing pushes: [Int32], of claim: ClaimedJobs, by worker: Int64, max: Int32) -> Parameters {
         var parameters = parameters(ordering: pushes, of: claim, by: worker)
-        parameters.append(most)
+        parameters.append(max)
         return parameters
     }
 

@@ -106,7 +106,7 @@ final class Lookout {
     ) async -> Result<PromotionRows?, PostgresError> {
         guard let start else { return .success(nil) }
         do throws(PostgresError) {
-            let parameters = PromotionRows.parameters(most: 1000, after: start)
+            let parameters = PromotionRows.parameters(maxRows: 1000, after: start)
             return .success(try await connection.query(PromotionRows.statement, parameters) { try PromotionRows($0) })
         } catch {
             return .failure(error)

@@ -19,8 +19,8 @@ struct PromotionRows: Sendable {
         """
     )
 
-    static func parameters(most: Int32, after position: DueFloor.Position) -> Parameters {
-        Parameters(most, Timestamp(position.time), position.id)
+    static func parameters(maxRows: Int32, after position: DueFloor.Position) -> Parameters {
+        Parameters(maxRows, Timestamp(position.time), position.id)
     }
 
     var promotions: [Promotion] = []

@@ -20,7 +20,7 @@ package struct RetryPolicy: Hashable, Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let jittered =
-            BackOff(from: base, to: cap, after: Int(attempt)).most * Double.random(in: 0...1, using: &generator)
+            BackOff(from: base, to: cap, after: Int(attempt)).maxWait * Double.random(in: 0...1, using: &generator)
         guard let retryAfter else { return jittered }
         // Jitter spreads pushes with the same Retry-After.
         let asked = min(.seconds(Int64(retryAfter)), Self.longest)

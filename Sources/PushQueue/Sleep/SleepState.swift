@@ -32,7 +32,7 @@ struct SleepState: Sendable {
     /// workers that fall asleep at the same time, one notices that both are asleep.
     private static let watchfulWaits: [Duration] = [.milliseconds(1), .milliseconds(100), .seconds(1)]
     /// The waits for transactions are a part of the time since it fell asleep, within these limits.
-    private static let holderWaits = (least: Duration.milliseconds(20), most: Duration.seconds(1), part: 20)
+    private static let holderWaits = (shortest: Duration.milliseconds(20), longest: Duration.seconds(1), part: 20)
     /// How long a worker finds nothing before it sleeps: at first, and at most.
     private static let idleTimes = (shortest: Duration.milliseconds(50), longest: Duration.seconds(30))
     /// A shorter sleep costs more than looking.
@@ -148,7 +148,7 @@ struct SleepState: Sendable {
         let usual: Duration
         if sleep.holders?.isEmpty == false {
             let limits = Self.holderWaits
-            usual = min(max((now - sleep.since) / limits.part, limits.least), limits.most)
+            usual = min(max((now - sleep.since) / limits.part, limits.shortest), limits.longest)
         } else {
             let waits = watches ? Self.watchfulWaits : Self.waits
             let index = sleep.answers - 1

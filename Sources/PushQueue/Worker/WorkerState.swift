@@ -36,7 +36,7 @@ struct WorkerState: Sendable {
     var maintenance: MaintenanceState
     var sleep: SleepState
     var unwrittenCounts = UnwrittenCounts()
-    var notes = CredentialNotes()
+    var notes = WorkerNotes()
     var logLimits = LogLimits()
     var reconnection: DatabaseReconnectPace
     var lockedApps = LockedApps()

@@ -114,7 +114,7 @@ package struct Migrator: Sendable {
     package func status() async throws(SchemaError) -> [MigrationState] { try await state().migrations }
 
     /// Which functions, views and rights there are.
-    package func routineStatus() async throws(SchemaError) -> RoutineRelease { try await state().routines.status }
+    package func routineStatus() async throws(SchemaError) -> RoutineStatus { try await state().routines.status }
 
     private func state() async throws(SchemaError) -> SchemaState {
         do {

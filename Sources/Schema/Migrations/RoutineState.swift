@@ -46,9 +46,9 @@ struct RoutineState: Sendable {
     private var isCurrent: Bool { !hasStrangers && known.files.allSatisfy(isApplied) }
 
     /// What this program has to do with it.
-    var status: RoutineRelease {
-        guard let release else { return RoutineRelease(release: known.release, condition: .pending, appliedAt: nil) }
-        return RoutineRelease(
+    var status: RoutineStatus {
+        guard let release else { return RoutineStatus(release: known.release, condition: .pending, appliedAt: nil) }
+        return RoutineStatus(
             release: release,
             condition: isCurrent ? .applied : release > known.release ? .unknown : .changed,
             appliedAt: records.map(\.appliedAt).max()

@@ -56,7 +56,7 @@ extension SchemaError {
         )
     }
 
-    static func outdated(_ routines: RoutineRelease, _ needed: Release) -> Self {
+    static func outdated(_ routines: RoutineStatus, _ needed: Release) -> Self {
         let there =
             routines.condition == .pending
             ? "has no recorded functions, views and rights"
@@ -67,7 +67,7 @@ extension SchemaError {
         )
     }
 
-    static func newer(_ routines: RoutineRelease, than own: Release) -> Self {
+    static func newer(_ routines: RoutineStatus, than own: Release) -> Self {
         Self(
             .newer,
             "The schema carillon has the functions, views and rights of \(routines.release), and this program is \(own): use "

@@ -40,13 +40,13 @@ package struct AppStatus: Record {
     package static func all(
         named name: String? = nil,
         after previous: String? = nil,
-        maxCount: Int64? = nil,
+        maxRows: Int64? = nil,
         countingTo bound: Int64? = nil,
         from database: some StatementRunner
     ) async throws -> [AppStatus] {
         let ready = min(usualCount, bound ?? usualCount)
         let scheduled: Int64? = bound == nil ? nil : ready + 1
-        return try await database.values(of: statement, Parameters(name, scheduled, maxCount, previous, ready))
+        return try await database.values(of: statement, Parameters(name, scheduled, maxRows, previous, ready))
     }
 
     package let name: String
@@ -75,9 +75,8 @@ package struct AppStatus: Record {
     package let credentialStatus: CredentialStatus?
     package let credentialEnd: Moment?
     package let credentialError: String?
-    /// Jobs that are due later.
-    package var later: Amount { Amount(scheduled, scheduledPrecision) }
-    private let scheduled: Int64
+    package var scheduled: Amount { Amount(scheduledJobs, scheduledPrecision) }
+    private let scheduledJobs: Int64
     private let scheduledPrecision: Amount.Precision
     /// In seconds; negative once it has expired.
     package let credentialExpiresIn: Int64?
@@ -86,10 +85,11 @@ package struct AppStatus: Record {
     private enum CodingKeys: String, CodingKey {
         case isPaused, environment, `protocol`, topic, holdKind, holdReason, heldSince, readyPrecision, inFlight,
             sentLastMinute, failedLastMinute
-        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError, scheduled,
+        case sentLastHour, failedLastHour, failureReason, credential, credentialStatus, credentialError,
             scheduledPrecision, json
         case name = "app"
         case readyJobs = "ready"
+        case scheduledJobs = "scheduled"
         case pauseReason = "paused_reason"
         case oldestAge = "oldest_age_seconds"
         case credentialEnd = "credential_not_after"

@@ -18,9 +18,9 @@ package struct FleetReport: Sendable {
     /// Jobs wait, and no worker is known to be alive. A worker that is asleep is alive.
     package let lacksWorker: Bool
 
-    /// - Parameter maxCount: The largest number of workers to read, oldest first; nil reads all.
-    package init(maxCount: Int64? = nil, from database: some StatementRunner) async throws {
-        workers = try await WorkerRecord.all(maxCount: maxCount, from: database)
+    /// - Parameter maxRows: The largest number of workers to read, oldest first; nil reads all.
+    package init(maxRows: Int64? = nil, from database: some StatementRunner) async throws {
+        workers = try await WorkerRecord.all(maxRows: maxRows, from: database)
         guard workers.allSatisfy({ $0.state == .silent }) else {
             lacksWorker = false
             return

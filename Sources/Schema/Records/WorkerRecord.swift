@@ -26,12 +26,12 @@ package struct WorkerRecord: Record {
         "SELECT \(columns) FROM carillon.worker_status w ORDER BY w.id LIMIT $1"
     )
 
-    /// - Parameter maxCount: The largest number of workers to read, oldest first; nil reads all.
+    /// - Parameter maxRows: The largest number of workers to read, oldest first; nil reads all.
     package static func all(
-        maxCount: Int64? = nil,
+        maxRows: Int64? = nil,
         from database: some StatementRunner
     ) async throws -> [WorkerRecord] {
-        try await database.values(of: statement, Parameters(maxCount))
+        try await database.values(of: statement, Parameters(maxRows))
     }
 
     /// The name in the worker's log. A worker that was declared dead goes on with another id and the same name.

@@ -43,7 +43,7 @@ final class GatewayAnswer: Sendable {
         self.init(status: refusal.status, reason: refusal.reason?.description, detail: refusal.detail)
     }
 
-    convenience init(_ reply: ChannelReply) { self.init(status: reply.status, body: reply.body) }
+    convenience init(_ answer: ChannelAnswer) { self.init(status: answer.status, body: answer.body) }
 
     convenience init(_ rule: AnswerRule) {
         let subject = "The rule of --answer for \(rule.name)"

@@ -11,7 +11,7 @@ struct ReceivedChannelRequest: Sendable, Hashable {
         guard let route else { return nil }
         action = route.action
         app = bytes.extracting(route.app).text
-        if case .managed(let reply) = judgement, let id = reply.channelID {
+        if case .managed(let answer) = judgement, let id = answer.channelID {
             channel = String(decoding: id, as: UTF8.self)
         } else {
             channel = head.channelID.isPresent ? bytes.extracting(head.channelID.range).text : nil

@@ -6,7 +6,7 @@ enum Judgement: Sendable, Equatable {
     /// A good push to a channel.
     case broadcast
     /// The channel service has carried out the request.
-    case managed(ChannelReply)
+    case managed(ChannelAnswer)
     case refused(APNsRefusal)
     /// The rule with this index applies.
     case ruled(Int)

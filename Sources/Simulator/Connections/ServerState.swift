@@ -38,7 +38,7 @@ struct ServerState: ~Copyable {
     func answer(to judgement: Judgement) -> GatewayAnswer {
         switch judgement {
         case .accepted, .broadcast: .accepted
-        case .managed(let reply): GatewayAnswer(reply)
+        case .managed(let answer): GatewayAnswer(answer)
         case .refused(let refusal): refusals[Int(refusal.rawValue)]
         case .ruled(let rule): rules[rule]
         }

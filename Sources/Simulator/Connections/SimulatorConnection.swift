@@ -282,7 +282,7 @@ final class SimulatorConnection {
         if status != 200 { judged.isHead = bytes.extracting(head.method.range).equals("HEAD") }
         server.block.reset(status: status)
         server.block.append(route == nil ? "apns-id" : "apns-request-id", id.span.bytes, indexing: .never)
-        if case .managed(let reply) = judgement, let channel = reply.channelID {
+        if case .managed(let channelAnswer) = judgement, let channel = channelAnswer.channelID {
             server.block.append("apns-channel-id", channel.span.bytes, indexing: .never)
         }
         if server.isSandbox, state.service == .pushes {

@@ -31,10 +31,10 @@ struct Counters {
         case .broadcast:
             accepted += 1
             rare.broadcasts += 1
-        case .managed(let reply):
+        case .managed(let answer):
             rare.requests += 1
             rare.channelRequests += 1
-            rare.byStatus[String(reply.status), default: 0] += 1
+            rare.byStatus[String(answer.status), default: 0] += 1
         case .refused(let refusal): refusals[Int(refusal.rawValue)] += 1
         case .ruled(let rule): ruled[rule] += 1
         }

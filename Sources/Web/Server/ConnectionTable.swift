@@ -26,13 +26,13 @@ struct ConnectionTable {
 
     private let limit: Int
     /// How many connections may stay open. The rest of `limit` is for connections that arrive while others are being closed.
-    private let most: Int
+    private let maxOpen: Int
     private var entries: [ID: Entry] = [:]
     private var dismissed = 0
 
     init(limit: Int) {
         self.limit = limit
-        most = limit - max(1, limit / 16)
+        maxOpen = limit - max(1, limit / 16)
     }
 
     /// Whether the connection is being closed. Requests that still arrive on it must not be executed: the client would never get
@@ -67,7 +67,7 @@ struct ConnectionTable {
     }
 
     private mutating func makeRoom(sparing new: ID?) -> Room {
-        guard entries.count - dismissed > most else { return .enough }
+        guard entries.count - dismissed > maxOpen else { return .enough }
         let idle = entries.filter { $0.key != new && !$0.value.isBusy && !$0.value.isDismissed }
         let next = idle.min { one, other in
             if one.value.hasServed != other.value.hasServed { return one.value.hasServed }

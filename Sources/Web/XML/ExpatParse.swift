@@ -3,7 +3,7 @@ import CarillonCExpat
 /// One document being parsed by expat. Its callbacks run during `init` and `next`, on their thread.
 final class ExpatParse {
     /// Expat pauses at this many events, and resumes when they have been read.
-    private static let most = 256
+    private static let maxEvents = 256
 
     private let parser: XML_Parser
     private var status = XML_STATUS_OK
@@ -94,7 +94,7 @@ final class ExpatParse {
     private func add(_ event: XMLReader.Event) {
         guard refusal == nil else { return }
         events.append((event, place))
-        if events.count >= Self.most { XML_StopParser(parser, XML_Bool(XML_TRUE)) }
+        if events.count >= Self.maxEvents { XML_StopParser(parser, XML_Bool(XML_TRUE)) }
     }
 
     private func refuse(_ reason: String) {

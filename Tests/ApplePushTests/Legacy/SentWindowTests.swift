@@ -23,7 +23,7 @@ import Testing
 
     @Test func `an error proves those before it, and those after it were discarded`() {
         var window = Self.window(5)
-        let fates = window.answered(BinaryReply(status: 8, identifier: 3))
+        let fates = window.answered(BinaryAnswer(status: 8, identifier: 3))
         #expect(Self.numbers(fates.accepted) == [1, 2])
         #expect(fates.refused == Self.push(3))
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `a shutdown names the last that was accepted`() {
         var window = Self.window(5)
-        let fates = window.answered(BinaryReply(status: 10, identifier: 3))
+        let fates = window.answered(BinaryAnswer(status: 10, identifier: 3))
         #expect(Self.numbers(fates.accepted) == [1, 2, 3])
         #expect(fates.refused == nil)
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [0, 4, 99, UInt32.max])
     func `an identifier that was never sent says nothing of those that were written`(identifier: UInt32) {
         var window = Self.window(5, written: 39)
-        let fates = window.answered(BinaryReply(status: 8, identifier: identifier))
+        let fates = window.answered(BinaryAnswer(status: 8, identifier: identifier))
         #expect(Self.numbers(fates.unknown) == [1, 2, 3])
         #expect(Self.numbers(fates.unprocessed) == [4, 5])
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(Self.numbers(window.stayedQuiet(for: .seconds(3), at: Self.time(3))) == [1, 2, 3])
         for number in 4...6 { window.append(Self.push(number), length: 10) }
         window.wrote(30)
-        let fates = window.answered(BinaryReply(status: 8, identifier: 2))
+        let fates = window.answered(BinaryAnswer(status: 8, identifier: 2))
         #expect(Self.numbers(fates.unprocessed) == [4, 5, 6])
         #expect(fates.unknown.isEmpty)
     }
@@ -114,7 +114,7 @@ import Testing
 
     @Test func `after an error there is nothing left to be quiet about`() {
         var window = Self.window(3)
-        _ = window.answered(BinaryReply(status: 8, identifier: 2))
+        _ = window.answered(BinaryAnswer(status: 8, identifier: 2))
         #expect(window.quietEnd(after: .seconds(3)) == nil)
         #expect(window.stayedQuiet(for: .seconds(3), at: Self.time(9)).isEmpty)
     }
@@ -124,7 +124,7 @@ import Testing
         window.appendBarrier(length: 18)
         #expect(window.count == 3)
         window.wrote(18)
-        let fates = window.answered(BinaryReply(status: 2, identifier: 4))
+        let fates = window.answered(BinaryAnswer(status: 2, identifier: 4))
         #expect(Self.numbers(fates.accepted) == [1, 2, 3])
         #expect(fates.refused == nil)
         #expect(window.count == 0)
@@ -142,7 +142,7 @@ import Testing
             for identifier in 0...7 as ClosedRange<UInt32> {
                 for status in [8, 10] as [UInt8] {
                     var window = Self.window(5, written: cut)
-                    let fates = window.answered(BinaryReply(status: status, identifier: identifier))
+                    let fates = window.answered(BinaryAnswer(status: status, identifier: identifier))
                     let refused = [fates.refused].compactMap(\.self)
                     let all = Array(fates.accepted) + refused + fates.unknown + fates.unprocessed
                     #expect(Self.numbers(all) == [1, 2, 3, 4, 5], "\(cut) \(identifier) \(status)")

@@ -135,7 +135,7 @@ import Testing
                 }
                 let gauges = WorkerMetrics(
                     counters: WorkerCounters(),
-                    reading: try await AppGauges.Reading(from: database.connection)
+                    reading: try await DatabaseGauges.Reading(from: database.connection)
                 )
                 expectFinite(gauges.measurements.text, "\(column), \(time)")
                 _ = try await set(column, to: "now")

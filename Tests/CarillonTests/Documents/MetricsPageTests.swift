@@ -21,7 +21,7 @@ import Testing
             )
             let worker = WorkerMetrics(
                 counters: Self.counters,
-                reading: try await AppGauges.Reading(from: database.connection)
+                reading: try await DatabaseGauges.Reading(from: database.connection)
             )
             var traffic = Traffic()
             traffic.ends = ["idle": 1]

@@ -34,7 +34,7 @@ import Testing
                 SELECT n, 1, 'aa', 'x', '2001-01-01Z' FROM generate_series(1, 1000) n
                 """
             )
-            let reading = try await AppGauges.Reading(from: database.connection)
+            let reading = try await DatabaseGauges.Reading(from: database.connection)
             let metrics = WorkerMetrics(counters: WorkerCounters(), reading: reading).measurements
             for sample in [
                 "rows_exact{table=\"results\"} 0", "rows{table=\"failures\"} 1000", "rows_exact{table=\"failures\"} 1",

@@ -9,8 +9,8 @@ import Testing
 
     /// A beginning, a few pieces over and over, and an end.
     private static func input(_ pieces: [String], bytes: Int, using random: inout SeededGenerator) -> [UInt8] {
-        func some(_ most: Int) -> [UInt8] {
-            (0..<Int.random(in: 0...most, using: &random)).flatMap { _ -> [UInt8] in
+        func some(_ max: Int) -> [UInt8] {
+            (0..<Int.random(in: 0...max, using: &random)).flatMap { _ -> [UInt8] in
                 switch Int.random(in: 0..<8, using: &random) {
                 case 0: [UInt8.random(in: 0...255, using: &random)]
                 case 1, 2: Array(hostile.randomElement(using: &random)?.utf8 ?? "".utf8)

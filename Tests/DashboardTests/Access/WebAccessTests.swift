@@ -114,16 +114,16 @@ import Testing
         #expect(!contains("a", at: Self.start + SessionTable.lifetime))
         table.remove("a")
         #expect(!contains("a", at: Self.start))
-        for number in 0...SessionTable.limit { table.add("\(number)", at: Self.start + .seconds(number)) }
-        let now = Self.start + .seconds(SessionTable.limit)
-        #expect(!contains("0", at: now) && contains("1", at: now) && contains("\(SessionTable.limit)", at: now))
+        for number in 0...SessionTable.maxSessions { table.add("\(number)", at: Self.start + .seconds(number)) }
+        let now = Self.start + .seconds(SessionTable.maxSessions)
+        #expect(!contains("0", at: now) && contains("1", at: now) && contains("\(SessionTable.maxSessions)", at: now))
     }
 
     @Test func `readers who log in often log out no operator`() {
         var table = SessionTable()
         table.add("operator", mayChange: true, at: Self.start)
-        for number in 1...SessionTable.limit + 1 { table.add("\(number)", at: Self.start + .seconds(number)) }
-        let now = Self.start + .seconds(SessionTable.limit + 1)
+        for number in 1...SessionTable.maxSessions + 1 { table.add("\(number)", at: Self.start + .seconds(number)) }
+        let now = Self.start + .seconds(SessionTable.maxSessions + 1)
         #expect(table.session("operator", at: now) != nil)
         #expect(table.session("2", at: now) == nil && table.session("3", at: now) != nil)
     }

@@ -22,7 +22,7 @@ import Testing
     @Test(.shop)
     func `as many pages are live as are allowed, and a further one is told to look by itself`() async throws {
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, loop in
-            try await withStreams(LiveFeed.limit, client.port) {
+            try await withStreams(LiveFeed.maxFeeds, client.port) {
                 let refused = await client.get("/live?page=/", json: true)
                 #expect(refused.status == "503" && refused.header("Retry-After") == "30", "\(refused.head)")
                 #expect(refused.header("Content-Type") == "application/problem+json")

@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func `H8: one stream at first and a thousand later, and the worker follows`() async throws {
-        let open = Guarded((now: 0, most: 0, mostBefore: 0))
+        let open = Guarded((now: 0, peak: 0, peakBefore: 0))
         try await Scene.send(2000, ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.say(FrameBytes.settings([(3, 1)]))]
@@ -135,20 +135,20 @@ import Testing
             if frame.direction == .up, frame.frame.isHeaders {
                 open.withLock { open in
                     open.now += 1
-                    open.most = max(open.most, open.now)
+                    open.peak = max(open.peak, open.now)
                 }
             }
             guard frame.isAnswer else { return [.pass] }
             open.withLock { open in
                 open.now -= 1
-                if frame.answers == 50 { open.mostBefore = open.most }
+                if frame.answers == 50 { open.peakBefore = open.peak }
             }
             return frame.answers == 50 ? [.pass, .say(FrameBytes.settings([(3, 1_000)]))] : [.pass]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
-            let (before, most) = open.withLock { ($0.mostBefore, $0.most) }
-            #expect(before == 1 && most > 10, "\(before), \(most)")
+            let (before, peak) = open.withLock { ($0.peakBefore, $0.peak) }
+            #expect(before == 1 && peak > 10, "\(before), \(peak)")
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// happen.
 struct Soak {
     /// How many pushes a worker may have in flight.
-    static let most = 500
+    static let maxInFlight = 500
     /// How many connections to the gateway.
     static let connections = 2
 
@@ -28,7 +28,7 @@ struct Soak {
     }
 
     /// How many pushes can have been sent twice: what all workers had in flight at each fault.
-    var duplicates: Int { faults.values.reduce(0, +) * (1 + others.count) * Self.most }
+    var duplicates: Int { faults.values.reduce(0, +) * (1 + others.count) * Self.maxInFlight }
 
     mutating func goOn(for duration: Duration) async throws {
         let end = MonotonicInstant.now + duration
@@ -42,7 +42,7 @@ struct Soak {
     }
 
     private static func worker(in scene: Scene) async throws -> WorkerProcess {
-        try await scene.fleet.started(["--max-in-flight", "\(Self.most)", "--connections", "\(Self.connections)"])
+        try await scene.fleet.started(["--max-in-flight", "\(maxInFlight)", "--connections", "\(connections)"])
     }
 
     private mutating func bring(_ fault: SoakFault) async throws {

@@ -32,12 +32,12 @@ import Testing
     }
 
     private func stopMinting() async throws {
-        let note = CredentialNotes.Note.status(of: 1, app: 1, nil, error: nil, stopsMinting: true)
+        let note = WorkerNotes.Note.status(of: 1, app: 1, nil, error: nil, stopsMinting: true)
         try await note.write(by: 0, on: database.connection)
     }
 
     private func judge(_ status: CredentialStatus, error: String? = nil) async throws {
-        let note = CredentialNotes.Note.status(of: 1, app: 1, status, error: error)
+        let note = WorkerNotes.Note.status(of: 1, app: 1, status, error: error)
         try await note.write(by: 0, on: database.connection)
     }
 

@@ -6,14 +6,14 @@ import Testing
 @Suite struct DatabaseReconnectPaceTests {
     @Test func `waits after failed tries grow to three seconds`() {
         var pace = DatabaseReconnectPace(seed: 1)
-        #expect(pace.most == .milliseconds(50))
+        #expect(pace.maxWait == .milliseconds(50))
         for _ in 0..<20 { _ = pace.next() }
-        #expect(pace.most == .seconds(3))
+        #expect(pace.maxWait == .seconds(3))
         let waits = (0..<100).map { _ in pace.next() }
         #expect((.seconds(2)...(.seconds(3))).contains(waits.max() ?? .zero))
         #expect(waits.min() ?? .seconds(3) <= .seconds(1))
         pace.connected(at: .now)
-        #expect(pace.most <= .milliseconds(50))
+        #expect(pace.maxWait <= .milliseconds(50))
     }
 
     @Test func `waits grow while connections end through faults of the worker`() {
@@ -28,7 +28,7 @@ import Testing
             pace.disconnected(at: now, isOwnFault: true)
         }
         #expect(connections < 40)
-        #expect((.seconds(20)...(.seconds(30))).contains(pace.most))
+        #expect((.seconds(20)...(.seconds(30))).contains(pace.maxWait))
     }
 
     @Test func `lost connections are made again at once, however often`() {
@@ -36,7 +36,7 @@ import Testing
         for _ in 0..<20 {
             pace.connected(at: .now)
             pace.disconnected(at: .now, isOwnFault: false)
-            #expect(pace.most <= .milliseconds(50))
+            #expect(pace.maxWait <= .milliseconds(50))
         }
     }
 
@@ -47,13 +47,13 @@ import Testing
             pace.connected(at: now)
             pace.disconnected(at: now, isOwnFault: true)
         }
-        #expect(pace.most > .milliseconds(600))
+        #expect(pace.maxWait > .milliseconds(600))
         pace.connected(at: now)
         pace.disconnected(at: now + .seconds(1), isOwnFault: false)
-        #expect(pace.most > .milliseconds(600))
+        #expect(pace.maxWait > .milliseconds(600))
         pace.connected(at: now)
         now = now + .seconds(8)
         pace.disconnected(at: now, isOwnFault: true)
-        #expect(pace.most <= .milliseconds(100))
+        #expect(pace.maxWait <= .milliseconds(100))
     }
 }

@@ -38,7 +38,7 @@ import Testing
             return switch step {
             case .claim: "claim"
             case .ask(.order, _, let updates): "order \(updates.count)"
-            case .ask(.pace(let most), _, let pushes): "pace \(pushes.count) at \(most)"
+            case .ask(.pace(let max), _, let pushes): "pace \(pushes.count) at \(max)"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
             case .wait: "wait"
             case .release: "release"

@@ -156,7 +156,7 @@ import Testing
         var place = DueFloor.Position.beginning
         var moved: [Int] = []
         for _ in 0..<6 {
-            let parameters = PromotionRows.parameters(most: 1000, after: place)
+            let parameters = PromotionRows.parameters(maxRows: 1000, after: place)
             let answer = try await database.connection.query(PromotionRows.statement, parameters) {
                 try PromotionRows($0)
             }
@@ -182,7 +182,7 @@ import Testing
             var place = DueFloor.Position.beginning
             var moved = 0
             for _ in 0..<6 {
-                let parameters = PromotionRows.parameters(most: 1000, after: place)
+                let parameters = PromotionRows.parameters(maxRows: 1000, after: place)
                 let answer = try await database.connection.query(PromotionRows.statement, parameters) {
                     try PromotionRows($0)
                 }
@@ -196,7 +196,7 @@ import Testing
             for start in [DueFloor.Position.beginning, place] {
                 try await database.run("BEGIN")
                 let begin = try #require(Int(try await database.value(reads) ?? ""))
-                let parameters = PromotionRows.parameters(most: 1000, after: start)
+                let parameters = PromotionRows.parameters(maxRows: 1000, after: start)
                 try await database.connection.execute(PromotionRows.statement, parameters)
                 counts.append(try #require(Int(try await database.value(reads) ?? "")) - begin)
                 try await database.run("COMMIT")
@@ -210,7 +210,7 @@ import Testing
                 """
             )
             for (start, expected) in [(place, 0), (.beginning, 1)] {
-                let parameters = PromotionRows.parameters(most: 1000, after: start)
+                let parameters = PromotionRows.parameters(maxRows: 1000, after: start)
                 let answer = try await database.connection.query(PromotionRows.statement, parameters) {
                     try PromotionRows($0)
                 }

@@ -13,17 +13,17 @@ extension Difference {
         guard let place = some.randomElement(using: &random) else { return "nothing to pace" }
         let claim = held[place].claim
         let pushes = claim.paced
-        let most = Int32.random(in: 1...2, using: &random)
+        let max = Int32.random(in: 1...2, using: &random)
         let worker = flip(1, outOf: 8) ? anyWorker() : held[place].worker
         var step = "nothing"
         for _ in 0..<Int.random(in: 1...2, using: &random) {
-            let parameters = FlightStatements.parameters(pacing: pushes, of: claim, by: worker, most: most)
+            let parameters = FlightStatements.parameters(pacing: pushes, of: claim, by: worker, max: max)
             let real = try await ask(FlightStatements.paceDevices, parameters) { rows in
                 try PushDecisions(rows)
             }
-            let model = self.model.pace(pushes, of: claim, as: worker, most: most)
+            let model = self.model.pace(pushes, of: claim, as: worker, max: max)
             try await adopt()
-            step = same("pace \(claim.id) by \(worker), \(most) an hour", real, model)
+            step = same("pace \(claim.id) by \(worker), \(max) an hour", real, model)
             guard let real, worker == held[place].worker else { continue }
             held[place].claim = claim
             held[place].claim.keep(pushes, real.decisions)

@@ -125,19 +125,19 @@ extension Difference {
     mutating func promote() async throws -> String {
         try await database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
-        let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
+        let maxRows = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
         var places = (real: DueFloor.Position.beginning, model: DueFloor.Position.beginning)
         while true {
             let look = LookStatements.parameters(LookRange(), dueAfter: places.real)
             let isDue = try await ask(LookStatements.above, look) { try LookRows($0).isDue }
             _ = same("due after \(places)", isDue, self.model.isDue(after: places.model))
-            let parameters = PromotionRows.parameters(most: Int32(most), after: places.real)
+            let parameters = PromotionRows.parameters(maxRows: Int32(maxRows), after: places.real)
             let real = try await ask(PromotionRows.statement, parameters) { try PromotionRows($0) }
-            let model = self.model.promote(most: most, after: places.model)
+            let model = self.model.promote(maxRows: maxRows, after: places.model)
             // The clocks are not the same.
             _ = same("promote after \(places)", real.next.id, model.next.id)
             let step = same("promote after \(places)", Self.texts(real.promotions), Self.texts(model.promotions))
-            if real.rows < most { return step }
+            if real.rows < maxRows { return step }
             places = (real.next, model.next)
         }
     }

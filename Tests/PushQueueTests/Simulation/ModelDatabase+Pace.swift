@@ -5,13 +5,13 @@ import ApplePush
 /// So many background pushes an hour to a device.
 extension ModelDatabase {
     /// What `pace_devices` answers.
-    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, most: Int32) -> PushDecisions? {
+    mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, max: Int32) -> PushDecisions? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
         let pushes = zip(jobs.jobs(of: places), places).map { ($0, jobs.batch.token(of: Int($1))) }
         let now = self.now
         return change { tables in
-            var pacing = Pacing(claim, most: Int(most), now: now, pushes: pushes)
+            var pacing = Pacing(claim, max: Int(max), now: now, pushes: pushes)
             return pacing.run(&tables)
         }
     }
@@ -23,7 +23,7 @@ private struct Pacing {
     private static let hour = 60 * minute
 
     let claim: ModelClaim
-    let most: Int
+    let maxPerDevice: Int
     let now: Int64
     let pushes: [(job: Int64, token: String)]
     private var answer: [PushDecisions.Decision]
@@ -31,9 +31,9 @@ private struct Pacing {
     private var leaving: [Int: Leaving] = [:]
     private var pulled: [(job: ModelJob, until: Int64, replaced: Set<String>)] = []
 
-    init(_ claim: ModelClaim, most: Int, now: Int64, pushes: [(job: Int64, token: String)]) {
+    init(_ claim: ModelClaim, max: Int, now: Int64, pushes: [(job: Int64, token: String)]) {
         self.claim = claim
-        self.most = most
+        maxPerDevice = max
         self.now = now
         self.pushes = pushes
         answer = Array(repeating: .superseded, count: pushes.count)
@@ -80,9 +80,9 @@ private struct Pacing {
                 leaving[place] = Leaving(job: job.id, token: token, until: until)
             }
         }
-        guard taken.count >= most else { return }
+        guard taken.count >= maxPerDevice else { return }
         answer[place] = .later
-        let free = taken[taken.count - most] + Self.hour
+        let free = taken[taken.count - maxPerDevice] + Self.hour
         slot.at = now + (free - now + Self.minute - 1) / Self.minute * Self.minute
         let waiting = known.filter { $0.isPersonal == job.isPersonal && $0.at > now }.max { $0.message < $1.message }
         guard let waiting else { return }

@@ -8,13 +8,13 @@ extension ModelDatabase {
     }
 
     /// What it costs is for the caller to say.
-    mutating func promote(most: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
+    mutating func promote(maxRows: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
         let now = self.now
         let start = start.time > now ? .beginning : start
         let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Position(time: $0.value, id: $0.key) }
-            .filter { $0 > start }.sorted().prefix(most)
+            .filter { $0 > start }.sorted().prefix(maxRows)
         var answer = PromotionRows()
-        answer.next = due.count < most ? DueFloor.Position(time: now, id: .max) : due.last ?? start
+        answer.next = due.count < maxRows ? DueFloor.Position(time: now, id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
         answer.promotions = change { tables in
             var lanes: [Lane: [Int64]] = [:]

@@ -72,7 +72,7 @@ final class SimulatedDelivery {
         listener = nil
     }
 
-    private func wait(_ most: Int) -> Duration { worker.simulation.random.milliseconds(in: 0...most) }
+    private func wait(_ max: Int) -> Duration { worker.simulation.random.milliseconds(in: 0...max) }
 
     private func submit(_ turn: Range<Int>) {
         let simulation = worker.simulation

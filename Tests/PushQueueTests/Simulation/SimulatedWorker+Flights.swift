@@ -23,8 +23,8 @@ extension SimulatedWorker {
             // The connection to the gateway comes first.
             if route == nil { ask() } else { after(simulation.random.milliseconds(in: 0...20), ask) }
         case .ask(.order, let jobs, let updates): ask(way) { Flight.Event($0.order(updates, of: jobs, as: worker)) }
-        case .ask(.pace(let most), let jobs, let pushes):
-            ask(way) { Flight.Event($0.pace(pushes, of: jobs, as: worker, most: most)) }
+        case .ask(.pace(let max), let jobs, let pushes):
+            ask(way) { Flight.Event($0.pace(pushes, of: jobs, as: worker, max: max)) }
         case .wait(let duration): after(duration) { self.tell(.waited, to: way) }
         case .release(let jobs):
             ask(way) {

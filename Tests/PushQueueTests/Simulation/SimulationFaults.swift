@@ -22,8 +22,8 @@ struct SimulationFaults {
 
     /// Some runs are quiet, some are wild.
     init(using generator: inout SeededGenerator) {
-        func some(_ most: Int, using generator: inout SeededGenerator) -> Int {
-            generator.chance(1, outOf: 2) ? 0 : generator.number(in: 0...most)
+        func some(_ max: Int, using generator: inout SeededGenerator) -> Int {
+            generator.chance(1, outOf: 2) ? 0 : generator.number(in: 0...max)
         }
         habits.dead = some(20, using: &generator)
         habits.busy = some(30, using: &generator)

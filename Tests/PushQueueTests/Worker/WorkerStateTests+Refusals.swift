@@ -180,9 +180,9 @@ extension WorkerStateTests {
     }
 
     @Test func `notes wait when an error says nothing of them, and one that is refused is not written again`() throws {
-        var unwritten = CredentialNotes()
+        var unwritten = WorkerNotes()
         let ids = 1...3 as ClosedRange<Int32>
-        func notes() -> ArraySlice<CredentialNotes.Note> {
+        func notes() -> ArraySlice<WorkerNotes.Note> {
             for id in ids { unwritten.add(.hold(app: id, nil)) }
             return ArraySlice(unwritten.take())
         }

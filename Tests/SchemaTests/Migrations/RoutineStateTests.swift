@@ -50,7 +50,7 @@ import Testing
     @Test func `without any, all are applied`() {
         let state = Self.state([], views: [])
         #expect(state.next == .everything)
-        #expect(state.status == RoutineRelease(release: Release("0.10.0"), condition: .pending, appliedAt: nil))
+        #expect(state.status == RoutineStatus(release: Release("0.10.0"), condition: .pending, appliedAt: nil))
         let error = #expect(throws: SchemaError.self) { try state.checkReadiness() }
         #expect(error?.code == .outdated)
         #expect(error?.message.contains("carillon migrate up") == true)

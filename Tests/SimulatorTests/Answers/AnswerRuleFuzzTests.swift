@@ -61,8 +61,8 @@ import Testing
     @Test func `of any rules the longest prefix applies, as often as its limit allows`() async throws {
         try await Fuzzing.seeds(500) { seed in
             var random = SeededGenerator(seed: seed)
-            func digits(_ most: Int) -> String {
-                let count = Int.random(in: 0...most, using: &random)
+            func digits(_ max: Int) -> String {
+                let count = Int.random(in: 0...max, using: &random)
                 return String((0..<count).map { _ in "abAB".randomElement(using: &random) ?? "a" })
             }
             let rules = try (0..<Int.random(in: 1...8, using: &random)).map { _ in

@@ -64,7 +64,7 @@ import Testing
         return request
     }
 
-    private func reason(_ reply: SimulatorClient.Reply) -> String { "\(reply.status) \(reply.body)" }
+    private func reason(_ answer: SimulatorClient.Answer) -> String { "\(answer.status) \(answer.body)" }
 
     private func refusal(_ status: Int, _ reason: String) -> String { #"\#(status) {"reason":"\#(reason)"}"# }
 
@@ -174,8 +174,8 @@ import Testing
             #expect($0.answers.allSatisfy { $0.oddity == nil })
         } _: { simulator, channels, gateway in
             let channel = try simulator.addChannel(to: Self.app)
-            let replies = try await gateway.send([broadcast(to: channel), broadcast(to: channel)])
-            #expect(replies.map(reason) == [refusal(400, "BroadcastFeatureNotEnabled"), "200 "])
+            let answers = try await gateway.send([broadcast(to: channel), broadcast(to: channel)])
+            #expect(answers.map(reason) == [refusal(400, "BroadcastFeatureNotEnabled"), "200 "])
             // A push to a device token is none of these.
             #expect(try await gateway.send([SampleRequest()])[0].status == 200)
             _ = try await channels.submit(request("POST", body: Self.policy1))
@@ -215,8 +215,8 @@ import Testing
         try await manage { simulator, channels, _ in
             var made: [String] = []
             for _ in 0..<10_000 { try made.append(simulator.addChannel(to: Self.app)) }
-            let reply = try await channels.send([request("POST", body: Self.policy1)])[0]
-            #expect(reason(reply) == refusal(400, "CannotCreateChannelConfig"))
+            let answer = try await channels.send([request("POST", body: Self.policy1)])[0]
+            #expect(reason(answer) == refusal(400, "CannotCreateChannelConfig"))
             let all = try await channels.send([request("GET", "/1/apps/\(Self.app)/all-channels")])[0]
             struct List: Decodable { let channels: [String] }
             #expect(try JSONDecoder().decode(List.self, from: Data(all.body.utf8)).channels == made)

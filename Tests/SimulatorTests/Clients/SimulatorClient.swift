@@ -6,7 +6,7 @@ import CarillonTLS
 
 /// A client of the simulator. It sends requests unchecked, and collects the answers.
 actor SimulatorClient {
-    struct Reply: Equatable, Sendable {
+    struct Answer: Equatable, Sendable {
         var status: UInt16 = 0
         var id = ""
         var uniqueID = ""
@@ -23,7 +23,7 @@ actor SimulatorClient {
     private var stream: TLSStream
     private let session: ClientSession
     private var input = [UInt8](repeating: 0, count: 65_536)
-    private var replies: [UInt32: Reply] = [:]
+    private var answers: [UInt32: Answer] = [:]
     private var lastTag: UInt32 = 0
     private(set) var goAway: ErrorCode?
     private(set) var isClosed = false
@@ -67,18 +67,18 @@ actor SimulatorClient {
     }
 
     /// Sends the requests, as many at a time as the server allows, and waits until each has an answer or an end.
-    func send(_ requests: [SampleRequest], authorization: String? = nil) async throws -> [Reply] {
+    func send(_ requests: [SampleRequest], authorization: String? = nil) async throws -> [Answer] {
         var waiting = requests[...]
         var tags: [UInt32] = []
         while true {
             while !isClosed, session.freeStreams > 0, let request = waiting.popFirst() {
                 try tags.append(submit(request, authorization: authorization))
             }
-            let isWaiting = tags.contains { replies[$0] == nil } || !waiting.isEmpty
+            let isWaiting = tags.contains { answers[$0] == nil } || !waiting.isEmpty
             if isClosed || session.isDraining && waiting.count == requests.count || !isWaiting { break }
             try await step()
         }
-        return tags.compactMap { replies[$0] }
+        return tags.compactMap { answers[$0] }
     }
 
     /// Submits a request, and does not wait for its answer.
@@ -178,7 +178,7 @@ actor SimulatorClient {
             case .goAway(let code): goAway = code
             case .answered(let tag, let answer):
                 func text(_ span: RawSpan) -> String { span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
-                replies[tag] = Reply(
+                answers[tag] = Answer(
                     status: answer.status,
                     id: session.withField(0, of: answer, text),
                     uniqueID: session.withField(1, of: answer, text),
@@ -186,7 +186,7 @@ actor SimulatorClient {
                     retryAfter: answer.retryAfter
                 )
             case .ended(let tag, let ending):
-                replies[tag] = Reply(ending: ending.errorCode, isSurelyUnprocessed: ending.isSurelyUnprocessed)
+                answers[tag] = Answer(ending: ending.errorCode, isSurelyUnprocessed: ending.isSurelyUnprocessed)
             case .settingsAcknowledged, .written, .begun: break
             }
         }

@@ -144,12 +144,12 @@ import Testing
                 SampleRequest(["apns-collapse-id": String(repeating: "c", count: count)])
             }
             let token = try TestProvider().authorization(issuedAt: now)
-            let replies = try await client.send(
+            let answers = try await client.send(
                 [7_000, 8_000, 14_000, 50_000].map(request) + [SampleRequest()],
                 authorization: token
             )
-            #expect(replies.map(\.status) == [400, 431, 431, 431, 200])
-            #expect(replies[1].body.isEmpty)
+            #expect(answers.map(\.status) == [400, 431, 431, 431, 200])
+            #expect(answers[1].body.isEmpty)
         }
     }
 
@@ -161,8 +161,8 @@ import Testing
             } _: { simulator, _, loop in
                 let client = try await SimulatorClient.connect(to: simulator, on: loop)
                 let token = try TestProvider().appleSample(issuedAt: now)
-                let reply = try #require(try await client.send([SampleRequest()], authorization: token).first)
-                #expect((reply.status, reply.body) == (403, #"{"reason":"InvalidProviderToken"}"#))
+                let answer = try #require(try await client.send([SampleRequest()], authorization: token).first)
+                #expect((answer.status, answer.body) == (403, #"{"reason":"InvalidProviderToken"}"#))
                 let line = try folder.read("log")
                 #expect(
                     line.contains(#""reason":"InvalidProviderToken","detail":"The provider token's signature is DER;"#)

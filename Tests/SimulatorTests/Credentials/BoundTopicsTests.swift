@@ -15,8 +15,8 @@ import Testing
 
     private func push(_ client: SimulatorClient, to topic: String, with token: String) async throws -> String {
         let request = SampleRequest(topic: topic, ["apns-push-type": "alert"])
-        let reply = try await client.send([request], authorization: token).first
-        return "\(reply?.status ?? 0) \(reply?.body ?? "")"
+        let answer = try await client.send([request], authorization: token).first
+        return "\(answer?.status ?? 0) \(answer?.body ?? "")"
     }
 
     @Test func `a topic that is added to a key is refused on older connections, and accepted on new ones`() async throws

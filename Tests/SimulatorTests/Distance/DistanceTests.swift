@@ -29,8 +29,8 @@ import Testing
             #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
             #expect(MonotonicInstant.now - start >= .milliseconds(100))
             start = .now
-            let replies = try await client.send(SampleRequest.many(200))
-            #expect(replies.allSatisfy { $0.status == 200 })
+            let answers = try await client.send(SampleRequest.many(200))
+            #expect(answers.allSatisfy { $0.status == 200 })
             let time = MonotonicInstant.now - start
             #expect(time >= .milliseconds(100) && time < .seconds(10), "\(time)")
         }
@@ -124,8 +124,8 @@ import Testing
             var requests = SampleRequest.many(64)
             for index in requests.indices { requests[index].payload = payload }
             let start = MonotonicInstant.now
-            let replies = try await client.send(requests)
-            #expect(replies.allSatisfy { $0.status == 200 })
+            let answers = try await client.send(requests)
+            #expect(answers.allSatisfy { $0.status == 200 })
             // 257 KB through a window of 64 KB: the fourth window opens after three round trips.
             #expect(MonotonicInstant.now - start >= .milliseconds(350))
         }
@@ -135,8 +135,8 @@ import Testing
         try await withSimulator {
             $0.resetAfter = 5
         } _: { simulator, client in
-            let replies = try await client.send(SampleRequest.many(5))
-            #expect(replies.count == 5 && replies.last?.ending != nil)
+            let answers = try await client.send(SampleRequest.many(5))
+            #expect(answers.count == 5 && answers.last?.ending != nil)
             #expect(await client.isClosed)
             #expect(await simulator.receivedRequests().count == 5)
         }
@@ -146,8 +146,8 @@ import Testing
         try await withSimulator {
             $0.goAwayAfter = 5
         } _: { _, client in
-            let replies = try await client.send(SampleRequest.many(5))
-            #expect(replies.allSatisfy { $0.status == 200 })
+            let answers = try await client.send(SampleRequest.many(5))
+            #expect(answers.allSatisfy { $0.status == 200 })
             #expect(await client.goAway != nil)
         }
     }

@@ -112,8 +112,8 @@ import Testing
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let text = String((0..<count).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
-            let replies = try await client.send([SampleRequest().with(payload: text), SampleRequest()])
-            #expect(replies.map(\.status) == [413, 200])
+            let answers = try await client.send([SampleRequest().with(payload: text), SampleRequest()])
+            #expect(answers.map(\.status) == [413, 200])
             let line = try #require(try lines().first { $0.status == 413 })
             #expect(line.bytes == count)
             let digest = Digest.sha256(Array(text.utf8).span.bytes)
@@ -126,8 +126,8 @@ import Testing
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
-            #expect(replies.map(\.status) == [200, 400])
+            let answers = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
+            #expect(answers.map(\.status) == [200, 400])
             let found = try lines()
             #expect(found.map(\.topic) == ["com.example.app", "com.example.other"])
         }
@@ -204,8 +204,8 @@ import Testing
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
             let requests = [SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()]
-            let replies = try await client.send(requests)
-            #expect(replies.map(\.status) == [405, 404, 200])
+            let answers = try await client.send(requests)
+            #expect(answers.map(\.status) == [405, 404, 200])
             let found = try lines()
             #expect(found.map(\.status) == [405, 404, 200])
             #expect(found.map(\.method) == ["PUT", "POST", nil])

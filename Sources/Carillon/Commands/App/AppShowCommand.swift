@@ -12,27 +12,28 @@ extension Command {
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],
         run: { invocation in
-            let view = try await DatabaseScope.with(invocation) { connection, _ in
-                try await AppView.read(invocation.name, on: connection)
+            let snapshot = try await DatabaseScope.with(invocation) { connection, _ in
+                try await AppSnapshot.read(invocation.name, on: connection)
             }
-            invocation.show(view.json) { console in
-                for line in view.lines { console.print(line) }
+            invocation.show(snapshot.json) { console in
+                for line in snapshot.lines { console.print(line) }
             }
-            for mismatch in view.credential?.mismatches(with: view.app) ?? [] { invocation.console.warn(mismatch) }
+            let mismatches = snapshot.credential?.mismatches(with: snapshot.app) ?? []
+            for mismatch in mismatches { invocation.console.warn(mismatch) }
             return .done
         }
     )
 }
 
-private struct AppView: JSONConvertible {
+private struct AppSnapshot: JSONConvertible {
     let app: App
     let credential: StoredCredential?
     let status: AppStatus?
 
-    static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
+    static func read(_ name: String, on connection: PostgresConnection) async throws -> AppSnapshot {
         let app = try await AppStore(connection).find(name)
         let credential = try await CredentialStore(connection).ifAny(named: app.settings.credential)
-        return AppView(
+        return AppSnapshot(
             app: app,
             credential: credential,
             status: try await AppStatus.all(named: name, from: connection).first
@@ -49,7 +50,7 @@ private struct AppView: JSONConvertible {
 
     private var waiting: String? {
         status.map {
-            "\($0.ready.text) ready, \($0.later.text) later, \(Int($0.inFlight).grouped) in flight"
+            "\($0.ready.text) ready, \($0.scheduled.text) scheduled, \(Int($0.inFlight).grouped) in flight"
         }
     }
 

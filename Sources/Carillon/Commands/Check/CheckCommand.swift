@@ -8,7 +8,7 @@ extension Command {
         roles: ["carillon_worker"],
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion: """
-            Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, history,
+            Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, maintenance,
             credentials and their topics, and apps that are paused, held or late, or most of whose pushes fail. Also checks whether
             each gateway, and the channel service of apps with channels, is reachable and trusted. Sends nothing and writes
             nothing. Run it with the login of the workers.

@@ -26,7 +26,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("vacuum") { [try await horizon()] }
         lines += await CheckLine.of("locks") { [try await LockCheck(connection: connection).run()] }
         lines += await CheckLine.of("workers") { try await workers() }
-        lines += await CheckLine.of("history") { try await history() }
+        lines += await CheckLine.of("maintenance") { try await maintenance() }
         return lines
     }
 
@@ -227,7 +227,7 @@ struct DatabaseChecks {
         return lines.isEmpty ? [.ok(fleet.workers.isEmpty ? "No worker is running." : alive)] : lines
     }
 
-    private func history() async throws -> [CheckLine] {
+    private func maintenance() async throws -> [CheckLine] {
         let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
         return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
     }

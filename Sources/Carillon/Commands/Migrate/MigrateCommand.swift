@@ -176,7 +176,7 @@ private struct StatusLine {
     let appliedAt: Moment?
 }
 
-extension RoutineRelease {
+extension RoutineStatus {
     fileprivate var line: StatusLine {
         StatusLine(version: "\(release)", name: "functions, views, rights", condition: condition, appliedAt: appliedAt)
     }

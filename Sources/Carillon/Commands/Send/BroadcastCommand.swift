@@ -117,7 +117,7 @@ private struct BroadcastCommand {
             let ended = progress.tokens - progress.waiting
             let rate = Int(Double(ended) / max(0.1, (MonotonicInstant.now - start).seconds))
             line.show("\(progress.text); \(rate.grouped) a second")
-            try await loop.sleep(until: min(deadline, .now + pause.most))
+            try await loop.sleep(until: min(deadline, .now + pause.maxWait))
             pause.lengthen()
         }
     }

@@ -125,7 +125,7 @@ private struct SendCommand {
                 told = progress.condition
                 invocation.console.note("Waiting: \(told)")
             }
-            try await loop.sleep(until: min(deadline, .now + pause.most))
+            try await loop.sleep(until: min(deadline, .now + pause.maxWait))
             pause.lengthen()
         }
     }

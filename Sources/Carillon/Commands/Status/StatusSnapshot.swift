@@ -21,7 +21,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
             .left("APP") { $0.name },
             .left("STATE") { $0.state.rawValue },
             .right("READY") { $0.ready.text },
-            .right("SCHEDULED") { $0.later.text },
+            .right("SCHEDULED") { $0.scheduled.text },
             .right("IN FLIGHT") { String($0.inFlight) },
             .right("OLDEST") { $0.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-" },
             .right("SENT/MIN") { String($0.sentLastMinute) },

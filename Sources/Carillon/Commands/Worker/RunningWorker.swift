@@ -7,7 +7,7 @@ import Synchronization
 
 /// The worker of one of the databases that the program serves, and its state.
 final class RunningWorker: Sendable {
-    enum WorkerEnding: Sendable {
+    enum Ending: Sendable {
         case worked(Worker.Summary)
         /// It never started.
         case failed(ExitStatus)
@@ -16,7 +16,7 @@ final class RunningWorker: Sendable {
     /// Nil if it is the only database.
     let label: String?
     let log: Log
-    let gauges: AppGauges
+    let gauges: DatabaseGauges
     private let worker: Worker
     private let loop: EventLoop
     private let wasStopped = Atomic(false)
@@ -33,7 +33,7 @@ final class RunningWorker: Sendable {
         self.label = label
         self.log = log
         self.loop = loop
-        gauges = AppGauges(database: options.database, loop: loop)
+        gauges = DatabaseGauges(database: options.database, loop: loop)
         worker = Worker(
             options,
             backend: backend,
@@ -60,7 +60,7 @@ final class RunningWorker: Sendable {
     // MARK: Working
 
     /// Runs to the end; throws if it cannot start.
-    func run() async throws -> WorkerEnding {
+    func run() async throws -> Ending {
         // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
         .worked(
             try await worker.run { connection in
@@ -72,7 +72,7 @@ final class RunningWorker: Sendable {
 
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
     /// with --once.
-    func runBesideOthers() async -> WorkerEnding {
+    func runBesideOthers() async -> Ending {
         var backOff = BackOff(from: .seconds(1), to: .seconds(15))
         var random = SystemRandomNumberGenerator()
         while true {

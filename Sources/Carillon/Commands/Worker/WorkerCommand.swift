@@ -20,7 +20,7 @@ extension Command {
             With several databases, the worker retries one that it cannot serve until it is stopped, and then exits with the
             status of that failure. With --web, its login also needs the role carillon_reader.
             """,
-        options: WorkerOptions.settings + [.http, .withWeb, .webAddress] + WebAccess.rights + [
+        options: WorkerOptions.options + [.http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
         ],
         exits: [
@@ -126,12 +126,12 @@ private struct WorkerCommand: Sendable {
         }
     }
 
-    private func run(_ workers: [RunningWorker]) async throws -> [RunningWorker.WorkerEnding] {
+    private func run(_ workers: [RunningWorker]) async throws -> [RunningWorker.Ending] {
         if workers.count == 1 { return [try await workers[0].run()] }
         return await workers.mapAtOnce { await $0.runBesideOthers() }
     }
 
-    private func status(of ending: RunningWorker.WorkerEnding, for worker: RunningWorker) -> ExitStatus {
+    private func status(of ending: RunningWorker.Ending, for worker: RunningWorker) -> ExitStatus {
         switch ending {
         case .failed(let status): status
         case .worked(let summary): status(of: summary, for: worker)

@@ -5,7 +5,7 @@ import Glibc
 
 extension WorkerOptions {
     /// The options that the initializers below read.
-    static let settings: [Option] = [
+    static let options: [Option] = [
         .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .settleAfter,
         .retryBase, .retryCap, .retention, .feedbackInterval,
     ]

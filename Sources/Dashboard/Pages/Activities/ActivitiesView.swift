@@ -40,13 +40,13 @@ struct ActivitiesView: PageView {
         }
     }
 
-    static let count = 100
+    static let maxRows = 100
 
     private static let statement = Statement(
         "web_activities",
         """
         SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting
-        FROM carillon.newest_activities(\(count)) AS n
+        FROM carillon.newest_activities(\(maxRows)) AS n
         """
     )
 
@@ -92,7 +92,7 @@ struct ActivitiesView: PageView {
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: activities.count == Self.count) }
+    private var precision: Amount.Precision { .init(isCut: activities.count == Self.maxRows) }
 
     var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_precision": precision] }
 }

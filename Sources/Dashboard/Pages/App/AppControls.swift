@@ -4,7 +4,7 @@ import CarillonWeb
 /// The forms on the page of an app, for viewers who may change something.
 struct AppControls {
     let app: AppStatus
-    let settings: AppPageView.Settings
+    let settings: AppView.Settings
     let viewer: Viewer
 
     @HTMLBuilder var html: HTML {

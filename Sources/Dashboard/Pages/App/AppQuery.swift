@@ -12,7 +12,7 @@ struct AppQuery {
         """
     )
 
-    static let changeCount = 10
+    static let maxChanges = 10
 
     let database: ServiceRunner
     let name: String
@@ -24,10 +24,10 @@ struct AppQuery {
         span = try PushCountSpan(request)
     }
 
-    func run() async throws -> AppPageView {
+    func run() async throws -> AppView {
         let name = name
-        async let found = AppStatus.bounded(name, maxCount: 1, from: database)
-        async let settings: [AppPageView.Settings] = database.values(of: Self.settings, Parameters(name))
+        async let found = AppStatus.bounded(name, maxRows: 1, from: database)
+        async let settings: [AppView.Settings] = database.values(of: Self.settings, Parameters(name))
         async let buckets = PushCounts.read(app: name, span, from: database)
         async let failures = FailureGroup.read(
             app: name,
@@ -36,11 +36,11 @@ struct AppQuery {
             depth: ReadDepth.read(for: name, from: database),
             from: database
         )
-        async let changes = ChangesQuery.changes(from: database, app: name, maxCount: Int64(Self.changeCount))
+        async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
         guard let app = try await found.first, let settings = try await settings.first else {
             throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }
-        return AppPageView(
+        return AppView(
             app: app,
             settings: settings,
             span: span,

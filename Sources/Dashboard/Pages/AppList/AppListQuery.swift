@@ -16,7 +16,7 @@ struct AppListQuery {
     func run() async throws -> AppListView {
         AppListView(
             isFirst: after == nil,
-            apps: try await AppStatus.bounded(after: after, maxCount: Int64(Self.pageLength), from: database)
+            apps: try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database)
         )
     }
 }

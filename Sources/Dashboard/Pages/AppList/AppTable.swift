@@ -15,7 +15,7 @@ struct AppTable {
             .text("State") { $0.state.mark.html($0.state.rawValue) },
             .number("Ready") { Quantity.short($0.ready) },
             .number("Oldest") { $0.oldestAge.map(DurationText.age) ?? "–" },
-            .number("Scheduled") { Quantity.short($0.later) },
+            .number("Scheduled") { Quantity.short($0.scheduled) },
             .number("In flight") { Int($0.inFlight).grouped },
             .number("Sent, hour") { Quantity.short($0.sentLastHour) },
             .number("Failed, hour") { Quantity.short($0.failedLastHour) },

@@ -4,7 +4,7 @@ import CarillonText
 import CarillonWeb
 
 struct BroadcastsView: PageView {
-    static let count = 25
+    static let maxRows = 25
     /// The maximum number of jobs whose results are added up; it can reduce the number of broadcasts shown.
     private static let jobs = 50_000
 
@@ -16,7 +16,7 @@ struct BroadcastsView: PageView {
             b.newest
         FROM (
             SELECT b.*, sum(b.jobs) OVER (ORDER BY b.id DESC) - b.jobs AS newer_jobs, count(*) OVER () AS newest
-            FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT \(count)) b) b
+            FROM (SELECT * FROM carillon.split_messages b ORDER BY b.id DESC LIMIT \(maxRows)) b) b
         JOIN carillon.apps a ON a.id = b.app_id
         CROSS JOIN LATERAL carillon.broadcast_progress(b.id, a.name) p
         WHERE b.newer_jobs < \(jobs) ORDER BY b.id DESC
@@ -75,7 +75,7 @@ struct BroadcastsView: PageView {
 
     private var precision: Amount.Precision {
         .init(
-            isCut: broadcasts.first.map { $0.newest == Self.count || $0.newest > broadcasts.count } ?? false
+            isCut: broadcasts.first.map { $0.newest == Self.maxRows || $0.newest > broadcasts.count } ?? false
         )
     }
 

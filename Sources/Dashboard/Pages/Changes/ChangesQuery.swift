@@ -35,7 +35,7 @@ struct ChangesQuery {
     }
 
     func run() async throws -> ChangesView {
-        let changes = try await Self.changes(from: database, app: app, before: before, maxCount: Self.pageLength)
+        let changes = try await Self.changes(from: database, app: app, before: before, maxRows: Self.pageLength)
         return ChangesView(app: app, isFirst: before == nil, changes: changes)
     }
 
@@ -43,10 +43,10 @@ struct ChangesQuery {
         from database: ServiceRunner,
         app: String?,
         before: Int64? = nil,
-        maxCount: Int64
+        maxRows: Int64
     ) async throws -> [Change] {
         let before = before ?? .max
-        guard let app else { return try await database.values(of: all, Parameters(before, maxCount)) }
-        return try await database.values(of: ofApp, Parameters(before, maxCount, app))
+        guard let app else { return try await database.values(of: all, Parameters(before, maxRows)) }
+        return try await database.values(of: ofApp, Parameters(before, maxRows, app))
     }
 }

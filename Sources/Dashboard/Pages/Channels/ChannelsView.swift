@@ -25,10 +25,10 @@ struct ChannelsView: PageView {
     private var precision: Amount.Precision {
         var counts: [String: Int64] = [:]
         for channel in channels { counts[channel.app, default: 0] += 1 }
-        let isWhole = readsAllApps && channels.count < ChannelsQuery.count && counts.values.allSatisfy { $0 < depth }
+        let isWhole = readsAllApps && channels.count < ChannelsQuery.maxRows && counts.values.allSatisfy { $0 < depth }
         return .init(isCut: !isWhole)
     }
-    private var unknownPrecision: Amount.Precision { .init(isCut: unknown.count == ChannelsQuery.count) }
+    private var unknownPrecision: Amount.Precision { .init(isCut: unknown.count == ChannelsQuery.maxRows) }
 
     var title: String { "Channels" }
     var section: PageSection { .channels }

@@ -5,7 +5,7 @@ import CarillonWeb
 
 /// Lists the credentials that apps use: names and states, never their content.
 struct CredentialsView: PageView {
-    static let count = 500
+    static let maxRows = 500
 
     /// Reads the view, because a reader has no rights on the table of credentials.
     private static let statement = Statement(
@@ -16,7 +16,7 @@ struct CredentialsView: PageView {
             array_agg(s.app ORDER BY s.app) AS apps
         FROM carillon.app_status s WHERE s.credential IS NOT NULL
         GROUP BY s.credential, s.credential_status, s.credential_not_after, s.credential_error
-        ORDER BY s.credential_not_after NULLS LAST, s.credential LIMIT \(count)
+        ORDER BY s.credential_not_after NULLS LAST, s.credential LIMIT \(maxRows)
         """
     )
 
@@ -53,7 +53,7 @@ struct CredentialsView: PageView {
         ).html
     }
 
-    private var precision: Amount.Precision { .init(isCut: credentials.count == Self.count) }
+    private var precision: Amount.Precision { .init(isCut: credentials.count == Self.maxRows) }
 
     var json: JSONValue { ["credentials": credentials, "credentials_precision": precision] }
 }

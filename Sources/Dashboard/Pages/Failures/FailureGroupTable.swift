@@ -13,7 +13,7 @@ struct FailureGroupTable {
     @HTMLBuilder var html: HTML {
         DataTable("Failures in \(window.text), by reason", groups, columns).html
         Self.note(whole)
-        if groups.count == FailureGroup.maxCount {
+        if groups.count == FailureGroup.maxRows {
             HTML(.p, .class("note")) { "The largest \(groups.count): choose an app to see all of its reasons." }
         }
         if let bounded = groups.first(where: \.isBounded) {

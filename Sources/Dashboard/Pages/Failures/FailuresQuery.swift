@@ -11,7 +11,7 @@ struct FailuresQuery {
         "web_failures",
         """
         SELECT \(FailureRecord.columns)
-        FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
+        FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
             WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
                 AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
@@ -26,7 +26,7 @@ struct FailuresQuery {
         "web_failures_depth",
         """
         SELECT EXISTS (
-            SELECT FROM (\(FailureGroup.chosenApps)) a CROSS JOIN LATERAL (
+            SELECT FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
                 SELECT count(*) AS failures FROM (
                     SELECT FROM carillon.failures f WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $2)
                     \(ReadDepth.limit("$3"))) few) c
@@ -78,7 +78,7 @@ struct FailuresQuery {
             start: start,
             showsDismissed: showsDismissed,
             depth: depth,
-            readsAll: apps <= ReadDepth.apps && !hasMore,
+            readsAll: apps <= ReadDepth.maxApps && !hasMore,
             groups: try await groups,
             failures: try await failures,
             tokens: tokens

@@ -25,7 +25,7 @@ struct FailuresView: PageView {
     private var isFirst: Bool { start == nil }
 
     private var searched: String {
-        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(ReadDepth.apps) apps" : "")
+        "newest \(Int(depth).grouped)" + (app == nil ? " of each of the first \(ReadDepth.maxApps) apps" : "")
     }
 
     private var link: Link {
@@ -97,7 +97,7 @@ struct FailuresView: PageView {
     var json: JSONValue {
         [
             "app": app, "reason": reason, "since": window.rawValue, "groups": groups,
-            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.maxCount),
+            "groups_precision": Amount.Precision(isCut: !readsAll || groups.count == FailureGroup.maxRows),
             "failures": failures.map { $0.json(tokens) },
             "failures_precision": Amount.Precision(isCut: !readsAll || older != nil), "older": older?.text,
         ]

@@ -3,8 +3,8 @@ import CarillonSchema
 import CarillonWeb
 
 struct MessageQuery {
-    static let failureLimit = 200
-    static let flightLimit = 50
+    static let maxFailures = 200
+    static let maxFlights = 50
     /// The maximum number of failures of a message that are read: a broadcast may have a million.
     static let failureDepth = 2_000
     /// How many rows of each lane are read to find a retry that is due, which no index finds.
@@ -23,7 +23,7 @@ struct MessageQuery {
         FROM carillon.pending p LEFT JOIN carillon.workers w ON w.id = p.worker_id
         WHERE p.state = 'in flight' AND p.app IS NOT DISTINCT FROM $2
             AND (p.id = $1 OR p.origin = $1 OR p.broadcast_id = $1)
-        ORDER BY p.claimed_at LIMIT \(flightLimit)
+        ORDER BY p.claimed_at LIMIT \(maxFlights)
         """
     )
     /// $1: the id of the whole message; $2: the name of its app, or null if the app was removed. Includes one failure of each
@@ -42,7 +42,7 @@ struct MessageQuery {
                         LIMIT \(failureDepth)) of_job
                     LIMIT \(failureDepth)) seen
             ) ranked
-            ORDER BY ranked.place > 1, ranked.failed_at DESC LIMIT \(failureLimit)
+            ORDER BY ranked.place > 1, ranked.failed_at DESC LIMIT \(maxFailures)
         ) f CROSS JOIN (SELECT $2 AS name) a
         ORDER BY f.failed_at DESC, f.token
         """

@@ -102,14 +102,14 @@ struct MessageView: PageView {
     var json: JSONValue {
         let events: JSONValue = [
             "explanation": MessageStory(message: message, failures: failures).sentences, "in_flight": flights,
-            "in_flight_precision": Amount.Precision(isCut: flights.count == MessageQuery.flightLimit),
+            "in_flight_precision": Amount.Precision(isCut: flights.count == MessageQuery.maxFlights),
             "workers": workers,
             "workers_precision": Amount.Precision(
-                isCut: workers.count == WorkerResults.maxCount || workers.contains { $0.jobsPrecision != .exact }
+                isCut: workers.count == WorkerResults.maxRows || workers.contains { $0.jobsPrecision != .exact }
             ),
             "failures": failures.map { $0.record.json(tokens) },
             "failures_precision": Amount.Precision(
-                isCut: failures.count == MessageQuery.failureLimit || message.ended.failed > failures.count
+                isCut: failures.count == MessageQuery.maxFailures || message.ended.failed > failures.count
             ),
             "contents": contents?.json,
         ]

@@ -6,8 +6,8 @@ struct OverviewQuery {
     var span = PushCountSpan.hour
 
     func run() async throws -> OverviewView {
-        async let apps = AppStatus.bounded(maxCount: Int64(OverviewView.maxApps), from: database)
-        async let fleet = FleetReport(maxCount: WorkerRow.maxCount, from: database)
+        async let apps = AppStatus.bounded(maxRows: Int64(OverviewView.maxApps), from: database)
+        async let fleet = FleetReport(maxRows: WorkerRow.maxRows, from: database)
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceReport(from: database)
@@ -20,7 +20,7 @@ struct OverviewQuery {
             workers: try await fleet.workers,
             minutes: try await minutes,
             day: try await day,
-            countsMore: try await appCount > ReadDepth.apps,
+            countsMore: try await appCount > ReadDepth.maxApps,
             findings: OverviewFindings.all(
                 apps: found,
                 fleet: try await fleet,

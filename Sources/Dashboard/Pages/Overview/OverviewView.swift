@@ -39,7 +39,7 @@ struct OverviewView: PageView {
         Quantity.short(Amount(minutes.reduce(0) { $0 + count($1) }, counted)) + " in the last hour"
     }
     var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
-    private var later: Amount { apps.reduce(ofAll) { $0 + $1.later } }
+    private var scheduled: Amount { apps.reduce(ofAll) { $0 + $1.scheduled } }
     /// Others may have more.
     private var ofAll: Amount { Amount(0, .init(isCut: apps.count == Self.maxApps)) }
     var inFlight: Amount { apps.reduce(ofAll) { $0 + Amount($1.inFlight) } }
@@ -47,7 +47,7 @@ struct OverviewView: PageView {
     /// How long the oldest job has waited.
     var oldestWait: String? { oldestAge.map { ofAll.prefixed(DurationText.age($0)) } }
     var workersAlive: Amount {
-        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxCount))
+        Amount(Int64(workers.count { $0.state.isAlive }), .init(isCut: workers.count == WorkerRow.maxRows))
     }
     private var notAlive: String {
         let others = [WorkerRecord.State.silent, .stuck].compactMap { state in
@@ -85,7 +85,7 @@ struct OverviewView: PageView {
                 note: oldestWait.map { "oldest waits \($0)" } ?? "nothing waits",
                 mark: (oldestAge ?? 0) >= AppStatus.lateAfter ? .attention : .quiet
             ),
-            .init("Scheduled", Quantity.short(later), note: "later, and retries"),
+            .init("Scheduled", Quantity.short(scheduled), note: "later, and retries"),
             .init("In flight", Quantity.short(inFlight), note: "jobs claimed, not settled"),
             .init("Workers", workersAlive.text, note: notAlive, mark: workersAlive.value > 0 ? .quiet : .attention)
         ).html
@@ -96,7 +96,7 @@ struct OverviewView: PageView {
             HTML(.p, .class("note")) {
                 "The findings about apps, and the numbers of ready, scheduled and in-flight jobs, cover only the first "
                     + "\(Self.maxApps) apps by name"
-                    + (countsMore ? ", and those of pushes the first \(ReadDepth.apps)." : ".")
+                    + (countsMore ? ", and those of pushes the first \(ReadDepth.maxApps)." : ".")
             }
         }
         if !apps.isEmpty {
@@ -146,7 +146,7 @@ struct OverviewView: PageView {
             "failed_per_second": failedPerSecond, "failed_per_second_precision": counted,
             "retried_per_second": retriedPerSecond, "retried_per_second_precision": counted,
             "ready": ready.value, "ready_precision": ready.precision,
-            "scheduled": later.value, "scheduled_precision": later.precision,
+            "scheduled": scheduled.value, "scheduled_precision": scheduled.precision,
             "in_flight": inFlight.value, "in_flight_precision": inFlight.precision,
             "oldest_age_seconds": oldestAge, "oldest_age_seconds_precision": ofAll.precision,
             "workers_alive": workersAlive.value, "workers_alive_precision": workersAlive.precision,

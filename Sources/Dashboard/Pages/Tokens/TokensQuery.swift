@@ -3,13 +3,13 @@ import CarillonPostgres
 /// Reads counts of registered tokens, and reports of dead ones.
 struct TokensQuery {
     /// The most apps whose tokens are counted, the first by name.
-    static let apps = 100
+    static let maxApps = 100
     /// The most counts of reports, one for each app and day.
-    static let dayCount = 100
+    static let maxRows = 100
 
     private static let counts = Statement(
         "web_token_counts",
-        "SELECT c.app, c.kind, c.tokens, c.tokens_precision FROM carillon.token_counts(\(apps)) AS c"
+        "SELECT c.app, c.kind, c.tokens, c.tokens_precision FROM carillon.token_counts(\(maxApps)) AS c"
     )
     private static let days = Statement(
         "web_feedback_days",
@@ -18,11 +18,11 @@ struct TokensQuery {
             count(*) FILTER (WHERE f.handled_at IS NULL) AS waiting, bool_or(f.is_bounded) AS is_bounded
         FROM (
             SELECT a.name AS app, f.*, count(*) OVER (PARTITION BY a.id) >= $1 AS is_bounded
-            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.apps)) a CROSS JOIN LATERAL (
+            FROM (SELECT a.id, a.name FROM carillon.apps a ORDER BY a.name LIMIT \(ReadDepth.maxApps)) a CROSS JOIN LATERAL (
                 SELECT f.seen_at, f.handled_at FROM carillon.feedback f WHERE f.app_id = a.id
                 ORDER BY f.id DESC \(ReadDepth.limit("$1"))) f) f
         WHERE f.seen_at > now() - interval '14 days'
-        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT \(dayCount)
+        GROUP BY f.app, day ORDER BY day DESC, f.app LIMIT \(maxRows)
         """
     )
     private static let passes = Statement(

@@ -61,7 +61,7 @@ struct TokensView: PageView {
         } else {
             DataTable(
                 "Registered tokens"
-                    + (countsPrecision == .exact ? "" : " of the first \(TokensQuery.apps) apps by name"),
+                    + (countsPrecision == .exact ? "" : " of the first \(TokensQuery.maxApps) apps by name"),
                 counts,
                 .text("App") { .app($0.app) },
                 .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
@@ -72,7 +72,7 @@ struct TokensView: PageView {
             }
         }
         DataTable(
-            "Reported dead, by day (UTC)" + (days.count == TokensQuery.dayCount ? ": the newest" : ""),
+            "Reported dead, by day (UTC)" + (days.count == TokensQuery.maxRows ? ": the newest" : ""),
             days,
             orSay: "Apple has not reported any token dead in the last 14 days.",
             .text("Day") { HTML($0.day) },
@@ -87,9 +87,9 @@ struct TokensView: PageView {
         }
     }
 
-    private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.apps) }
+    private var countsPrecision: Amount.Precision { .init(isCut: apps > TokensQuery.maxApps) }
     private var daysPrecision: Amount.Precision {
-        .init(isCut: apps > ReadDepth.apps || days.count == TokensQuery.dayCount || days.contains(where: \.isBounded))
+        .init(isCut: apps > ReadDepth.maxApps || days.count == TokensQuery.maxRows || days.contains(where: \.isBounded))
     }
 
     var json: JSONValue {

@@ -72,7 +72,7 @@ struct WorkersView: PageView {
         maintenance.findings + [OldestTransaction.finding(of: oldestTransaction)].compactMap(\.self)
     }
 
-    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxCount) }
+    private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxRows) }
 
     var json: JSONValue {
         [

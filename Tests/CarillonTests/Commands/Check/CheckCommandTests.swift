@@ -16,7 +16,7 @@ import Testing
             "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
             "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
             "ok       workers       No worker is running.",
-            "ok       history",
+            "ok       maintenance",
             "ok       gateway       localhost:",
         ] {
             #expect(check.output.contains(line), "\(line)\n\(check.output)")
@@ -106,9 +106,9 @@ import Testing
             "UPDATE carillon.maintenance SET last_success = now() - interval '4 hours'"
         )
         let late = try await shop.run("check")
-        #expect(late.output.contains("warning  history       Maintenance last ran 4h"), "\(late.output)")
+        #expect(late.output.contains("warning  maintenance   Maintenance last ran 4h"), "\(late.output)")
         try await shop.database.connection.script("CALL carillon.maintain()")
-        #expect(try await shop.run("check").output.contains("ok       history"))
+        #expect(try await shop.run("check").output.contains("ok       maintenance"))
         try await shop.database.connection.script(
             "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
         )
@@ -120,7 +120,7 @@ import Testing
             """
         )
         let failing = try await shop.run("check")
-        #expect(failing.status == 0 && failing.output.contains("warning  history"))
+        #expect(failing.status == 0 && failing.output.contains("warning  maintenance"))
         #expect(
             failing.output.contains("The maintenance step 'make results' fails: the disk sings."),
             "\(failing.output)"

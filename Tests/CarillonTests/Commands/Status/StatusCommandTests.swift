@@ -148,7 +148,7 @@ import Testing
     func `an app is held or not wherever one looks, and nowhere two seconds after it or its credential has changed`(
         change: String
     ) async throws {
-        let gauges = AppGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
+        let gauges = DatabaseGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
         let now = MonotonicInstant.now
         try await shop.database.run(
             "INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'Nobody answers.')"
@@ -162,7 +162,11 @@ import Testing
     }
 
     /// Whether the app of the shop is held, as each place says.
-    private func holds(of shop: Shop, _ gauges: AppGauges, at now: MonotonicInstant) async throws -> [String: Bool] {
+    private func holds(
+        of shop: Shop,
+        _ gauges: DatabaseGauges,
+        at now: MonotonicInstant
+    ) async throws -> [String: Bool] {
         let sentence = "Nobody answers"
         var holds = [
             "view": try await shop.database.number("SELECT count(*) FROM carillon.held_apps") == 1,
@@ -182,7 +186,7 @@ import Testing
         return holds
     }
 
-    private func isHeld(_ gauges: AppGauges, at now: MonotonicInstant) async -> Bool {
+    private func isHeld(_ gauges: DatabaseGauges, at now: MonotonicInstant) async -> Bool {
         var metrics = MetricsText()
         metrics.merge(WorkerMetrics(counters: WorkerCounters(), reading: await gauges.read(at: now)).measurements)
         #expect(metrics.text.contains(#"carillon_ready_jobs{app="shop"}"#))
@@ -256,7 +260,7 @@ import Testing
         let status = try await shop.run("status").output
         #expect(status.contains(" \(text) ") && status.contains(" 1200 "), "\(status)")
         let show = try await shop.run("app", "show", "shop").output
-        #expect(show.contains("0 ready, \(text) later, 1,200 in flight"), "\(show)")
+        #expect(show.contains("0 ready, \(text) scheduled, 1,200 in flight"), "\(show)")
         let check = try await shop.run("check").output
         #expect(check.contains("0 jobs wait (\(text) more scheduled for later)"), "\(check)")
         let json = try await shop.run("status", "--json").output

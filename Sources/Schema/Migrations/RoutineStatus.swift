@@ -1,5 +1,5 @@
 /// Which functions, views and rights a database has.
-package struct RoutineRelease: Sendable, Equatable {
+package struct RoutineStatus: Sendable, Equatable {
     /// Of the release that applied them; where none has, of this program.
     package let release: Release
     /// Unknown: a newer release has applied them.

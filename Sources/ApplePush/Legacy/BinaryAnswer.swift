@@ -1,6 +1,6 @@
-/// The reply of a binary gateway before it closes the connection: which notification it refused, and why. It sends no reply for
+/// The answer of a binary gateway before it closes the connection: which notification it refused, and why. It sends no answer for
 /// accepted notifications.
-struct BinaryReply: Equatable {
+struct BinaryAnswer: Equatable {
     static let length = 6
     private static let command: UInt8 = 8
     private static let shutdown: UInt8 = 10
@@ -8,7 +8,7 @@ struct BinaryReply: Equatable {
     let status: UInt8
     let identifier: UInt32
 
-    /// Nil if these are not the six bytes of a reply.
+    /// Nil if these are not the six bytes of an answer.
     init?(_ bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == Self.length, bytes[0] == Self.command else { return nil }
@@ -21,7 +21,7 @@ struct BinaryReply: Equatable {
         self.identifier = identifier
     }
 
-    /// Whether the gateway is shutting down; the reply then names the last notification that it accepted.
+    /// Whether the gateway is shutting down; the answer then names the last notification that it accepted.
     var isShutdown: Bool { status == Self.shutdown }
 
     /// The outcome of the refused notification. Its reason is the HTTP/2 reason with the same meaning, so that no other code has to

@@ -4,7 +4,7 @@ import CarillonText
 ///
 /// It is parsed in place, without a String for a known reason, because answers arrive by the ten thousand. A body of any other form
 /// yields no reason.
-struct Reply: Equatable {
+struct AnswerBody: Equatable {
     private(set) var reason: Range<Int>?
     private(set) var timestamp: Int64?
 
@@ -42,7 +42,7 @@ struct Reply: Equatable {
     static func reason(in body: RawSpan) -> (reason: Reason, text: String) {
         var words = Outcomes(repeating: .pending, count: 0)
         // In two steps: in one, the text would be looked up in the outcomes before the reason was added.
-        let reason = Reply(body).reason(in: body, keeping: &words)
+        let reason = AnswerBody(body).reason(in: body, keeping: &words)
         return (reason, words.text(of: reason))
     }
 

@@ -4,7 +4,7 @@ import CarillonSchema
 
 /// What is to be written about credentials and apps: the facts and the status of a credential, and why an app is held. The
 /// latest note of a kind counts.
-struct CredentialNotes: Sendable {
+struct WorkerNotes: Sendable {
     enum Note: Sendable {
         /// The facts of a credential that was written.
         case facts(CredentialFacts)
@@ -20,9 +20,9 @@ struct CredentialNotes: Sendable {
 
         fileprivate var key: Key {
             switch self {
-            case .facts(let found): Key(kind: 0, id: found.certificate)
-            case .status(_, let app, _, _, _): Key(kind: 1, id: app)
-            case .hold(let app, _), .holdOutdated(let app): Key(kind: 2, id: app)
+            case .facts(let found): .facts(certificate: found.certificate)
+            case .status(_, let app, _, _, _): .status(app: app)
+            case .hold(let app, _), .holdOutdated(let app): .hold(app: app)
             }
         }
 
@@ -42,9 +42,11 @@ struct CredentialNotes: Sendable {
         let facts: Result<Credential.Facts, Hold>
     }
 
-    fileprivate struct Key: Hashable {
-        let kind: Int
-        let id: Int32
+    /// In the order of writing.
+    fileprivate enum Key: Hashable, Comparable {
+        case facts(certificate: Int32)
+        case status(app: Int32)
+        case hold(app: Int32)
     }
 
     private var notes: [Key: Note] = [:]
@@ -65,7 +67,7 @@ struct CredentialNotes: Sendable {
     /// Returns all notes, in the order in which they are to be written.
     mutating func take() -> [Note] {
         defer { notes = [:] }
-        return notes.sorted { ($0.key.kind, $0.key.id) < ($1.key.kind, $1.key.id) }.map(\.value)
+        return notes.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.

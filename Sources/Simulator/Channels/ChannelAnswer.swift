@@ -1,7 +1,7 @@
 import CarillonText
 
 /// The channel service's answer to a request that it has carried out. An object, so that a ``Judgement`` stays small.
-final class ChannelReply: Sendable, Equatable {
+final class ChannelAnswer: Sendable, Equatable {
     let action: ChannelAction
     let status: UInt16
     /// Sent as `apns-channel-id`.
@@ -15,19 +15,19 @@ final class ChannelReply: Sendable, Equatable {
         self.body = body
     }
 
-    static func created(_ channel: ChannelTable.Channel) -> ChannelReply {
-        ChannelReply(.create, 201, channelID: channel.id)
+    static func created(_ channel: ChannelTable.Channel) -> ChannelAnswer {
+        ChannelAnswer(.create, 201, channelID: channel.id)
     }
 
-    static func found(_ channel: ChannelTable.Channel) -> ChannelReply {
+    static func found(_ channel: ChannelTable.Channel) -> ChannelAnswer {
         let policy = channel.storesMessages ? 1 : 0
         let body = #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#
-        return ChannelReply(.read, 200, channelID: channel.id, body: Array(body.utf8))
+        return ChannelAnswer(.read, 200, channelID: channel.id, body: Array(body.utf8))
     }
 
-    static let removed = ChannelReply(.remove, 204)
+    static let removed = ChannelAnswer(.remove, 204)
 
-    static func list(_ ids: [String]) -> ChannelReply {
+    static func list(_ ids: [String]) -> ChannelAnswer {
         var body: [UInt8] = []
         body.append("{\"channels\":[")
         for (index, id) in ids.enumerated() {
@@ -35,10 +35,10 @@ final class ChannelReply: Sendable, Equatable {
             body.appendQuoted(id)
         }
         body.append("]}")
-        return ChannelReply(.list, 200, body: body)
+        return ChannelAnswer(.list, 200, body: body)
     }
 
-    static func == (one: ChannelReply, other: ChannelReply) -> Bool {
+    static func == (one: ChannelAnswer, other: ChannelAnswer) -> Bool {
         one.action == other.action && one.status == other.status && one.channelID == other.channelID
             && one.body == other.body
     }

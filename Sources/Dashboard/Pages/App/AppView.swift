@@ -3,7 +3,7 @@ import CarillonText
 import CarillonWeb
 
 /// One app: its state, what it sends, why its pushes fail, and its settings.
-struct AppPageView: PageView {
+struct AppView: PageView {
     struct Settings: Decodable, Sendable {
         let topics: [String]?
         let gateway: String?
@@ -50,7 +50,7 @@ struct AppPageView: PageView {
                 Quantity.short(app.ready),
                 note: app.oldestAge.map { "oldest waits \(DurationText.age($0))" }
             ),
-            .init("Scheduled", Quantity.short(app.later), note: "later, and retries"),
+            .init("Scheduled", Quantity.short(app.scheduled), note: "later, and retries"),
             .init("In flight", Quantity.short(app.inFlight))
         ).html
         span.tabs { Link("apps", app.name, query: ["over": $0]) }
@@ -137,8 +137,8 @@ struct AppPageView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxCount), "changes": changes,
-            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.changeCount),
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows), "changes": changes,
+            "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }
 }

@@ -3,7 +3,7 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
-extension CredentialNotes.Note {
+extension WorkerNotes.Note {
     /// Each statement is a transaction of its own.
     func write(by worker: Int64, on connection: PostgresConnection) async throws(PostgresError) {
         switch self {

@@ -2,14 +2,14 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct BinaryReplyTests {
+@Suite struct BinaryAnswerTests {
     @Test func `six bytes name a status and an identifier`() throws {
-        let reply = try #require(BinaryReply([8, 10, 0x01, 0x02, 0x03, 0x04]))
-        #expect(reply == BinaryReply(status: 10, identifier: 0x0102_0304))
-        #expect(reply.isShutdown)
-        #expect(BinaryReply([8, 8, 0, 0, 0]) == nil)
-        #expect(BinaryReply([7, 8, 0, 0, 0, 1]) == nil)
-        #expect(BinaryReply([8, 8, 0, 0, 0, 1, 0]) == nil)
+        let answer = try #require(BinaryAnswer([8, 10, 0x01, 0x02, 0x03, 0x04]))
+        #expect(answer == BinaryAnswer(status: 10, identifier: 0x0102_0304))
+        #expect(answer.isShutdown)
+        #expect(BinaryAnswer([8, 8, 0, 0, 0]) == nil)
+        #expect(BinaryAnswer([7, 8, 0, 0, 0, 1]) == nil)
+        #expect(BinaryAnswer([8, 8, 0, 0, 0, 1, 0]) == nil)
     }
 
     @Test(
@@ -20,7 +20,7 @@ import Testing
         ] as [(UInt8, String, Bool)]
     )
     func `a status has the reason of the same meaning`(status: UInt8, reason: String, isRetryable: Bool) {
-        let outcome = BinaryReply(status: status, identifier: 1).outcome
+        let outcome = BinaryAnswer(status: status, identifier: 1).outcome
         #expect(outcome.verdict == .rejected)
         #expect(outcome.status == UInt16(status))
         #expect(outcome.reason.name == reason)
@@ -29,6 +29,6 @@ import Testing
 
     @Test(arguments: [0, 9, 11, 127, 128, 255] as [UInt8])
     func `any other status leaves the outcome unknown`(status: UInt8) {
-        #expect(BinaryReply(status: status, identifier: 1).outcome == Outcome(.unknown, status: UInt16(status)))
+        #expect(BinaryAnswer(status: status, identifier: 1).outcome == Outcome(.unknown, status: UInt16(status)))
     }
 }

@@ -2,9 +2,9 @@ import CarillonIO
 import CarillonPostgres
 import CarillonSchema
 
-/// The gauges of apps, workers and history. They are read from the database when metrics are requested, at most as often as they
-/// change.
-actor AppGauges {
+/// The gauges of apps, workers and maintenance. They are read from the database when metrics are requested, at most as often as
+/// they change.
+actor DatabaseGauges {
     struct Reading: Sendable {
         var apps: [AppStatus] = []
         var workers: [WorkerRecord] = []
@@ -62,7 +62,7 @@ actor AppGauges {
     }
 }
 
-extension AppGauges.Reading {
+extension DatabaseGauges.Reading {
     init(from database: some StatementRunner) async throws {
         apps = try await AppStatus.all(from: database)
         workers = try await WorkerRecord.all(from: database)

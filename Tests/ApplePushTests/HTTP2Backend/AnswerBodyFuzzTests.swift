@@ -4,7 +4,7 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct ReplyFuzzTests {
+@Suite struct AnswerBodyFuzzTests {
     private static let pieces = [
         "{", "}", "\"", ":", ",", "\\", "[", "]", " ", "\"reason\"", "\"timestamp\"", ":\"Unregistered\"",
         ":1729000000000",
