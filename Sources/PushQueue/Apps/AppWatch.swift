@@ -35,17 +35,7 @@ final class AppWatch {
         }
     }
 
-    /// Reads changes before the next claim, unless PostgreSQL refuses to tell them.
-    func refresh(on connection: PostgresConnection) async throws(PostgresError) {
-        do throws(PostgresError) {
-            try await readChanges(on: connection)
-        } catch {
-            guard error.code == .server else { throw error }
-            database.failed(error, on: connection)
-        }
-    }
-
-    private func readChanges(on connection: PostgresConnection) async throws(PostgresError) {
+    func readChanges(on connection: PostgresConnection) async throws(PostgresError) {
         let fingerprint = try await database.ask(connection, AppWithSecret.fingerprint) { rows in
             try rows.int64s(0, 0).compactMap(\.self)
         }

@@ -65,12 +65,7 @@ final class LeaseKeeper {
         }
     }
 
-    /// Renews the lease, which tells the fleet that the worker is awake.
-    func wake(on connection: PostgresConnection) async throws(PostgresError) {
-        try await renewLease(by: LeaseStatements.wake, on: connection)
-    }
-
-    private func renewLease(by statement: Statement, on connection: PostgresConnection) async throws(PostgresError) {
+    func renewLease(by statement: Statement, on connection: PostgresConnection) async throws(PostgresError) {
         let worker = context.state.lease.id
         let askedAt = MonotonicInstant.now
         let parameters = LeaseStatements.parameters(

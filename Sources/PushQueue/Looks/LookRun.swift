@@ -10,8 +10,11 @@ struct LookRun: Sendable {
         case look
         /// Ask whether the worker may sleep, or go on sleeping.
         case ask
-        /// Tell the fleet that the worker is awake.
-        case announce
+        /// Renew the lease, which tells the fleet that the worker is awake.
+        case wake
+        /// Only then clear the flag, so that transactions do not notify: a worker that is falling asleep at this moment sets the flag
+        /// before it looks whether others are awake.
+        case clear
         case over(wait: Duration)
     }
 
@@ -35,7 +38,11 @@ struct LookRun: Sendable {
     ///   - wait: After a look or an answer.
     ///   - foundWork: A worker that asked must not sleep.
     mutating func succeeded(_ wait: Duration? = nil, foundWork: Bool = false, in state: inout WorkerState) {
-        if case .announce = step {
+        if case .wake = step {
+            step = .clear
+            return
+        }
+        if case .clear = step {
             state.sleep.announced()
             state.succeeded(in: .wake)
         }
@@ -45,12 +52,14 @@ struct LookRun: Sendable {
             return
         }
         let mustAnnounce = state.sleep.isAwake && state.sleep.mustAnnounce
-        step = foundWork ? .refresh : mustAnnounce ? .announce : .over(wait: wait)
+        step = foundWork ? .refresh : mustAnnounce ? .wake : .over(wait: wait)
     }
 
     mutating func failed(_ error: PostgresError, in state: inout WorkerState, at now: MonotonicInstant) {
         switch step {
-        case .announce: step = .over(wait: max(wait ?? .zero, state.failed(in: .wake)))
+        // It claims with the apps that it knows. A flag that PostgreSQL refuses to clear ends by itself.
+        case .refresh where error.code == .server, .clear where error.code == .server: succeeded(in: &state)
+        case .wake, .clear: step = .over(wait: max(wait ?? .zero, state.failed(in: .wake)))
         case .ask where error.code == .server:
             state.sleep.failed(at: now)
             // It looks instead.

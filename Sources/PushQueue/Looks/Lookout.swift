@@ -38,10 +38,11 @@ final class Lookout {
                 var wait: Duration?
                 var foundWork = false
                 switch run.step {
-                case .refresh: try await apps.refresh(on: connection)
+                case .refresh: try await apps.readChanges(on: connection)
                 case .look: wait = try await look(on: connection)
                 case .ask: (wait, foundWork) = try await sleepKeeper.ask(on: connection)
-                case .announce: try await sleepKeeper.announce(on: connection)
+                case .wake: try await sleepKeeper.wake(on: connection)
+                case .clear: try await sleepKeeper.clear(on: connection)
                 case .over(let wait): return wait
                 }
                 context.event { run.succeeded(wait, foundWork: foundWork, in: &$0) }

@@ -49,17 +49,14 @@ final class SleepKeeper {
         return (wait, answer.hasWork)
     }
 
-    /// Tells the fleet that the worker is awake, and only then clears the flag, so that transactions do not notify. The order
-    /// matters: a worker that is falling asleep at this moment sets the flag before it looks whether others are awake.
-    func announce(on connection: PostgresConnection) async throws(PostgresError) {
-        try await lease.wake(on: connection)
-        do throws(PostgresError) {
-            try await connection.execute(SleepStatements.clear, Parameters(context.state.sleep.wokeByItself))
-        } catch {
-            // What PostgreSQL refuses to clear ends by itself.
-            guard error.code == .server else { throw error }
-            database.failed(error, on: connection)
-        }
+    /// Tells the fleet that the worker is awake.
+    func wake(on connection: PostgresConnection) async throws(PostgresError) {
+        try await lease.renewLease(by: LeaseStatements.wake, on: connection)
+    }
+
+    /// Clears the flag that a worker is asleep.
+    func clear(on connection: PostgresConnection) async throws(PostgresError) {
+        try await connection.execute(SleepStatements.clear, Parameters(context.state.sleep.wokeByItself))
     }
 
     /// The worker is about to end.

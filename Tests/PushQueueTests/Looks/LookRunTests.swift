@@ -33,14 +33,19 @@ import Testing
         if case .over(let wait) = run.step { wait } else { nil }
     }
 
-    @Test mutating func `a worker that has connected reads changes of apps, looks, and says that it is awake`() {
+    @Test(arguments: [true, false])
+    mutating func `a worker that has connected reads changes of apps, looks, and says that it is awake`(
+        isRefused: Bool
+    ) {
         var run = LookRun(in: &state, at: now)
         #expect(name(run) == "refresh" && !run.mayClaim)
-        run.succeeded(in: &state)
+        if isRefused { run.failed(Self.refused, in: &state, at: now) } else { run.succeeded(in: &state) }
         #expect(name(run) == "look" && run.mayClaim)
         run.succeeded(.milliseconds(5), in: &state)
-        #expect(name(run) == "announce" && run.mayClaim)
+        #expect(name(run) == "wake" && run.mayClaim)
         run.succeeded(in: &state)
+        #expect(name(run) == "clear" && state.sleep.mustAnnounce)
+        if isRefused { run.failed(Self.refused, in: &state, at: now) } else { run.succeeded(in: &state) }
         #expect(wait(run) == .milliseconds(5) && !state.sleep.mustAnnounce)
         let next = LookRun(in: &state, at: now)
         #expect(name(next) == "look")
@@ -96,7 +101,7 @@ import Testing
         let later = idle()
         var run = LookRun(in: &state, at: later)
         run.failed(isLost ? Self.lost : Self.refused, in: &state, at: later)
-        #expect(name(run) == (isLost ? "over" : "announce"))
+        #expect(name(run) == (isLost ? "over" : "wake"))
         #expect(state.sleep.isAwake && state.sleep.mustAnnounce)
     }
 }

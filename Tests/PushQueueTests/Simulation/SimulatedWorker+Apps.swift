@@ -27,16 +27,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Reads changes before the next claim, unless PostgreSQL refuses to tell them.
-    func refresh(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
-        readChanges(on: link) { answer in
-            guard case .failure(.refused) = answer else { return then(answer) }
-            self.failed(.refused, on: link)
-            then(.success(()))
-        }
-    }
-
-    private func readChanges(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
+    func readChanges(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
         link.ask(self) {
             $0.fingerprint
         } then: { answer in

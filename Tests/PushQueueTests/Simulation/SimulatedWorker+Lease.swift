@@ -3,7 +3,7 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What `LeaseKeeper` does, and `SleepKeeper` when the worker wakes.
+/// What `LeaseKeeper` does.
 extension SimulatedWorker {
     // MARK: This worker
 
@@ -41,24 +41,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Tells the fleet that the worker is awake, and only then clears the flag.
-    func announce(on link: SimulatedLink, then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void) {
-        renewLease(on: link, wakes: true) { answer in
-            guard case .success = answer else { return then(answer) }
-            let tellsOthers = self.state.sleep.wokeByItself
-            link.ask(self) { database in
-                let wasSet = database.clearAsleep()
-                if wasSet, tellsOthers { self.simulation.notify() }
-            } then: { answer in
-                guard case .failure(.refused) = answer else { return then(answer) }
-                // What PostgreSQL refuses to clear ends by itself.
-                self.failed(.refused, on: link)
-                then(.success(()))
-            }
-        }
-    }
-
-    private func renewLease(
+    func renewLease(
         on link: SimulatedLink,
         wakes: Bool = false,
         then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void

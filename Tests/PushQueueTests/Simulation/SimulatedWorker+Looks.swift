@@ -26,10 +26,11 @@ extension SimulatedWorker {
             self.take(run, on: link, wasAsleep)
         }
         switch run.step {
-        case .refresh: refresh(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
+        case .refresh: readChanges(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
         case .look: look(on: link) { answer in goOn(answer.map { wait in (wait, false) }) }
         case .ask: askToSleep(on: link, wasAsleep, then: goOn)
-        case .announce: announce(on: link) { answer in goOn(answer.map { _ in (nil, false) }) }
+        case .wake: renewLease(on: link, wakes: true) { answer in goOn(answer.map { _ in (nil, false) }) }
+        case .clear: clear(on: link, tellingOthers: state.sleep.wokeByItself) { goOn($0.map { _ in (nil, false) }) }
         case .over(let wait): lookAgain(after: wait)
         }
     }
@@ -198,6 +199,15 @@ extension SimulatedWorker {
                 then(.success((wait, answer.hasWork)))
             }
         }
+    }
+
+    /// Clears the flag that a worker is asleep.
+    func clear(
+        on link: SimulatedLink,
+        tellingOthers: Bool,
+        then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void
+    ) {
+        link.ask(self, { if $0.clearAsleep(), tellingOthers { self.simulation.notify() } }, then: then)
     }
 
     /// PostgreSQL notifies all connections that listen.

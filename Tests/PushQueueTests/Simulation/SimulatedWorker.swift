@@ -178,12 +178,7 @@ final class SimulatedWorker {
     private func writeLast(on link: SimulatedLink, then: @escaping () -> Void) {
         count(on: link) { loss in
             guard loss == nil, self.state.sleep.isPossible else { return then() }
-            link.ask(self) { database in
-                let wasSet = database.clearAsleep()
-                if wasSet { self.simulation.notify() }
-            } then: { _ in
-                then()
-            }
+            self.clear(on: link, tellingOthers: true) { _ in then() }
         }
     }
 }
