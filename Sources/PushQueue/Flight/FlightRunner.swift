@@ -6,20 +6,12 @@ import CarillonPostgres
 final class FlightRunner {
     private let context: WorkerContext
     private let database: WorkerDatabase
-    private let lease: LeaseKeeper
     private let apps: AppWatch
     private let pushCounts: PushCountWriter
 
-    init(
-        _ context: WorkerContext,
-        _ database: WorkerDatabase,
-        _ lease: LeaseKeeper,
-        _ apps: AppWatch,
-        _ pushCounts: PushCountWriter
-    ) {
+    init(_ context: WorkerContext, _ database: WorkerDatabase, _ apps: AppWatch, _ pushCounts: PushCountWriter) {
         self.context = context
         self.database = database
-        self.lease = lease
         self.apps = apps
         self.pushCounts = pushCounts
     }
@@ -166,7 +158,7 @@ final class FlightRunner {
             jobs.batch,
             to: route.gateway,
             with: apps.supplied(route.credential, by: worker),
-            terms: DeliveryTerms(returnAfter: context.options.settleAfter, permit: lease.permit)
+            terms: DeliveryTerms(returnAfter: context.options.settleAfter, permit: context.state.lease.permit)
         )
     }
 

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonSchema
@@ -8,8 +7,6 @@ final class LeaseKeeper {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let madeAt = MonotonicInstant.now
-    /// Ends with the lease: pushes that wait in the backend are then not sent.
-    private(set) var permit = SendingPermit(for: .zero)
     private var isRegisteringAgain = false
     /// Dead workers that a sleeper has seen.
     private var seenDead: [HeartbeatState.Sighting] = []
@@ -45,7 +42,6 @@ final class LeaseKeeper {
         let id = try await database.ask(lifeline, LeaseStatements.register, parameters) { try $0.int64(0, "id") }
         context.event { $0.lease.registered(as: id, askedAt: askedAt) }
         let end = context.state.lease.end
-        permit = SendingPermit(until: end ?? askedAt)
         context.count { $0.leaseEnd = end }
     }
 
@@ -84,7 +80,6 @@ final class LeaseKeeper {
         if let alive {
             context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
             let end = context.state.lease.end
-            if let end { permit.extend(until: end) }
             context.count { $0.leaseEnd = end }
         } else {
             isRegisteringAgain = true
@@ -93,7 +88,6 @@ final class LeaseKeeper {
                 state.lease.declaredDead()
                 state.sleep.registeredAgain()
             }
-            permit.revoke()
             try await register(on: connection)
             context.log(.leaseLost(worker: context.state.lease.id))
         }

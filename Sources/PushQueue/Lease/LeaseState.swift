@@ -1,3 +1,4 @@
+import ApplePush
 import CarillonIO
 
 /// The lease of this worker, what it sees of the others, and its stray claims.
@@ -6,6 +7,8 @@ struct LeaseState: Sendable {
     private(set) var id: Int64 = 0
     private(set) var installation: (UInt64, UInt64) = (0, 0)
     private var lease: Lease
+    /// Ends with the lease: pushes that wait in the backend are then not sent. Each id has its own, which copies of the state share.
+    private(set) var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     /// When the last heartbeat that succeeded was sent.
     private var heartbeatAt: MonotonicInstant?
     /// If its own heartbeats fail for this long, missing heartbeats of others prove nothing.
@@ -34,11 +37,13 @@ struct LeaseState: Sendable {
 
     mutating func registered(as id: Int64, askedAt: MonotonicInstant) {
         self.id = id
+        permit = SendingPermit(until: askedAt)
         renewed(askedAt: askedAt)
     }
 
     mutating func renewed(askedAt: MonotonicInstant) {
         lease.granted(askedAt: askedAt)
+        if let end { permit.extend(until: end) }
         sentHeartbeat(at: askedAt, for: lease.duration)
     }
 
@@ -54,7 +59,10 @@ struct LeaseState: Sendable {
     }
 
     /// Another worker has taken over its claims, so it cannot settle them.
-    mutating func declaredDead() { lease.lost() }
+    mutating func declaredDead() {
+        lease.lost()
+        permit.revoke()
+    }
 
     /// Between two heartbeats.
     var interval: Duration { lease.interval }

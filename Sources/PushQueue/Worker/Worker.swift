@@ -56,7 +56,7 @@ package actor Worker {
         apps = AppWatch(context, database)
         lookout = Lookout(context, database, sleepKeeper, apps)
         pushCounts = PushCountWriter(context, database, apps)
-        flights = FlightRunner(context, database, lease, apps, pushCounts)
+        flights = FlightRunner(context, database, apps, pushCounts)
         maintenance = MaintenanceRunner(
             MaintenanceTools(
                 context: context,

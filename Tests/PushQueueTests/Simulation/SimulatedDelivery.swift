@@ -21,7 +21,7 @@ final class SimulatedDelivery {
         self.number = number
         self.jobs = jobs
         self.worker = worker
-        permit = worker.permit
+        permit = worker.state.lease.permit
         outcomes = Outcomes(repeating: Outcome(.safe), count: jobs.batch.count)
         let cut = worker.simulation.random.number(in: 0...jobs.batch.count)
         self.open = [0..<cut, cut..<jobs.batch.count].filter { !$0.isEmpty }

@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonIO
 
 @testable import CarillonPushQueue
@@ -17,7 +16,6 @@ extension SimulatedWorker {
             case .failure(let loss): then(.failure(loss))
             case .success(let id):
                 self.state.lease.registered(as: id, askedAt: askedAt)
-                self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
                 then(.success(()))
             }
         }
@@ -73,7 +71,6 @@ extension SimulatedWorker {
             isRegisteringAgain = true
             state.lease.declaredDead()
             state.sleep.registeredAgain()
-            permit.revoke()
             return register(on: link) { answer in
                 self.isRegisteringAgain = false
                 if case .success = answer { self.dispatch() }
@@ -81,7 +78,6 @@ extension SimulatedWorker {
             }
         }
         state.renewed(workersAlive: alive, askedAt: askedAt)
-        if let end = state.lease.end { permit.extend(until: end) }
         dispatch()
         then(.success(()))
     }

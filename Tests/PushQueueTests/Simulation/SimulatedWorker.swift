@@ -1,4 +1,3 @@
-import ApplePush
 import CarillonIO
 
 @testable import CarillonPushQueue
@@ -36,7 +35,6 @@ final class SimulatedWorker {
     var isRegisteringAgain = false
     /// Dead workers that it has seen while it slept.
     var seenDead: [HeartbeatState.Sighting] = []
-    var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     /// The latest wait before a look. An earlier one is void.
     var nextLook = 0
     /// A look is under way.
