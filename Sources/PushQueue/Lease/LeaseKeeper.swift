@@ -7,7 +7,6 @@ final class LeaseKeeper {
     private let context: WorkerContext
     private let database: WorkerDatabase
     private let madeAt = MonotonicInstant.now
-    private var isRegisteringAgain = false
     /// Dead workers that a sleeper has seen.
     private var seenDead: [HeartbeatState.Sighting] = []
     private let deadBell = Bell()
@@ -75,22 +74,13 @@ final class LeaseKeeper {
             (try rows.int64IfPresent(0, "workers"), try InstallationSighting(rows))
         }
         try await database.saw(sighting, since: known)
-        // When the worker wakes, two connections may renew the lease at once.
-        guard worker == context.state.lease.id, !isRegisteringAgain else { return }
-        if let alive {
-            context.event { $0.renewed(workersAlive: Int(alive), askedAt: askedAt) }
-            let end = context.state.lease.end
-            context.count { $0.leaseEnd = end }
-        } else {
-            isRegisteringAgain = true
-            defer { isRegisteringAgain = false }
-            context.event { state in
-                state.lease.declaredDead()
-                state.sleep.registeredAgain()
-            }
+        let answer = alive.map { Int($0) }
+        if context.event({ $0.heartbeatAnswered(answer, of: worker, askedAt: askedAt) }) {
+            defer { context.event { $0.lease.registeringEnded() } }
             try await register(on: connection)
             context.log(.leaseLost(worker: context.state.lease.id))
         }
+        if let end = context.state.lease.end { context.count { $0.leaseEnd = end } }
         // While the lease was lost, nothing was claimed.
         context.dispatchBell.ring()
     }

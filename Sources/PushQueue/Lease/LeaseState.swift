@@ -7,6 +7,8 @@ struct LeaseState: Sendable {
     private(set) var id: Int64 = 0
     private(set) var installation: (UInt64, UInt64) = (0, 0)
     private var lease: Lease
+    /// Others have declared the worker dead, and its next id is not known yet.
+    private(set) var isRegisteringAgain = false
     /// Ends with the lease: pushes that wait in the backend are then not sent. Each id has its own, which copies of the state share.
     private(set) var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     /// When the last heartbeat that succeeded was sent.
@@ -62,7 +64,11 @@ struct LeaseState: Sendable {
     mutating func declaredDead() {
         lease.lost()
         permit.revoke()
+        isRegisteringAgain = true
     }
+
+    /// It has another id, or could not register.
+    mutating func registeringEnded() { isRegisteringAgain = false }
 
     /// Between two heartbeats.
     var interval: Duration { lease.interval }

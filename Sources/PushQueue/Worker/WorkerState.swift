@@ -108,6 +108,23 @@ struct WorkerState: Sendable {
 
     // MARK: The lease
 
+    /// A heartbeat was answered.
+    /// - Parameters:
+    ///   - workersAlive: Nil: others have declared the worker dead.
+    ///   - worker: The id that it had when it asked.
+    /// - Returns: Whether to register again.
+    mutating func heartbeatAnswered(_ workersAlive: Int?, of worker: Int64, askedAt: MonotonicInstant) -> Bool {
+        // When the worker wakes, two connections may renew the lease at once.
+        guard worker == lease.id, !lease.isRegisteringAgain else { return false }
+        guard let workersAlive else {
+            lease.declaredDead()
+            sleep.registeredAgain()
+            return true
+        }
+        renewed(workersAlive: workersAlive, askedAt: askedAt)
+        return false
+    }
+
     mutating func renewed(workersAlive: Int, askedAt: MonotonicInstant) {
         lease.renewed(askedAt: askedAt)
         schedule.admission.rates.workersAlive = workersAlive

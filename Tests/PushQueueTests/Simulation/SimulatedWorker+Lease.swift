@@ -12,12 +12,7 @@ extension SimulatedWorker {
         link.ask(self) {
             $0.register(lease: lease)
         } then: { answer in
-            switch answer {
-            case .failure(let loss): then(.failure(loss))
-            case .success(let id):
-                self.state.lease.registered(as: id, askedAt: askedAt)
-                then(.success(()))
-            }
+            then(answer.map { self.state.lease.registered(as: $0, askedAt: askedAt) })
         }
     }
 
@@ -50,36 +45,17 @@ extension SimulatedWorker {
         link.ask(self) {
             wakes ? $0.wake(worker, lease: lease) : $0.heartbeat(worker, lease: lease)
         } then: { answer in
-            switch answer {
-            case .failure(let loss): then(.failure(loss))
-            case .success(let alive): self.renewed(alive, as: worker, askedAt: askedAt, on: link, then: then)
+            guard case .success(let alive) = answer else { return then(answer.map { _ in }) }
+            guard self.state.heartbeatAnswered(alive, of: worker, askedAt: askedAt) else {
+                self.dispatch()
+                return then(.success(()))
             }
-        }
-    }
-
-    /// - Parameter alive: How many workers there are. Nil: this one was declared dead.
-    private func renewed(
-        _ alive: Int?,
-        as worker: Int64,
-        askedAt: MonotonicInstant,
-        on link: SimulatedLink,
-        then: @escaping (Result<Void, SimulatedLink.Loss>) -> Void
-    ) {
-        // When the worker wakes, two connections may renew the lease at once.
-        guard worker == state.lease.id, !isRegisteringAgain else { return then(.success(())) }
-        guard let alive else {
-            isRegisteringAgain = true
-            state.lease.declaredDead()
-            state.sleep.registeredAgain()
-            return register(on: link) { answer in
-                self.isRegisteringAgain = false
+            self.register(on: link) { answer in
+                self.state.lease.registeringEnded()
                 if case .success = answer { self.dispatch() }
                 then(answer)
             }
         }
-        state.renewed(workersAlive: alive, askedAt: askedAt)
-        dispatch()
-        then(.success(()))
     }
 
     // MARK: The others

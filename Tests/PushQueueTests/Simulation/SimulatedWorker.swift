@@ -32,7 +32,6 @@ final class SimulatedWorker {
     var purposes: Set<WorkerDatabase.Purpose> = []
     /// For large statements.
     var large = AccessQueue<() -> Void>(places: 2)
-    var isRegisteringAgain = false
     /// Dead workers that it has seen while it slept.
     var seenDead: [HeartbeatState.Sighting] = []
     /// The latest wait before a look. An earlier one is void.
