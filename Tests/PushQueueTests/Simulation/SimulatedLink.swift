@@ -101,3 +101,9 @@ final class SimulatedLink {
         whenLost = nil
     }
 }
+
+extension Result where Failure == SimulatedLink.Loss {
+    var loss: SimulatedLink.Loss? {
+        if case .failure(let loss) = self { loss } else { nil }
+    }
+}

@@ -56,12 +56,7 @@ extension SimulatedWorker {
         link.ask(self) {
             $0.apps(ids)
         } then: { answer in
-            switch answer {
-            case .failure(let loss): then(.failure(loss))
-            case .success(let rows):
-                _ = self.state.read(rows, of: ids)
-                then(.success(()))
-            }
+            then(answer.map { rows in _ = self.state.read(rows, of: ids) })
         }
     }
 
@@ -104,9 +99,7 @@ extension SimulatedWorker {
             switch answer {
             case .failure(let loss): then(loss)
             case .success(let opened):
-                self.read(opened, on: link) { answer in
-                    if case .failure(let loss) = answer { then(loss) } else { then(nil) }
-                }
+                self.read(opened, on: link) { answer in then(answer.loss) }
             }
         }
     }

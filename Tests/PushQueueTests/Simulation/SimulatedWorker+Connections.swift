@@ -25,9 +25,7 @@ extension SimulatedWorker {
         link.ask(self) { _ in
             link.isListening = true
         } then: { answer in
-            var canBeNotified = false
-            if case .success = answer { canBeNotified = true }
-            self.state.sleep.connected(canBeNotified: canBeNotified)
+            self.state.sleep.connected(canBeNotified: answer.loss == nil)
             then()
         }
     }

@@ -100,12 +100,8 @@ extension SimulatedWorker {
             own.ask(self) {
                 $0.split(message, in: lane, size: size)
             } then: { answer in
-                switch answer {
-                case .failure(let loss): done(loss)
-                case .success(let count):
-                    jobs = count
-                    done(nil)
-                }
+                jobs = try? answer.get()
+                done(answer.loss)
             }
         } then: { loss in
             if loss == .refused { self.state.refusals.spend(at: self.now) }

@@ -124,12 +124,8 @@ extension SimulatedWorker {
         var isGone = false
         withOwnLink(for: .takeOver) { own, done in
             self.takeOver(from: dead, on: own) { answer in
-                switch answer {
-                case .failure(let loss): done(loss)
-                case .success(let wasGone):
-                    isGone = wasGone
-                    done(nil)
-                }
+                isGone = (try? answer.get()) ?? false
+                done(answer.loss)
             }
         } then: { loss in
             if let dead, !isGone { self.state.lease.couldNotTakeOver(dead.worker, at: self.now) }
@@ -148,15 +144,11 @@ extension SimulatedWorker {
             self.simulation.tookOver(taken.claims)
             return taken
         } then: { answer in
-            switch answer {
-            case .failure(let loss): then(.failure(loss))
-            case .success(let taken):
-                if taken.workers > 0 || !taken.claims.isEmpty {
-                    self.state.schedule.board.forgetFloors()
-                    self.dispatch()
-                }
-                then(.success(taken.workers > 0))
+            if case .success(let taken) = answer, taken.workers > 0 || !taken.claims.isEmpty {
+                self.state.schedule.board.forgetFloors()
+                self.dispatch()
             }
+            then(answer.map { $0.workers > 0 })
         }
     }
 
@@ -187,12 +179,8 @@ extension SimulatedWorker {
     /// Tells whether some are past the grace period.
     func findStrays(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {
         strays(on: link) { answer in
-            switch answer {
-            case .failure(let loss): then(.failure(loss))
-            case .success(let strays):
-                self.state.lease.foundStrays(strays, at: self.now)
-                then(.success(!self.state.lease.agedStrays.isEmpty))
-            }
+            if case .success(let strays) = answer { self.state.lease.foundStrays(strays, at: self.now) }
+            then(answer.map { _ in !self.state.lease.agedStrays.isEmpty })
         }
     }
 

@@ -177,12 +177,6 @@ extension SimulatedWorker {
     }
 }
 
-extension Result where Failure == SimulatedLink.Loss {
-    fileprivate var loss: SimulatedLink.Loss? {
-        if case .failure(let loss) = self { loss } else { nil }
-    }
-}
-
 /// A run of a task that several steps share.
 private final class SimulatedRun {
     let task: MaintenanceTask.Name
