@@ -22,7 +22,7 @@ CREATE TABLE carillon.messages (
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
     lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
-    unanswered   smallint NOT NULL DEFAULT 0,  -- for a retry: the number of attempts whose outcome is unknown, which is limited
+    unknown_attempts smallint NOT NULL DEFAULT 0,  -- for a retry: the attempts whose outcome is unknown, which are limited
     origin       bigint,  -- for a retry or a job split off: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -110,7 +110,7 @@ CREATE TYPE carillon.job AS (
     on_unknown   text,
     attempt      smallint,
     lost_claims  smallint,
-    unanswered   smallint,
+    unknown_attempts smallint,
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz,

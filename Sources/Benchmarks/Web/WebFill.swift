@@ -248,7 +248,7 @@ struct WebFill {
                 expires_at => expires_at, collapse_id => collapse_id, topic => topic, reference => reference,
                 on_unknown => on_unknown, attempt => attempt, lost_claims => lost_claims, origin => origin,
                 broadcast_id => broadcast_id, created_at => created_at, last_status => last_status, last_reason => last_reason,
-                unanswered => unanswered))
+                unknown_attempts => unknown_attempts))
             FROM picked GROUP BY app_id, id / 200;
             CREATE FUNCTION pg_temp.activity(since timestamptz, until timestamptz) RETURNS void LANGUAGE sql AS $$
                 INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed, retried)

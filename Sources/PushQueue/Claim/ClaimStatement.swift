@@ -104,7 +104,7 @@ package enum ClaimStatement {
 
     /// Once that is reached, an unknown outcome ends the push.
     private static let onUnknown = """
-        CASE WHEN p.unanswered >= \(maxResends) AND p.on_unknown = 'retry' THEN 'fail'
+        CASE WHEN p.unknown_attempts >= \(maxResends) AND p.on_unknown = 'retry' THEN 'fail'
             ELSE nullif(p.on_unknown, 'retry') END AS on_unknown
         """
 
@@ -131,7 +131,7 @@ package enum ClaimStatement {
             WHERE m.ctid = ANY (coalesce((SELECT a.tids FROM all_fit a), ARRAY(SELECT f.tid FROM fitting f WHERE f.fits)))
             RETURNING m.id, m.lane, \(tokens) AS tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority,
                 m.expires_at, m.collapse_id, m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin,
-                m.broadcast_id, m.created_at, m.last_status, m.last_reason, m.unanswered
+                m.broadcast_id, m.created_at, m.last_status, m.last_reason, m.unknown_attempts
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
@@ -139,7 +139,7 @@ package enum ClaimStatement {
                 priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic,
                 reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, lost_claims => p.lost_claims,
                 origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
-                last_status => p.last_status, last_reason => p.last_reason, unanswered => p.unanswered))
+                last_status => p.last_status, last_reason => p.last_reason, unknown_attempts => p.unknown_attempts))
             FROM picked p HAVING count(*) > 0 AND \(usualCommit)
             RETURNING id, claimed_at, quarantined
         ), next AS (

@@ -149,7 +149,7 @@ struct SettleArguments {
     ]
 
     private static let others = [
-        Argument("unanswered", .int8) { $0.unanswered },
+        Argument("unknown", .int8) { $0.unknown },
         Argument("identified", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.identified).map(\.message)) },
         Argument("identified_token", .text) { $0.tokens($0.settlement.identified.lazy.map { .push($0.push) }) },
         Argument("identified_unique_id", .uuid) {
@@ -160,8 +160,8 @@ struct SettleArguments {
     // MARK: Their values
 
     /// The messages of jobs with pushes whose outcome is unknown and that may be sent again.
-    private var unanswered: PostgresArray {
-        PostgresArray(each: settlement.unanswered.lazy.map { claim[$0].message })
+    private var unknown: PostgresArray {
+        PostgresArray(each: settlement.unknown.lazy.map { claim[$0].message })
     }
 
     private func jobs<Item: Settlement.Item>(of items: [Item]) -> LazyMapCollection<[Item], ClaimedJobs.Job> {

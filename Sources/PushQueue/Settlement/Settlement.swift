@@ -14,7 +14,7 @@ package struct Settlement: Sendable {
     private(set) var goingBack: [GoingBack] = []
     private(set) var staying: [Staying] = []
     /// Jobs with pushes whose outcome is unknown and that may be sent again.
-    private(set) var unanswered: [Int32] = []
+    private(set) var unknown: [Int32] = []
     /// None, unless the app keeps unique ids.
     private(set) var identified: [Identified] = []
     /// By job: the cause of the last attempt of pushes that expire before the next.
@@ -100,7 +100,7 @@ package struct Settlement: Sendable {
         narrow(&piece.failures)
         narrow(&piece.goingBack)
         narrow(&piece.identified)
-        piece.unanswered.removeAll { $0 < first || $0 > last }
+        piece.unknown.removeAll { $0 < first || $0 > last }
         piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
         return piece
     }
@@ -168,7 +168,7 @@ package struct Settlement: Sendable {
         jobTally.failed += Int32(sorted.failed.count)
         for push in sorted.failed { fail(push, of: jobTally.job, outcomes) }
         tally.unknown += sorted.unknown
-        if sorted.unknown > 0, job.mayRepeat { unanswered.append(jobTally.job) }
+        if sorted.unknown > 0, job.mayRepeat { unknown.append(jobTally.job) }
     }
 
     /// The retry of pushes that have used up an attempt, or nil if there are none or they expire before it.

@@ -73,8 +73,8 @@ import Testing
     /// Values that an application can write and should not, each in a row of its own.
     private static let numbers: [(column: String, value: String)] = [
         ("lane", "-32768"), ("lane", "-1"), ("lane", "3"), ("lane", "32767"), ("attempt", "0"), ("attempt", "-32768"),
-        ("attempt", "32767"), ("lost_claims", "32767"), ("lost_claims", "-32768"), ("unanswered", "32767"),
-        ("unanswered", "-32768"), ("broadcast_id", "-1"),
+        ("attempt", "32767"), ("lost_claims", "32767"), ("lost_claims", "-32768"),
+        ("unknown_attempts", "32767"), ("unknown_attempts", "-32768"), ("broadcast_id", "-1"),
         ("broadcast_id", "9223372036854775807"), ("created_at", "'infinity'"), ("created_at", "'-infinity'"),
         ("created_at", "'4713-01-01 BC'"), ("created_at", "'294276-12-31'"), ("id", "0"), ("id", "-1"),
         ("id", "-9223372036854775808"), ("id", "9223372036854775807"), ("origin", "4711"), ("origin", "-1"),
@@ -109,7 +109,7 @@ import Testing
             for row in rows { messages.append(try await scene.insert(row)) }
             // The gateway is silent once for each token. For rows without another attempt that must be now.
             let last = zip(rows, messages).filter { row, _ in
-                row.columns.contains { $0 == ("attempt", "32767") || $0 == ("unanswered", "32767") }
+                row.columns.contains { $0 == ("attempt", "32767") || $0 == ("unknown_attempts", "32767") }
             }
             .flatMap(\.1.tokens)
             try #require(last.count == 2)

@@ -70,8 +70,8 @@ extension ModelDatabase {
                 }
             }
             for push in delivered { tables.sent[push, default: 0] += 1 }
-            let unanswered = Set(settlement.unanswered.map { jobs[$0].message })
-            for back in settlement.goingBack { tables.returnJobs(back, of: jobs, claim, unanswered, at: now) }
+            let unknown = Set(settlement.unknown.map { jobs[$0].message })
+            for back in settlement.goingBack { tables.returnJobs(back, of: jobs, claim, unknown, at: now) }
             return .written
         }
     }
@@ -193,12 +193,12 @@ extension ModelTables {
         _ back: Settlement.GoingBack,
         of jobs: ClaimedJobs,
         _ claim: ModelClaim,
-        _ unanswered: Set<Int64>,
+        _ unknown: Set<Int64>,
         at now: Int64
     ) {
         let id = jobs[back.job].id
         guard var job = claim.jobs.first(where: { $0.id == id }) else { return }
-        if back.attempt > job.attempt, unanswered.contains(job.message) { job.unanswered += 1 }
+        if back.attempt > job.attempt, unknown.contains(job.message) { job.unknownAttempts += 1 }
         job.attempt = back.attempt
         job.lostClaims = 0
         if !back.isWhole {

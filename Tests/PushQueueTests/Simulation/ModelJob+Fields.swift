@@ -10,7 +10,7 @@ extension ModelJob {
         ModelColumn("on_unknown") { $0.mayRepeat ? "retry" : "fail" },
         ModelColumn("attempt") { "\($0.attempt)" },
         ModelColumn("lost_claims") { "\($0.lostClaims)" },
-        ModelColumn("unanswered") { "\($0.unanswered)" },
+        ModelColumn("unknown_attempts") { "\($0.unknownAttempts)" },
         ModelColumn("origin") { job in job.origin.map { "\($0)" } ?? "" },
     ]
 

@@ -13,7 +13,7 @@ struct ModelJob: Hashable {
     /// How many workers died with it in flight.
     var lostClaims: Int16 = 0
     /// How many attempts had an unknown outcome.
-    var unanswered: Int16 = 0
+    var unknownAttempts: Int16 = 0
     var origin: Int64?
     /// It updates Live Activities.
     var isUpdate = false
@@ -26,7 +26,7 @@ struct ModelJob: Hashable {
 
     var message: Int64 { origin ?? id }
     /// What its worker is told.
-    var mayRepeatOnceMore: Bool { mayRepeat && unanswered < 3 }
+    var mayRepeatOnceMore: Bool { mayRepeat && unknownAttempts < 3 }
     /// Three workers died with it.
     var isQuarantined: Bool { lostClaims >= 3 }
     /// Jobs of one value are claimed together.

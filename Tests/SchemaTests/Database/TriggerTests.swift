@@ -40,7 +40,7 @@ import Testing
             failed_apns_id => '{NULL,NULL}', failed_unique_id => '{}', failed_attempt => '{1,1}',
             going_back => '{102,103}', going_back_whole => '{f,t}', going_back_attempt => '{2,1}', going_back_after => '{1000,NULL}',
             going_back_status => '{503,NULL}', going_back_reason => '{ServiceUnavailable,NULL}', going_back_place => '{1}', going_back_token => '{cd}',
-            staying => '{105}', staying_whole => '{t}', staying_place => '{}', staying_token => '{}', unanswered => '{}',
+            staying => '{105}', staying_whole => '{t}', staying_place => '{}', staying_token => '{}', unknown => '{}',
             identified => '{}', identified_token => '{}', identified_unique_id => '{}')
         """,
         """

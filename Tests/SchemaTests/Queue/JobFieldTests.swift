@@ -127,11 +127,11 @@ import Testing
                 payloads => ARRAY['{}']::json[], push_type => 'voip', priority => 5::smallint, expires_at => 'epoch',
                 collapse_id => 'c', topic => 't', reference => 'r', on_unknown => 'fail', attempt => 3::smallint,
                 lost_claims => 4::smallint, origin => 5, broadcast_id => 6, created_at => 'epoch',
-                last_status => 7::smallint, last_reason => 'why', unanswered => 2::smallint) AS job)
+                last_status => 7::smallint, last_reason => 'why', unknown_attempts => 2::smallint) AS job)
             SELECT carillon.changed_job(m.job)::text = m.job::text,
                 carillon.changed_job(m.job, id => 9, tokens => '{bb}', payloads => ARRAY['[]']::json[],
                     attempt => 8::smallint, lost_claims => 0::smallint, origin => 10, last_reason => 'new',
-                    unanswered => 3::smallint)
+                    unknown_attempts => 3::smallint)
             FROM made m
             """
         )

@@ -129,7 +129,7 @@ import Testing
             allowed: true
         )
         try await Self.try(
-            ["id", "attempt", "lost_claims", "unanswered", "origin", "broadcast_id"].map {
+            ["id", "attempt", "lost_claims", "unknown_attempts", "origin", "broadcast_id"].map {
                 "INSERT INTO carillon.messages (app_id, tokens, payload, \($0)) VALUES (1, '{aa}', '{}', 7)"
             } + [
                 "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (500, 1, '{aa}', '{}', now())",

@@ -8,10 +8,10 @@ CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[],
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
     attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
     created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
-    unanswered smallint DEFAULT 0) RETURNS carillon.job
+    unknown_attempts smallint DEFAULT 0) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
-        attempt, lost_claims, unanswered, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+        attempt, lost_claims, unknown_attempts, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments.';
 
@@ -22,7 +22,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
         attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
         created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason,
-        unanswered => ready.unanswered)
+        unknown_attempts => ready.unknown_attempts)
 $$;
 COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of messages.';
 
@@ -34,14 +34,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
         lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
         created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason,
-        unanswered => waiting.unanswered)
+        unknown_attempts => waiting.unknown_attempts)
 $$;
 COMMENT ON FUNCTION carillon.scheduled_job IS 'Internal: returns the job of a row of scheduled.';
 
 -- In changed_job(), a new reason replaces the status as well. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
-    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unknown_attempts smallint DEFAULT NULL)
+RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
         payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
@@ -50,7 +51,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
         broadcast_id => job.broadcast_id, created_at => job.created_at,
         last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
-        last_reason => coalesce(last_reason, job.last_reason), unanswered => coalesce(unanswered, job.unanswered, 0::smallint))
+        last_reason => coalesce(last_reason, job.last_reason),
+        unknown_attempts => coalesce(unknown_attempts, job.unknown_attempts, 0::smallint))
 $$;
 COMMENT ON FUNCTION carillon.changed_job IS
     'Internal: returns a job with new values in the named fields; null keeps the present value.';

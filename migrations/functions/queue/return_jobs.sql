@@ -62,10 +62,10 @@ BEGIN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered)
+                    last_status, last_reason, unknown_attempts)
                 SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
                     j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint)
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint)
                 FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
@@ -74,10 +74,10 @@ BEGIN
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered, run_at)
+                    last_status, last_reason, unknown_attempts, run_at)
                 SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
                     j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint),
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint),
                     pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
                 FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id

@@ -218,7 +218,7 @@ COMMENT ON FUNCTION carillon.record_failed IS
 
 -- find_cancelled_going_back() has found which jobs are not returned. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.return_going_back(
-    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unanswered bigint[],
+    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unknown bigint[],
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[]
 ) RETURNS void
@@ -239,9 +239,8 @@ BEGIN
             attempt => a.attempt, lost_claims => 0::smallint,
             origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
             last_status => a.status, last_reason => a.reason,
-            unanswered => CASE
-                WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (return_going_back.unanswered)
-                THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS job
+            unknown_attempts => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (unknown)
+                THEN least(coalesce(j.unknown_attempts, 0) + 1, 99)::smallint END) AS job
         FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
                 going_back_reason) WITH ORDINALITY
             AS a(id, whole, attempt, after, status, reason, place)
@@ -275,7 +274,7 @@ COMMENT ON FUNCTION carillon.return_going_back IS
 --   new id: going_back_token has them, and going_back_place the position of the job of each in going_back, from 1.
 -- - `staying`: jobs that stay in flight. One of which only some tokens stay keeps its id; staying_token has these tokens, as above,
 --   and its message is then counted in unfinished.
--- - `unanswered`: messages with an attempt whose outcome is unknown and that may be sent again.
+-- - `unknown`: messages with an attempt whose outcome is unknown and that may be sent again.
 -- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
@@ -287,7 +286,7 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unanswered bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -309,9 +308,9 @@ BEGIN
     IF claimed_jobs IS NULL THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
-    IF cardinality(unanswered) > 0 THEN
+    IF cardinality(unknown) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
-        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
+        SELECT DISTINCT app, u.id FROM unnest(unknown) AS u(id);
     END IF;
     IF has_going_back THEN
         SELECT f.cancelled, f.unsure INTO cancelled, unsure
@@ -342,7 +341,7 @@ BEGIN
     END IF;
     IF has_going_back THEN
         PERFORM carillon.return_going_back(app => app, claimed_jobs => claimed_jobs, cancelled => cancelled, unsure => unsure,
-            unanswered => unanswered, going_back => going_back, going_back_whole => going_back_whole,
+            unknown => unknown, going_back => going_back, going_back_whole => going_back_whole,
             going_back_attempt => going_back_attempt, going_back_after => going_back_after, going_back_status => going_back_status,
             going_back_reason => going_back_reason, going_back_place => going_back_place, going_back_token => going_back_token);
     END IF;

@@ -62,12 +62,13 @@ BEGIN
     BEGIN
         PERFORM carillon.use_session_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason, unanswered)
+            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason,
+            unknown_attempts)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
             whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
             whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
-            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unanswered, 0::smallint)
+            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unknown_attempts, 0::smallint)
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
