@@ -1,5 +1,5 @@
 DROP VIEW carillon.cancelling;
-DROP TABLE carillon.app_locks, carillon.activity_stamps, carillon.activity_updates, carillon.dedupe,
+DROP TABLE carillon.app_locks, carillon.update_stamps, carillon.updates, carillon.dedupe,
     carillon.unknown_outcomes, carillon.cancelled, carillon.split_messages, carillon.unfinished, carillon.inflight,
     carillon.workers, carillon.scheduled, carillon.messages;
 DROP SEQUENCE carillon.asleep;

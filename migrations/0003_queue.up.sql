@@ -315,7 +315,7 @@ COMMENT ON TYPE carillon.push_decisions IS
 -- Updates published to a channel are ordered in the same way; a token stands for the channel.
 
 -- Updates that no worker has sent yet.
-CREATE TABLE carillon.activity_updates (
+CREATE TABLE carillon.updates (
     app_id     integer,
     token      text,
     message_id bigint,
@@ -324,48 +324,48 @@ CREATE TABLE carillon.activity_updates (
     expires_at timestamptz,           -- null if it does not expire
     PRIMARY KEY (app_id, token, message_id)
 );
-ALTER TABLE carillon.activity_updates SET (
+ALTER TABLE carillon.updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_updates IS
+COMMENT ON TABLE carillon.updates IS
     'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
     'update_activity, end_activity and publish write it.';
-COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.activity_updates.is_end IS
+COMMENT ON COLUMN carillon.updates.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.updates.message_id IS 'the id of the message';
+COMMENT ON COLUMN carillon.updates.is_end IS
     'whether it ends the Live Activity; an end supersedes all updates that wait with it, even later ones';
-COMMENT ON COLUMN carillon.activity_updates.due_at IS
+COMMENT ON COLUMN carillon.updates.due_at IS
     'when it was enqueued, or its run_at; an update replaces older ones only once it is due';
-COMMENT ON COLUMN carillon.activity_updates.expires_at IS
+COMMENT ON COLUMN carillon.updates.expires_at IS
     'the time after which it replaces no other update; null if it does not expire';
 
 -- The latest update of each token that a worker has sent or is about to send.
-CREATE TABLE carillon.activity_stamps (
+CREATE TABLE carillon.update_stamps (
     app_id     integer,
     token      text,
     message_id bigint NOT NULL,
     is_final   boolean NOT NULL,
     due_at     timestamptz NOT NULL,
-    highest    bigint NOT NULL,  -- the highest message id ordered so far; the updates up to it have no rows in activity_updates
+    highest    bigint NOT NULL,  -- the highest message id ordered so far; the table updates has no rows up to it
     stamp      bigint NOT NULL,  -- the timestamp in the payload: seconds since 1970
     PRIMARY KEY (app_id, token)
 );
-ALTER TABLE carillon.activity_stamps SET (
+ALTER TABLE carillon.update_stamps SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_stamps IS
+COMMENT ON TABLE carillon.update_stamps IS
     'Internal: the latest update of each token that a worker has sent or is about to send, one row for each token.';
-COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.activity_stamps.is_final IS
+COMMENT ON COLUMN carillon.update_stamps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.update_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.update_stamps.message_id IS 'the id of the message';
+COMMENT ON COLUMN carillon.update_stamps.is_final IS
     'whether it has ended the activity, so that nothing is sent after it; never true for a channel';
-COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its position in the order of updates';
-COMMENT ON COLUMN carillon.activity_stamps.highest IS
+COMMENT ON COLUMN carillon.update_stamps.due_at IS 'its position in the order of updates';
+COMMENT ON COLUMN carillon.update_stamps.highest IS
     'the highest message id ordered so far; an older update that returns for a retry is not sent';
-COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
+COMMENT ON COLUMN carillon.update_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels use the weaker mode. A role

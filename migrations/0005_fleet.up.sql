@@ -115,7 +115,7 @@ INSERT INTO carillon.maintenance (step, run_order) VALUES
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('sum push_counts', 11), ('delete push_counts', 12), ('delete push_count_sums', 13),
     ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
-    ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
+    ('delete tokens', 18), ('delete updates', 19), ('delete update_stamps', 20), ('delete device_slots', 21),
     ('delete audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';

@@ -48,7 +48,7 @@ import Testing
         )
         #expect(summary.counters.total.superseded == 4)
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.failures") == 0)
-        #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.updates") == 0)
     }
 
     @Test func `a retry is not sent after a newer update`() async throws {
@@ -89,9 +89,9 @@ import Testing
         try await Self.call(queue, "update_activity('app', '{aa}', '{}')")
         try await queue.drain()
         try await queue.database.run(
-            "UPDATE carillon.activity_stamps SET stamp = stamp + 3600, due_at = due_at + interval '1 hour'"
+            "UPDATE carillon.update_stamps SET stamp = stamp + 3600, due_at = due_at + interval '1 hour'"
         )
-        let last = try await queue.database.number("SELECT stamp FROM carillon.activity_stamps")
+        let last = try await queue.database.number("SELECT stamp FROM carillon.update_stamps")
         try await Self.call(queue, "update_activity('app', '{aa}', '{}')")
         let backend = RecordedBackend()
         try await queue.drain(backend)
@@ -107,7 +107,7 @@ import Testing
         for level in 2...3 {
             // As after many updates within a second.
             try await queue.database.run(
-                "UPDATE carillon.activity_stamps SET stamp = floor(extract(epoch FROM clock_timestamp())) + 55"
+                "UPDATE carillon.update_stamps SET stamp = floor(extract(epoch FROM clock_timestamp())) + 55"
             )
             try await Self.call(queue, "update_activity('app', '{aa}', '{\"level\": \(level)}')")
             try await queue.drain(backend)
@@ -117,17 +117,17 @@ import Testing
             try await queue.database.rows(
                 """
                 SELECT s.attempt, s.run_at - s.created_at > '20 s' AND s.run_at - to_timestamp(a.stamp) < '30 s'
-                FROM carillon.scheduled s CROSS JOIN carillon.activity_stamps a
+                FROM carillon.scheduled s CROSS JOIN carillon.update_stamps a
                 """
             ) == ["(1,t)", "(1,t)"]
         )
-        try await queue.database.run("UPDATE carillon.activity_stamps SET stamp = stamp - 60")
+        try await queue.database.run("UPDATE carillon.update_stamps SET stamp = stamp - 60")
         try await Self.makeDue(queue)
         let summary = try await queue.drain(backend)
         #expect(Self.payloads(backend).map { $0.contains(#""level":2"#) } == [false, false])
         #expect(summary.counters.total.superseded == 1)
         #expect(try await queue.database.number("SELECT sum(sent + cancelled) FROM carillon.results") == 3)
-        #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        #expect(try await queue.database.number("SELECT count(*) FROM carillon.updates") == 0)
     }
 
     @Test func `an end is final: what is enqueued after it is not sent, whether the end waits or was sent`()
@@ -168,7 +168,7 @@ import Testing
             "UPDATE carillon.messages SET expires_at = now() - interval '1 s' WHERE expires_at > now()"
         )
         try await queue.database.run(
-            "UPDATE carillon.activity_updates SET expires_at = now() - interval '1 s' WHERE expires_at > now()"
+            "UPDATE carillon.updates SET expires_at = now() - interval '1 s' WHERE expires_at > now()"
         )
         let backend = RecordedBackend()
         try await queue.drain(backend)
@@ -185,7 +185,7 @@ import Testing
         try await queue.database.run(
             """
             UPDATE carillon.messages SET id = 0;
-            UPDATE carillon.activity_updates SET message_id = 0, due_at = due_at - interval '1 hour'
+            UPDATE carillon.updates SET message_id = 0, due_at = due_at - interval '1 hour'
             """
         )
         let backend = RecordedBackend()

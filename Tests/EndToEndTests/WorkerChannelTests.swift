@@ -239,7 +239,7 @@ import Testing
             let now = try await queue.database.number("extract(epoch FROM now())")
             #expect((now - 600)...(now + 60) ~= Int(found.output.1) ?? 0)
             #expect(summary.counters.total.superseded == 4)
-            #expect(try await queue.database.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.updates") == 0)
         }
     }
 

@@ -60,9 +60,9 @@ import Testing
         INSERT INTO carillon.dedupe (app_id, key, message_id, until) VALUES (1, 'k', 1, now());
         INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
         VALUES (1, 'aa', 'device', NULL), (1, 'ac', 'live_activity', now() + interval '1 hour');
-        INSERT INTO carillon.activity_stamps (app_id, token, stamp, due_at, message_id, is_final, highest)
+        INSERT INTO carillon.update_stamps (app_id, token, stamp, due_at, message_id, is_final, highest)
         VALUES (1, 'ac', 1, now(), 1, false, 1), (1, 'aa', 1, now(), 998, false, 998);
-        INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+        INSERT INTO carillon.updates (app_id, token, message_id, is_end, due_at, expires_at)
         VALUES (1, 'aa', 1000, false, now(), now() + interval '1 hour'), (1, 'aa', 999, false, now(), NULL);
         INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
         VALUES (1, 'aa', ARRAY[ROW(now(), 5, 7)::carillon.device_slot], now());

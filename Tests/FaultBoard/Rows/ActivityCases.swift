@@ -60,7 +60,7 @@ import Testing
         #expect(
             try await scene.client.number("SELECT count(*) FROM carillon.results WHERE sent + cancelled = 1") == last
         )
-        #expect(try await scene.client.number("SELECT count(*) FROM carillon.activity_updates") == 0)
+        #expect(try await scene.client.number("SELECT count(*) FROM carillon.updates") == 0)
         #expect(
             try await scene.client.number(
                 "SELECT d.deadlocks FROM pg_stat_database d WHERE d.datname = current_database()"

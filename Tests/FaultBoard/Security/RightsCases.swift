@@ -44,7 +44,7 @@ import Testing
         """
     private static let queue = """
         messages scheduled inflight workers unfinished push_counts provider_tokens dedupe fleet_tasks holds \
-        activity_updates activity_stamps device_slots
+        updates update_stamps device_slots
         """
 
     /// Secrets, and the data of apps and users.
@@ -52,7 +52,7 @@ import Testing
         "carillon_reader": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
-            "apps.gateway_ca", "failed_messages", "unknown_outcomes", "activity_updates", "activity_stamps",
+            "apps.gateway_ca", "failed_messages", "unknown_outcomes", "updates", "update_stamps",
             "device_slots",
             "api_tokens.digest",
         ],
@@ -66,15 +66,16 @@ import Testing
             "inflight", "workers", "worker_status", "apps.gateway_ca", "apps.certificate_id", "failed_messages",
             "dedupe",
             "split_messages",
-            "maintenance", "unknown_outcomes", "activity_updates", "activity_stamps", "device_slots", "audit",
+            "maintenance", "unknown_outcomes", "updates", "update_stamps", "device_slots", "audit",
             "api_tokens",
         ],
         "carillon_tenant": [
-            "activity_stamps", "activity_updates", "api_tokens", "app_locks", "app_status", "audit", "breakers",
+            "api_tokens", "app_locks", "app_status", "audit", "breakers",
             "cancelled", "cancelling", "certificates", "credential_input", "dedupe", "device_slots", "failed_messages",
             "feedback", "fleet_tasks", "held_apps", "holds", "inflight", "installation", "maintenance", "pending",
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
-            "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "watched_tables",
+            "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
+            "updates", "watched_tables",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
         "carillon_worker": ["audit", "api_tokens"],

@@ -107,7 +107,7 @@ import Testing
     /// Maintenance deletes their rows. The first three have none when an app is removed.
     private static let keeping: Set = [
         "messages", "scheduled", "inflight", "unfinished", "split_messages", "cancelled", "unknown_outcomes",
-        "activity_updates", "activity_stamps", "device_slots", "results", "failures", "failed_messages", "push_counts",
+        "updates", "update_stamps", "device_slots", "results", "failures", "failed_messages", "push_counts",
         "push_count_sums",
     ]
 

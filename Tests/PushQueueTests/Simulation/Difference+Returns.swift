@@ -85,7 +85,7 @@ extension Difference {
             }
             let model = self.model.order(updates, of: claim, as: worker)
             // Their clocks differ, and times that are ahead of them make updates wait.
-            try await database.run("UPDATE carillon.activity_stamps SET stamp = 0")
+            try await database.run("UPDATE carillon.update_stamps SET stamp = 0")
             self.model.forgetStamps()
             step = same("order \(claim.id) by \(worker)", Self.ended(real), Self.ended(model))
             _ = same("superseded in \(claim.id)", real?.superseded, model?.superseded)
@@ -205,12 +205,12 @@ extension Difference {
         SELECT format('failure %s %s %s %s %s [%s]', f.message_id, f.token, f.status, f.reason, f.attempt, f.apns_unique_id)
             FROM carillon.failures f
         UNION ALL
-        SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.activity_updates u
+        SELECT format('update %s of %s', u.message_id, u.token) FROM carillon.updates u
         UNION ALL
         SELECT format('slots %s: %s', d.token, (SELECT string_agg(s.message_id::text, ',' ORDER BY s.message_id)
             FROM unnest(d.slots) AS s)) FROM carillon.device_slots d WHERE d.slots <> '{}'
         UNION ALL
-        SELECT format('stamp %s: %s %s, %s', s.token, s.message_id, s.is_final, s.highest) FROM carillon.activity_stamps s
+        SELECT format('stamp %s: %s %s, %s', s.token, s.message_id, s.is_final, s.highest) FROM carillon.update_stamps s
         UNION ALL
         SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
         UNION ALL

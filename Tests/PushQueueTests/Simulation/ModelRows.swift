@@ -48,7 +48,7 @@ struct ModelJob: Hashable {
     }
 }
 
-/// A row of `activity_updates`.
+/// A row of `updates`.
 struct ModelUpdate: Hashable {
     var place: ModelPlace
     var expiresAt: Int64?
@@ -65,7 +65,7 @@ struct ModelPlace: Hashable, Comparable {
     }
 }
 
-/// A row of `activity_stamps`.
+/// A row of `update_stamps`.
 struct ModelStamp: Hashable {
     /// Of the update that was sent last. An end is final.
     var place: ModelPlace

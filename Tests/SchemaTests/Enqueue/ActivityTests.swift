@@ -136,7 +136,7 @@ import Testing
             try await database.rows(
                 """
                 SELECT s.lane, s.reference, s.topic, s.on_unknown, s.expires_at = '2100-01-02Z', u.due_at = s.run_at
-                FROM carillon.scheduled s JOIN carillon.activity_updates u ON u.message_id = s.id
+                FROM carillon.scheduled s JOIN carillon.updates u ON u.message_id = s.id
                 """
             ) == ["(0,r,com.example.demo.push-type.liveactivity,fail,t,t)"]
         )
@@ -144,7 +144,7 @@ import Testing
         #expect(try await database.value(again) == nil)
         #expect(try await database.value("carillon.update_activity('demo', NULL, '{}')") == nil)
         #expect(try await database.value("carillon.update_activity('demo', '{}', '{}')") == nil)
-        #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "1")
+        #expect(try await database.value("SELECT count(*) FROM carillon.updates") == "1")
     }
 
     @Test func `each job of a long list is noted, and a start is not`() async throws {
@@ -155,13 +155,13 @@ import Testing
         #expect(
             try await database.rows(
                 """
-                SELECT count(*) FROM carillon.activity_updates u JOIN (
+                SELECT count(*) FROM carillon.updates u JOIN (
                     SELECT id, tokens FROM carillon.messages UNION ALL SELECT id, tokens FROM carillon.scheduled
                 ) m ON m.id = u.message_id AND u.token = ANY (m.tokens)
                 """
             ) == ["(5000)"]
         )
-        #expect(try await database.value("SELECT count(*) FROM carillon.activity_updates") == "5000")
+        #expect(try await database.value("SELECT count(*) FROM carillon.updates") == "5000")
     }
 
     @Test func `with everyone an activity starts on each push-to-start token of the app`() async throws {
@@ -180,7 +180,7 @@ import Testing
         let id = try #require(try await database.value("carillon.update_activity('demo', '{aa,bb}', '{}')"))
         _ = try await database.value("carillon.update_activity('demo', '{aa}', '{}')")
         #expect(try await database.value("carillon.cancel(\(id))") == "1")
-        #expect(try await database.rows("SELECT token FROM carillon.activity_updates") == ["(aa)"])
+        #expect(try await database.rows("SELECT token FROM carillon.updates") == ["(aa)"])
     }
 
     @Test(arguments: [

@@ -19,8 +19,8 @@ DECLARE
         WHEN 'tokens' THEN 't.expires_at <= now()'
         WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
         -- An activity lives for at most 12 hours.
-        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
-        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'update_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
         -- Kept as long as the results of the message, because ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1

@@ -71,10 +71,10 @@ DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
     -- An update that is never sent must not supersede an older one.
-    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+    DELETE FROM carillon.updates u WHERE u.ctid = ANY (ARRAY(
         SELECT n.ctid
         FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
-        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+        JOIN carillon.updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
             AND n.message_id = g.message_id
         ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
     -- In order of id, as settlements lock them.

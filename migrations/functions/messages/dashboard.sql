@@ -133,10 +133,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
         WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
-    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    LEFT JOIN carillon.update_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
         SELECT count(*)::integer AS updates FROM (
-            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+            SELECT FROM carillon.updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS

@@ -3,7 +3,7 @@
 -- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
 -- before it sends them. Both know a push by its token and its message: the id of its job, or the job's origin if it has one.
 --
--- order_updates() locks the row of inflight, then rows of activity_stamps in the order of tokens. It skips rows of activity_updates
+-- order_updates() locks the row of inflight, then rows of update_stamps in the order of tokens. It skips rows of the table updates
 -- that a cancel has locked.
 
 CREATE OR REPLACE FUNCTION carillon.note_update(
@@ -13,11 +13,11 @@ CREATE OR REPLACE FUNCTION carillon.note_update(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-    INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+    INSERT INTO carillon.updates (app_id, token, message_id, is_end, due_at, expires_at)
     -- A new update must follow what was sent, even if the clock was set back since. An update that still waits keeps its later
     -- time, and is the newer one until then.
     SELECT app, t.token, message, is_end, greatest(due, (
-        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
+        SELECT s.due_at FROM carillon.update_stamps s WHERE s.app_id = app AND s.token = t.token)),
         -- 'epoch' means at once or never, so the update does not expire here.
         nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
@@ -32,10 +32,10 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
 -- back, and no update waits.
 --
--- Three kinds of pushes have no row of activity_updates: those that were ordered before, starts, and plain INSERTs. If the push
--- is the one that was ordered last, it keeps that place. Otherwise, a message id of at most activity_stamps.highest means that it
--- is older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update
--- that was enqueued after the end would show an activity that is over.
+-- Three kinds of pushes have no row in the table updates: those that were ordered before, starts, and plain INSERTs. If the push is
+-- the one that was ordered last, it keeps that place. Otherwise, a message id of at most update_stamps.highest means that it is
+-- older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update that
+-- was enqueued after the end would show an activity that is over.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions
@@ -57,7 +57,7 @@ BEGIN
         RETURN NULL;
     END IF;
     -- The stamps are locked first, so that two workers never order updates of one token at the same time.
-    PERFORM FROM carillon.activity_stamps s
+    PERFORM FROM carillon.update_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
     WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim
@@ -75,27 +75,27 @@ BEGIN
                 WHEN w.message = s.message_id THEN s.due_at
                 WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
         FROM wanted w
-        LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
-        LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
+        LEFT JOIN carillon.updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
+        LEFT JOIN carillon.update_stamps s ON s.app_id = app AND s.token = w.token
     ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
             SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM ranked p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
         ) AS n
         WHERE NOT EXISTS (
-            SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
+            SELECT FROM carillon.updates u WHERE u.app_id = app AND u.token = n.token
                 AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
                 AND (u.expires_at > clock) IS NOT FALSE)
     ), early AS MATERIALIZED (  -- those that wait
         SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
-        FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
+        FROM newest n JOIN carillon.update_stamps s ON s.app_id = app AND s.token = n.token
         WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
             AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
     ), stamped AS (  -- those that are sent
-        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
+        INSERT INTO carillon.update_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
             -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
-            SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
+            SELECT greatest(n.message, max(o.message_id)) FROM carillon.updates o
             WHERE o.app_id = app AND o.token = n.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
         FROM newest n WHERE n.token NOT IN (SELECT e.token FROM early e) ORDER BY n.token
@@ -108,9 +108,9 @@ BEGIN
         RETURNING s.token, s.message_id, s.stamp
     ), forgotten AS (
         -- A row that a cancel has locked is skipped, and deleted with a later update.
-        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        DELETE FROM carillon.updates u WHERE u.ctid = ANY (ARRAY(
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
-            JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+            JOIN carillon.updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
     ), decided AS (
         SELECT w.place, w.job, w.token, o.stamp, e.wait,
