@@ -75,7 +75,7 @@ package struct ChannelSync: Sendable {
         "forget_unknown_channel",
         """
         WITH gone AS (DELETE FROM carillon.unknown_channels s WHERE s.app_id = $1 AND s.channel_id = $2 RETURNING s.*)
-        SELECT carillon.record_of_person('remove channel', g.app_id, jsonb_build_object('channel_id', g.channel_id)) FROM gone g
+        SELECT carillon.record_on_behalf('remove channel', g.app_id, jsonb_build_object('channel_id', g.channel_id)) FROM gone g
         """
     )
 

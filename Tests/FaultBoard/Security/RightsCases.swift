@@ -108,7 +108,7 @@ import Testing
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
-            "apps_of_caller", "record_of_person", "installation_state",
+            "apps_of_caller", "record_on_behalf", "installation_state",
         ],
     ]
 

@@ -95,7 +95,7 @@ BEGIN
         created_at = NULL, last_error = NULL, requested_at = now(), next_attempt_at = now()
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
-        PERFORM carillon.record_of_person('request channel', target.id,
+        PERFORM carillon.record_on_behalf('request channel', target.id,
             jsonb_build_object('reference', reference, 'policy', policy), carillon.changed_members(
                 jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
                 CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
@@ -138,7 +138,7 @@ BEGIN
     END IF;
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
-    PERFORM carillon.record_of_person('record channel', target,
+    PERFORM carillon.record_on_behalf('record channel', target,
         jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
     DELETE FROM carillon.unknown_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
 END
@@ -205,7 +205,7 @@ BEGIN
         -- A request in progress ends first.
         next_attempt_at = CASE WHEN c.request_is_open THEN c.next_attempt_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
-    PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
+    PERFORM carillon.record_on_behalf('remove channel', (answer.known).app_id,
         jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
             'policy', (answer.known).policy, 'state_before', (answer.known).state));
 END

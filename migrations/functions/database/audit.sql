@@ -31,18 +31,18 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
 
--- record_of_person() is for actions that programs perform too, and often: it records them only if act_for() or
+-- record_on_behalf() is for actions that programs perform too, and often: it records them only if act_for() or
 -- SET carillon.on_behalf_of has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+CREATE OR REPLACE FUNCTION carillon.record_on_behalf(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.on_behalf_of', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_on_behalf.app_id), details,
             changed);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.record_of_person IS
+COMMENT ON FUNCTION carillon.record_on_behalf IS
     'Internal: records a change if it is made on behalf of a person, and not if a program makes it.';
 
 -- app_record() leaves out columns that workers write and columns that are derived.

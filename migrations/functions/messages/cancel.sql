@@ -241,7 +241,7 @@ BEGIN
             target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+        PERFORM carillon.record_on_behalf('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
             'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;
