@@ -93,7 +93,7 @@ CREATE TABLE carillon.fleet_tasks (
     retention interval CHECK (retention BETWEEN interval '1 hour' AND interval '1000 years')
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
-    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
+    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channel_lists', '1 day');
 COMMENT ON TABLE carillon.fleet_tasks IS
     'Internal: tasks that one worker at a time does for the whole fleet, such as maintenance and feedback passes, and when each is '
     'due.';

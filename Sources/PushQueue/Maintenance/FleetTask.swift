@@ -6,7 +6,7 @@ package import CarillonPostgres
 package struct FleetTask: Sendable {
     static let maintain = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
-    static let channels = FleetTask(name: "channels")
+    static let channelLists = FleetTask(name: "channel_lists")
 
     let name: String
 

@@ -41,8 +41,8 @@ struct MaintenanceState: Sendable {
     /// repeated after a while instead.
     var awaited: [(name: String, interval: Duration?)] {
         var tasks: [(task: MaintenanceTask.Name, name: String, interval: Duration?)] = [
-            (.maintain, FleetTask.maintain.name, nil), (.channelLists, FleetTask.channels.name, nil),
-            (.channels, "requests", nil),
+            (.maintain, FleetTask.maintain.name, nil), (.channelLists, FleetTask.channelLists.name, nil),
+            (.channels, "channels", nil),
         ]
         if options.feedbackInterval > .zero {
             tasks.append((.feedback, FleetTask.feedback.name, options.feedbackInterval))

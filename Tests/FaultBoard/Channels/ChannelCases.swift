@@ -79,7 +79,7 @@ import Testing
             try await scene.fleet.started(lease: Fleet.calm)
             try await isReady(in: scene)
             try await scene.client.run("SELECT carillon.channel_made(1, 'match', 1, '\(late)')")
-            try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channels'")
+            try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channel_lists'")
             try await scene.eventually("it was removed") { !channels(of: scene).contains(late) }
             #expect(channels(of: scene).contains(foreign) && channels(of: scene).count == 2)
         }

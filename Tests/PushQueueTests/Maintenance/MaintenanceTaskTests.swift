@@ -15,7 +15,7 @@ import Testing
         }
         let awaited = MaintenanceState(WorkerOptions(), seed: 7).awaited.map { $0.name }
         // Requests for channels are no task of the fleet.
-        #expect(Set(awaited) == Set(tasks + ["requests"]))
+        #expect(Set(awaited) == Set(tasks + ["channels"]))
         try await TestDatabase.with(.schema) { database in
             let rows = try await database.rows("SELECT c.name FROM carillon.fleet_tasks c")
             #expect(Set(rows) == Set(tasks.map { "(\($0))" }))

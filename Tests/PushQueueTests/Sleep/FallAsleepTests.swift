@@ -46,7 +46,7 @@ import Testing
             """
             SELECT a.alive, a.work, cardinality(a.holders) AS holders, a.others_awake FROM carillon.fall_asleep(
                 \(worker), 150, \(holders.map { "'\($0)'" } ?? "NULL"),
-                (\(AppWithSecret.fingerprint.sql)), '\(skipped)', '{maintain,requests}', '{NULL,NULL}') AS a
+                (\(AppWithSecret.fingerprint.sql)), '\(skipped)', '{maintain,channels}', '{NULL,NULL}') AS a
             """
         )
         return answer.first ?? ""

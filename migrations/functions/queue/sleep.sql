@@ -67,7 +67,7 @@ COMMENT ON FUNCTION carillon.sleep_holders IS
 -- fall_asleep() calls it twice in one transaction.
 --
 -- `fingerprint` is what the worker knows of apps and credentials; `skipped` are apps that it cannot send for now; `tasks` are names
--- of fleet_tasks that it does, with their intervals in seconds or null for that of the row, and 'requests' if it makes channels.
+-- of fleet_tasks that it does, with their intervals in seconds or null for that of the row, and 'channels' if it makes channels.
 CREATE OR REPLACE FUNCTION carillon.waiting_work(
     worker bigint, fingerprint bigint[], skipped integer[], tasks text[], intervals double precision[],
     OUT work text, OUT due_in bigint
@@ -84,7 +84,7 @@ BEGIN
         (SELECT min(carillon.task_due_at(c, t.seconds, clock))
             FROM unnest(tasks, intervals) AS t(name, seconds) JOIN carillon.fleet_tasks c ON c.name = t.name),
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
-            WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
+            WHERE c.state IN ('requested', 'removing') AND 'channels' = ANY (tasks)))
     INTO due_at;
     IF due_at <= clock THEN
         due_in := 0;
