@@ -103,22 +103,26 @@ COMMENT ON TABLE carillon.fleet_tasks IS
 
 -- The state of each step. A step takes one transaction or several; a step that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
-    step         text PRIMARY KEY,
+    action       text,
+    target       text,
     run_order    integer NOT NULL UNIQUE,
     last_success timestamptz NOT NULL DEFAULT now(),
     last_failure timestamptz,
-    last_error   text
+    last_error   text,
+    PRIMARY KEY (action, target)
 );
-INSERT INTO carillon.maintenance (step, run_order) VALUES
-    ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
-    ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
-    ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
-    ('delete cancelled', 10), ('sum push_counts', 11), ('delete push_counts', 12), ('delete push_count_sums', 13),
-    ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
-    ('delete tokens', 18), ('delete updates', 19), ('delete update_stamps', 20), ('delete device_slots', 21),
-    ('delete audit', 22);
+INSERT INTO carillon.maintenance (action, target, run_order) VALUES
+    ('delete', 'results_default', 1), ('delete', 'failures_default', 2), ('delete', 'failed_messages_default', 3),
+    ('make', 'results', 4), ('make', 'failures', 5), ('make', 'failed_messages', 6),
+    ('drop', 'results', 7), ('drop', 'failures', 8), ('drop', 'failed_messages', 9),
+    ('delete', 'cancelled', 10), ('sum', 'push_counts', 11), ('delete', 'push_counts', 12), ('delete', 'push_count_sums', 13),
+    ('delete', 'dedupe', 14), ('delete', 'feedback', 15), ('delete', 'split_messages', 16), ('delete', 'unknown_outcomes', 17),
+    ('delete', 'tokens', 18), ('delete', 'updates', 19), ('delete', 'update_stamps', 20), ('delete', 'device_slots', 21),
+    ('delete', 'audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
-COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
+COMMENT ON COLUMN carillon.maintenance.action IS
+    'what the step does: make or drop partitions, sum counts, or delete old rows';
+COMMENT ON COLUMN carillon.maintenance.target IS 'the table with which it does this';
 COMMENT ON COLUMN carillon.maintenance.run_order IS 'the order in which the steps run, from 1';
 COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
 COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';

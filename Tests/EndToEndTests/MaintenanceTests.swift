@@ -21,9 +21,9 @@ import Testing
         let report = try await queue.running(worker) {
             try await queue.loop.eventually("one step has failed") {
                 try await queue.database.rows(
-                    "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
+                    "SELECT action, target, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
                 )
-                    == [#"("delete split_messages","canceling statement due to lock timeout")"#]
+                    == [#"(delete,split_messages,"canceling statement due to lock timeout")"#]
             }
             // It lives on for several leases, and sends what comes.
             let before = try await queue.database.number(lease)

@@ -258,7 +258,7 @@ struct WebFill {
             $$;
             -- Maintenance was an hour ago.
             SELECT pg_temp.activity(now() - interval '1 day', now() - interval '61 minutes');
-            SELECT carillon.maintain_step('sum push_counts');
+            SELECT carillon.maintain_step('sum', 'push_counts');
             SELECT pg_temp.activity(now() - interval '60 minutes', now());
             INSERT INTO carillon.unknown_outcomes (app_id, message_id)
             SELECT pg_temp.app_of(n), n FROM generate_series(1, \(rows / 1_000)) n;

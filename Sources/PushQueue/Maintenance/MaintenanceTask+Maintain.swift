@@ -15,7 +15,7 @@ extension MaintenanceTask {
 extension MaintenanceTools {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
         let retention = Parameters(context.options.retention.seconds)
-        let steps: [String] = try await database.ask(connection, MaintainStatements.steps, retention) {
+        let steps: [MaintenanceStep] = try await database.ask(connection, MaintainStatements.steps, retention) {
             try $0.records()
         }
         var failures = 0
@@ -24,16 +24,17 @@ extension MaintenanceTools {
             failures += 1
             let isLocked = fault.isTimeout || fault.sqlState == SQLState.objectInUse
             let holders = isLocked ? await database.lockHolders(of: nil) : []
-            context.log(.maintenanceFailed(step: step, error: fault.description, holders: holders))
+            context.log(.maintenanceFailed(step: step.name, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(MaintainStatements.soon) }
         context.log(.maintained)
     }
 
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
-    private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
+    private func finish(_ step: MaintenanceStep, on connection: PostgresConnection) async throws(PostgresError)
+        -> PostgresError?
     {
-        let parameters = Parameters(step, context.options.retention.seconds)
+        let parameters = Parameters(step.action, step.target, context.options.retention.seconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await database.ask(connection, MaintainStatements.step, parameters) {
@@ -56,19 +57,27 @@ extension MaintenanceTools {
     }
 }
 
+/// Of a row of `maintenance`.
+private struct MaintenanceStep: Decodable, Sendable {
+    let action: String
+    let target: String
+
+    var name: String { "\(action) \(target)" }
+}
+
 private enum MaintainStatements {
     /// Records the retention first: without one of its own, carillon.maintain() keeps rows as long as the workers do.
     static let steps = Statement(
         "maintenance",
         """
         WITH kept AS (UPDATE carillon.fleet_tasks c SET retention = make_interval(secs => $1) WHERE c.name = 'maintain')
-        SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order
+        SELECT m.action, m.target FROM carillon.maintenance m ORDER BY m.run_order
         """
     )
 
     static let step = Statement(
         "maintain_step",
-        "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
+        "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, $2, make_interval(secs => $3)) AS s"
     )
 
     /// A step that failed may have waited for a lock, so maintenance is soon repeated.

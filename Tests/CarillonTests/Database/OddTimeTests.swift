@@ -81,8 +81,10 @@ import Testing
         DO $$
         DECLARE done record;
         BEGIN
-            FOR done IN SELECT m.step, s.error FROM carillon.maintenance m, carillon.maintain_step(m.step, interval '7 days') AS s LOOP
-                ASSERT done.error IS NULL, done.step || ': ' || done.error;
+            FOR done IN SELECT m.action, m.target, s.error FROM carillon.maintenance m,
+                carillon.maintain_step(m.action, m.target, interval '7 days') AS s
+            LOOP
+                ASSERT done.error IS NULL, done.action || ' ' || done.target || ': ' || done.error;
             END LOOP;
         END
         $$

@@ -274,7 +274,7 @@ import Testing
             SELECT c.name, '\(Shop.topic)', c.id, 'localhost:1' FROM carillon.certificates c WHERE c.name = 'ill';
             INSERT INTO carillon.apps (name, topic, certificate_id, protocol, gateway, feedback_gateway)
             VALUES ('legacy', '\(Shop.topic)', 1, 'binary', 'localhost:1', 'localhost:1');
-            INSERT INTO carillon.maintenance (step, run_order) VALUES ('delete nothing', 99);
+            INSERT INTO carillon.maintenance (action, target, run_order) VALUES ('delete', 'nothing', 99);
             CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                 IF NEW.reference OPERATOR(pg_catalog.=) 'refused' THEN RAISE EXCEPTION 'not now'; END IF; RETURN NEW;
             END $$;

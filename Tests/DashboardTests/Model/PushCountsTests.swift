@@ -31,7 +31,7 @@ import Testing
             for path in ["/?over=day", "/apps/other?over=day"] {
                 try await shop.database.run("DELETE FROM carillon.push_count_sums")
                 let before = try await read(client, path)
-                try await shop.database.run("SELECT carillon.maintain_step('sum push_counts')")
+                try await shop.database.run("SELECT carillon.maintain_step('sum', 'push_counts')")
                 #expect(try await shop.database.number("SELECT count(*) FROM carillon.push_count_sums") > 100)
                 let after = try await read(client, path)
                 #expect(before.over == "day" && (71...73).contains(before.counts.count))

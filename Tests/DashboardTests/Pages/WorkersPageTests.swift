@@ -39,7 +39,8 @@ import Testing
         VALUES (7, 'patient', 'h', 12, '1.2', now() - interval '1 hour', now() - interval '200 seconds', now() - interval '80 seconds', 3),
             (8, 'new', NULL, NULL, NULL, now(), now(), now() + interval '1 hour', NULL);
         INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) VALUES (date_trunc('minute', now()), 1, 7, 5);
-        UPDATE carillon.maintenance SET last_failure = now() + interval '1 second', last_error = 'no space' WHERE step = 'make results';
+        UPDATE carillon.maintenance SET last_failure = now() + interval '1 second', last_error = 'no space'
+        WHERE (action, target) = ('make', 'results');
         INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
         VALUES (1, 1, 'aa', 400, 'BadTopic', now() - interval '400 days')
         """
@@ -84,7 +85,8 @@ import Testing
         try await shop.database.run(
             """
             \(Self.rows);
-            UPDATE carillon.maintenance SET last_success = now() - interval '4 days 30 minutes' WHERE step <> 'make results'
+            UPDATE carillon.maintenance SET last_success = now() - interval '4 days 30 minutes'
+            WHERE (action, target) <> ('make', 'results')
             """
         )
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in

@@ -99,8 +99,8 @@ import Testing
             try await scene.client.run(again)
             try await worker.says("Maintenance has succeeded.", times: rounds + 1)
             failing = try await scene.client.text(
-                "SELECT string_agg(m.step || ': ' || m.last_error, '; ') FROM carillon.maintenance m "
-                    + "WHERE m.last_failure > m.last_success"
+                "SELECT string_agg(format('%s %s: %s', m.action, m.target, m.last_error), '; ') "
+                    + "FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
             )
             return failing.isEmpty
         }

@@ -211,7 +211,7 @@ import Testing
                 ),
                 (
                     "carillon_worker",
-                    ["maintain_step('make results')", "default_partition_rows()", "queue_depth(1)", "reap()"]
+                    ["maintain_step('make', 'results')", "default_partition_rows()", "queue_depth(1)", "reap()"]
                 ),
                 ("carillon_reader", ["broadcast_progress(\(broadcast))", "queue_depth(1)"]),
             ] {

@@ -17,7 +17,8 @@ import Testing
             LATERAL (SELECT ((now() AT TIME ZONE 'UTC')::date + i)::timestamp AT TIME ZONE 'UTC' AS day) d
         JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
         """
-    private static let faults = "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
+    private static let faults =
+        "SELECT action, target, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
     /// As after days without maintenance.
     private static let forget = """
         DO $$ DECLARE t text; BEGIN
@@ -98,7 +99,7 @@ import Testing
             """
         )
         var calls = 1
-        let step = "SELECT more FROM carillon.maintain_step('make results')"
+        let step = "SELECT more FROM carillon.maintain_step('make', 'results')"
         while try await database.rows(step) == ["(t)"] { calls += 1 }
         // A CHECK that fails, and then all steps at once.
         #expect(calls == (areMany ? 2 : 1))
@@ -121,7 +122,7 @@ import Testing
             """
         )
         // It ends hours from now: nothing is refused meanwhile.
-        #expect(try await database.rows("SELECT more FROM carillon.maintain_step('make results')") == ["(t)"])
+        #expect(try await database.rows("SELECT more FROM carillon.maintain_step('make', 'results')") == ["(t)"])
         try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (0, 1)")
         #expect(
             try await database.value(
@@ -200,7 +201,7 @@ import Testing
             try await maintain(database)
             #expect(
                 try await database.rows(Self.faults)
-                    == ["(\"drop results\",\"results_20200101 is not dropped yet: results is in use\")"]
+                    == ["(drop,results,\"results_20200101 is not dropped yet: results is in use\")"]
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.dedupe") == "0")
             try await reader.run("COMMIT")
@@ -208,7 +209,7 @@ import Testing
         try await maintain(database)
         #expect(try await database.value("SELECT count(*) FROM carillon.results") == "0")
         #expect(
-            try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure > last_success") == []
+            try await database.rows("SELECT target FROM carillon.maintenance WHERE last_failure > last_success") == []
         )
     }
 
@@ -280,8 +281,8 @@ import Testing
         }
         #expect(
             try await database.rows(Self.faults) == [
-                "(\"delete dedupe\",\"keep it\")",
-                "(\"delete split_messages\",\"canceling statement due to lock timeout\")",
+                "(delete,dedupe,\"keep it\")",
+                "(delete,split_messages,\"canceling statement due to lock timeout\")",
             ]
         )
         #expect(try await database.value("SELECT count(*) FROM carillon.cancelled") == "0")

@@ -17,7 +17,7 @@ import Testing
             """
         )
         try await database.run("CALL carillon.maintain()")
-        #expect(try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure IS NOT NULL") == [])
+        #expect(try await database.rows("SELECT target FROM carillon.maintenance WHERE last_failure IS NOT NULL") == [])
         for table in ["results", "failures", "failed_messages"] {
             #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
         }

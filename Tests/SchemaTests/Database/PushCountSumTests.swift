@@ -22,7 +22,7 @@ import Testing
     }
 
     private func sum(_ database: TestDatabase) async throws -> [String] {
-        try await database.run("SELECT carillon.maintain_step('sum push_counts')")
+        try await database.run("SELECT carillon.maintain_step('sum', 'push_counts')")
         return try await database.rows(Self.sums)
     }
 
@@ -36,7 +36,7 @@ import Testing
         let sums = ["(1,00:00:00,123,3,6,9)", "(2,00:00:00,7,1,2,3)"]
         #expect(try await sum(database) == sums)
         #expect(try await sum(database) == sums)
-        #expect(try await database.rows("SELECT changed FROM carillon.maintain_step('sum push_counts')") == ["(0)"])
+        #expect(try await database.rows("SELECT changed FROM carillon.maintain_step('sum', 'push_counts')") == ["(0)"])
     }
 
     @Test func `what a worker writes late is added, and nothing is lost when old minutes are deleted`() async throws {

@@ -146,7 +146,7 @@ import Testing
         )
         try await Self.using("SELECT FROM carillon.results", in: database) { user in
             async let dropped = database.session { worker async throws -> [String] in
-                let step = "SELECT changed, error FROM carillon.maintain_step('drop results')"
+                let step = "SELECT changed, error FROM carillon.maintain_step('drop', 'results')"
                 var done = try await worker.rows(step)
                 for _ in 0..<100 where done != ["(1,)"] { done = try await worker.rows(step) }
                 return done

@@ -75,7 +75,7 @@ import Testing
                 (1, 'aa', now() - interval '1 s'), (1, 'bb', now() + interval '1 hour'), (1, 'cc', NULL)
             """
         )
-        #expect(try await database.value("SELECT changed FROM carillon.maintain_step('delete tokens')") == "1")
+        #expect(try await database.value("SELECT changed FROM carillon.maintain_step('delete', 'tokens')") == "1")
         #expect(try await database.rows("SELECT token FROM carillon.tokens ORDER BY 1") == ["(bb)", "(cc)"])
     }
 

@@ -77,13 +77,10 @@ COMMENT ON FUNCTION carillon.sum_push_counts IS 'Internal: computes the sums of 
 -- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
 -- its partitions. Without a retention, it takes that of the workers.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
+    action text, target text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    action CONSTANT text := split_part(step, ' ', 1);
-    target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
     retention := coalesce(retention, (SELECT c.retention FROM carillon.fleet_tasks c WHERE c.name = 'maintain'), interval '7 days');
     IF retention < interval '1 hour' THEN
@@ -92,7 +89,8 @@ BEGIN
     END IF;
     changed := 0;
     more := false;
-    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    PERFORM FROM carillon.maintenance m WHERE m.action = maintain_step.action AND m.target = maintain_step.target
+    FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -115,9 +113,10 @@ BEGIN
     END;
     IF error IS NOT NULL THEN
         UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
-        WHERE m.step = maintain_step.step;
+        WHERE m.action = maintain_step.action AND m.target = maintain_step.target;
     ELSIF NOT more THEN
-        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+        UPDATE carillon.maintenance m SET last_success = now()
+        WHERE m.action = maintain_step.action AND m.target = maintain_step.target;
     END IF;
 END
 $$;
@@ -127,15 +126,15 @@ COMMENT ON FUNCTION carillon.maintain_step IS 'Internal: does part of one step o
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    name pg_catalog.text;
+    step pg_catalog.record;
     done pg_catalog.record;
 BEGIN
-    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order LOOP
+    FOR step IN SELECT m.action, m.target FROM carillon.maintenance m ORDER BY m.run_order LOOP
         LOOP
-            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            SELECT s.* INTO done FROM carillon.maintain_step(step.action, step.target, retention) AS s;
             COMMIT;
             IF done.error IS NOT NULL THEN
-                RAISE WARNING 'step "%" failed: %', name, done.error;
+                RAISE WARNING 'step "% %" failed: %', step.action, step.target, done.error;
             END IF;
             EXIT WHEN NOT done.more;
         END LOOP;

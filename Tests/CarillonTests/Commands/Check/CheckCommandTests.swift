@@ -116,7 +116,8 @@ import Testing
         #expect(rest.output.contains("1 row of carillon.results lies in its default partition"), "\(rest.output)")
         try await shop.database.connection.script(
             """
-            UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'
+            UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings'
+            WHERE (action, target) = ('make', 'results')
             """
         )
         let failing = try await shop.run("check")
