@@ -269,7 +269,7 @@ CREATE TABLE carillon.unknown_outcomes (
 CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.unknown_outcomes IS
-    'Internal: messages with an attempt that got no answer. Their pushes may have been delivered, whatever is recorded later; '
+    'Internal: messages with an attempt whose outcome is unknown. Its pushes may have been delivered, whatever is recorded later; '
     'message_status reports it as may_have_arrived.';
 
 CREATE TABLE carillon.dedupe (
