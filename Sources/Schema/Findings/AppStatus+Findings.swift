@@ -34,8 +34,8 @@ extension AppStatus {
     }
 
     private var waiting: String {
-        let scheduled = later.value > 0 ? " (\(later.text) more scheduled for later)" : ""
-        return ready.text + (ready.value == 1 ? " job waits" : " jobs wait") + scheduled
+        let more = scheduled.value > 0 ? " (\(scheduled.text) more scheduled for later)" : ""
+        return ready.text + (ready.value == 1 ? " job waits" : " jobs wait") + more
     }
 
     /// Its failures are the usual reason, and not reported beside it.
