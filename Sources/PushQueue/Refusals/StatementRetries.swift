@@ -3,16 +3,19 @@ import CarillonPostgres
 
 /// The tries of a statement that a flight needs.
 struct StatementRetries: Sendable {
+    enum LastTry: Sendable {
+        case none
+        /// Waiting for a lock. The detour, which takes such statements one at a time, is pace enough.
+        case timedOut
+        /// If for its content, the success of another statement does not predict that of the next try.
+        case refused(content: Bool)
+    }
+
     /// How often a statement that PostgreSQL refuses for its content is tried.
     static let tries = 3
 
-    /// The last try has timed out waiting for a lock.
-    private(set) var timedOut = false
-    /// PostgreSQL has refused the last try.
-    private var wasRefused = false
-    /// For its content, so the success of another statement does not predict that of the next try.
-    private var contentWasRefused = false
-    /// The last try counted as one of the worker's.
+    private var last = LastTry.none
+    /// The last one counted as a try of the worker.
     private(set) var isTry = false
     private var backOff = BackOff.statements
     private var contentRefusals = 0
@@ -24,13 +27,19 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) {
-        timedOut = error.isTimeout
-        // A statement that timed out on a lock needs no further pace: the detour handles such statements one at a time.
-        wasRefused = !timedOut && (error.code == .server || error.code == .unexpectedValue)
-        if wasRefused { state.refusals.refused(kind, isContent: error.isRefusal, isTry: isTry, at: now) }
-        contentWasRefused = wasRefused && error.isRefusal
-        if error.isRefusal { contentRefusals += 1 }
+        last =
+            switch error.code {
+            case _ where error.isTimeout: .timedOut
+            case .server, .unexpectedValue: .refused(content: error.isRefusal)
+            default: .none
+            }
+        guard case .refused(let content) = last else { return }
+        state.refusals.refused(kind, isContent: content, isTry: isTry, at: now)
+        if content { contentRefusals += 1 }
     }
+
+    /// The statement to repeat has timed out waiting for a lock.
+    var timedOut: Bool { if case .timedOut = last { true } else { false } }
 
     /// False if PostgreSQL has refused the statement for its content in each try.
     var mayRepeat: Bool { contentRefusals < Self.tries }
@@ -47,8 +56,11 @@ struct StatementRetries: Sendable {
     ) -> Duration? {
         let appWasRefused = kind == .settlement && state.schedule.refusedSettlements.contains(app)
         isTry =
-            appWasRefused || contentWasRefused
-            || (wasRefused ? state.refusals.limitsRepeated(kind, at: now) : state.refusals.limits(kind, at: now))
+            switch last {
+            case .refused(content: true): true
+            case .refused: appWasRefused || state.refusals.limitsRepeated(kind, at: now)
+            case .none, .timedOut: appWasRefused || state.refusals.limits(kind, at: now)
+            }
         guard isTry else { return nil }
         let mayTry =
             appWasRefused
@@ -58,7 +70,7 @@ struct StatementRetries: Sendable {
 
     mutating func succeeded() {
         backOff.reset()
-        wasRefused = false
-        contentWasRefused = false
+        // The next statement takes the detour, too.
+        if !timedOut { last = .none }
     }
 }
