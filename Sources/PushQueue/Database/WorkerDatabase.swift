@@ -228,7 +228,7 @@ final class WorkerDatabase {
     /// - Parameter isPaced: The caller tells the pace of refusals.
     func failed(_ error: PostgresError, on connection: PostgresConnection, isPaced: Bool = false) {
         guard error.code == .closed else {
-            if !isPaced, error.code == .server, !error.isTimeout { context.event { $0.refusals.spend(at: .now) } }
+            if !isPaced { context.event { $0.refusals.failed(error, at: .now) } }
             return logError(error)
         }
         context.count { $0.databaseErrors += 1 }

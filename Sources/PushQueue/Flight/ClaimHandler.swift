@@ -72,15 +72,10 @@ struct ClaimHandler: Sendable {
         retries.wait(before: kind, of: app, &state, at: now).map { .wait($0) } ?? step
     }
 
-    private mutating func succeeded(_ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) {
-        retries.succeeded()
-        state.refusals.succeeded(kind)
-    }
-
     private mutating func log(_ event: WorkerEvent) { notes.append(.happened(event)) }
 
     private mutating func end(_ state: inout WorkerState) -> Step? {
-        state.schedule.ended(claim)
+        state.claimEnded(claim)
         return nil
     }
 
@@ -117,7 +112,7 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         switch event {
         case .decided(let answer):
-            succeeded(.question, &state)
+            retries.succeeded(.question, &state)
             claim.jobs.keep(positions, answer.decisions)
             notes.append(.superseded(pushes: answer.superseded, app: app))
             state.schedule.shrank(&claim)
@@ -179,7 +174,7 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func turnTaken(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
-        if case .turnGiven = event { succeeded(.turn, &state) }
+        if case .turnGiven = event { retries.succeeded(.turn, &state) }
         switch event {
         case .turnGiven(let wait?):
             guard wait > .zero else { return send(&state) }
@@ -233,7 +228,7 @@ struct ClaimHandler: Sendable {
             retries.failed(.release, with: error, &state, at: now)
             if retries.mayRepeat { return again(.release(claim.jobs), &state) }
         case .released:
-            succeeded(.release, &state)
+            retries.succeeded(.release, &state)
             state.schedule.released(claim, at: now)
         default: break
         }
@@ -265,20 +260,18 @@ struct ClaimHandler: Sendable {
         var writing = writing
         switch event {
         case .written(let answer):
-            if retries.isTry, writing.writesOutcomes(answer) { state.schedule.triedSettlementWritten(of: app) }
+            if retries.isTry, writing.writesOutcomes(answer) { state.triedSettlementWritten(of: app) }
             writing.callEnded(answer)
-            succeeded(.settlement, &state)
+            retries.succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):
             retries.failed(.settlement, with: error, &state, at: now)
-            if error.isRefusal {
-                state.schedule.settlementRefused(of: app, wasTry: retries.isTry, at: now, &state.refusals)
-            }
+            if error.isRefusal { state.refusals.settlementRefused(of: app, wasTry: retries.isTry, at: now) }
             switch writing.callFailed(with: error) {
             case .writeNext: break
             case .awaitRemainder: return awaitRemainder(writing.hasRemainder, &state)
             case .writeAgain(let stuck):
-                if stuck != nil { state.schedule.stuck(&claim) }
+                if stuck != nil { state.stuck(&claim) }
                 if let stuck, state.logLimits.suppressed("ending a claim", at: now) != nil {
                     let name = state.apps.name(of: app)
                     log(.cannotEnd(app: name, message: stuck, error: error.description))

@@ -56,7 +56,7 @@ struct Flight: Sendable {
                 state.schedule.board.found([plan.lane], at: now) { [apps = state.apps] in apps[$0] != nil }
                 if jobs > 0 { notes.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
-                state.schedule.splitFailed(in: plan.lane, at: now)
+                state.refusals.splitFailed(in: plan.lane, at: now)
             }
             stage = .over
             return .end
@@ -67,11 +67,11 @@ struct Flight: Sendable {
     private mutating func claimed(_ event: Event, _ state: inout WorkerState, at now: MonotonicInstant) -> Step {
         guard case .claimed(let rows) = event else {
             let fault = if case .claimFailed(let fault) = event { fault } else { ClaimFault.connection }
-            state.schedule.claimFailed(plan, fault, at: now, &state.refusals)
+            state.claimFailed(plan, fault, at: now)
             stage = .over
             return .end
         }
-        large = state.schedule.claimAnswered(rows, to: plan, of: state.apps, at: now, &state.refusals)
+        large = state.claimAnswered(rows, to: plan, at: now)
         guard let jobs = rows.jobs else { return splitLarge() }
         notes.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))

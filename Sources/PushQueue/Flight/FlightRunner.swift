@@ -188,7 +188,7 @@ final class FlightRunner {
                 database.logError(error)
             }
         }
-        if let fault, fault.code == .server, !fault.isTimeout { context.event { $0.refusals.spend(at: .now) } }
+        if let fault { context.event { $0.refusals.failed(fault, at: .now) } }
         return .wasSplit(jobs: jobs.map { Int($0) })
     }
 }

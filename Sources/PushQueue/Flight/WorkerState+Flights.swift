@@ -1,8 +1,19 @@
 import ApplePush
 import CarillonIO
 
-/// What follows the answer to a claim.
+/// What follows a claim.
 extension WorkerState {
+    mutating func claimFailed(_ plan: ClaimPlan, _ fault: ClaimFault, at now: MonotonicInstant) {
+        schedule.failed(plan, fault)
+        refusals.claimFailed(plan, fault, at: now)
+    }
+
+    /// Returns the row that has to be split, if any.
+    mutating func claimAnswered(_ rows: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
+        refusals.claimAnswered(rows, to: plan)
+        return schedule.answered(rows, to: plan, rate: apps.maxRate(of: plan.lane.app), at: now)
+    }
+
     enum Disposition: Sendable {
         case send(App.Route, maxAttempts: Int16)
         /// All jobs have expired or are refused: they only have to be settled.
@@ -48,6 +59,24 @@ extension WorkerState {
     ) {
         unwrittenCounts.add(settlement.tally, of: claim.jobs.app)
         schedule.settled(&claim, settlement, outcomes, at: now)
+    }
+
+    /// A settlement that was sent as a try is written.
+    mutating func triedSettlementWritten(of app: Int32) {
+        if refusals.settlementWritten(of: app) { schedule.board.freed(app) }
+    }
+
+    /// The claim cannot be settled until a person removes the cause, and others of its lane need not wait for that.
+    mutating func stuck(_ claim: inout UnsettledClaim) {
+        guard !claim.isStuck else { return }
+        claim.isStuck = true
+        refusals.claimEnded(in: claim.lane)
+        schedule.board.freed(claim.jobs.app)
+    }
+
+    mutating func claimEnded(_ claim: UnsettledClaim) {
+        if !claim.isStuck { refusals.claimEnded(in: claim.lane) }
+        schedule.ended(claim)
     }
 
     /// Holds the app or ends its hold. What was learned by an earlier route says nothing of the present one.

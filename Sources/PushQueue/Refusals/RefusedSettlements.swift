@@ -32,9 +32,10 @@ struct RefusedSettlements: Sendable {
     /// A settlement that was sent as a try is written. Returns whether one of the app was refused before.
     mutating func written(_ app: Int32) -> Bool { !latest.isEmpty && latest.removeValue(forKey: app) != nil }
 
-    /// Whether a settlement of this app may be sent now. Takes a try if there is one.
-    mutating func mayTry(_ app: Int32, at now: MonotonicInstant, _ refusals: inout RefusedStatementPace) -> Bool {
-        if !refusals.take(at: now, leaving: 1) {
+    /// Whether a settlement of this app may be sent now.
+    /// - Parameter hasTry: A try was taken for it.
+    mutating func mayTry(_ app: Int32, at now: MonotonicInstant, hasTry: Bool) -> Bool {
+        if !hasTry {
             guard now - (latest[app] ?? now) >= Self.longestWait else { return false }
             if let latestExtra, now - latestExtra < Self.interval { return false }
             latestExtra = now

@@ -54,21 +54,13 @@ struct StatementRetries: Sendable {
         _ state: inout WorkerState,
         at now: MonotonicInstant
     ) -> Duration? {
-        let appWasRefused = kind == .settlement && state.schedule.refusedSettlements.contains(app)
-        isTry =
-            switch last {
-            case .refused(content: true): true
-            case .refused: appWasRefused || state.refusals.limitsRepeated(kind, at: now)
-            case .none, .timedOut: appWasRefused || state.refusals.limits(kind, at: now)
-            }
-        guard isTry else { return nil }
-        let mayTry =
-            appWasRefused
-            ? state.schedule.refusedSettlements.mayTry(app, at: now, &state.refusals) : state.refusals.take(at: now)
-        return mayTry ? nil : wait(&state)
+        let wasTaken = state.refusals.mayAsk(kind, of: app, after: last, at: now)
+        isTry = wasTaken ?? true
+        return wasTaken == nil ? wait(&state) : nil
     }
 
-    mutating func succeeded() {
+    mutating func succeeded(_ kind: RefusedStatementPace.Kind, _ state: inout WorkerState) {
+        state.refusals.succeeded(kind)
         backOff.reset()
         // The next statement takes the detour, too.
         if !timedOut { last = .none }

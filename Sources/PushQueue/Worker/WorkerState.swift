@@ -28,8 +28,7 @@ struct WorkerState: Sendable {
     private(set) var phase = Phase.working
     var lease: LeaseState
     var schedule: ClaimSchedule
-    /// Of all that PostgreSQL refuses.
-    var refusals = RefusedStatementPace()
+    var refusals: RefusedStatementPace
     var apps: AppDirectory
     var holds: AppHolds
     var expiry = ExpiryState()
@@ -47,6 +46,7 @@ struct WorkerState: Sendable {
     /// The apps of the lanes that the last look in vain has found. They wake no sleeper.
     private(set) var unsendable: Set<Int32> = []
     private var polling: PollingPace
+    private var forgotAt: MonotonicInstant?
     private var backOffs: [Routine: BackOff] = [:]
     var random: SeededGenerator
 
@@ -62,6 +62,7 @@ struct WorkerState: Sendable {
         sleep = SleepState(lease: options.lease, hosts: options.database.hostCount, seed: random.next())
         reconnection = DatabaseReconnectPace(seed: random.next())
         polling = PollingPace(seed: random.next())
+        refusals = RefusedStatementPace(seed: random.next())
     }
 
     var isDone: Bool {
@@ -214,8 +215,16 @@ struct WorkerState: Sendable {
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }
-        schedule.forgetIdle(at: now)
+        forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
+    }
+
+    /// Forgets lanes that have had no rows for a while. Goes through all that are known, so it does so once a second at most.
+    private mutating func forgetIdle(at now: MonotonicInstant) {
+        if let forgotAt, now - forgotAt < .seconds(1) { return }
+        forgotAt = now
+        schedule.board.forgetIdle(at: now)
+        refusals.forgetIdle(at: now)
     }
 
     /// Returns the wait before the next look.
@@ -258,6 +267,8 @@ struct WorkerState: Sendable {
     /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.isValid(at: now) else { return nil }
-        return schedule.nextClaim(at: now, within: ceiling, of: apps, holds, &refusals)
+        guard var plan = schedule.nextClaim(at: now, within: ceiling, of: apps, holds, refusals) else { return nil }
+        plan.isTry = refusals.claimPlanned(in: plan.lane, at: now)
+        return plan
     }
 }

@@ -47,7 +47,7 @@ import Testing
         let all = Outcomes([.accepted, .accepted, .accepted])
         let second = state.settlement(of: flight, all, at: now)
         state.settled(&flight, second, all, at: now)
-        state.schedule.ended(flight)
+        state.claimEnded(flight)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
         #expect(state.unwrittenCounts.take()[1]?.sent == 3)
@@ -68,7 +68,7 @@ import Testing
         _ = state.settlement(of: flight, Outcomes([.accepted, .pending, .accepted]), at: now)
         flight.progress = .lost
         #expect(state.schedule.inFlight == 3)
-        state.schedule.ended(flight)
+        state.claimEnded(flight)
         #expect(state.schedule.inFlight == 0)
         #expect(state.unwrittenCounts.take().isEmpty)
     }
@@ -79,7 +79,7 @@ import Testing
         var later = ClaimBuilder(claimedAt: flight.jobs.claimedAt + 1)
         later.add(tokens: ["dd"])
         _ = try claim(later.jobs, in: &state)
-        state.schedule.ended(flight)
+        state.claimEnded(flight)
         #expect(state.schedule.knownClaims == [flight.jobs.id])
         #expect(!state.schedule.isIdle)
     }

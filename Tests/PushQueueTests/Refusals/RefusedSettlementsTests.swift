@@ -25,19 +25,20 @@ import Testing
     }
 
     @Test func `settlements of apps with a refused one leave a try to others`() {
-        var (settlements, pace) = (RefusedSettlements(), RefusedStatementPace())
+        var (settlements, pace) = (RefusedSettlements(), RefusedStatementPace(seed: 1))
         settlements.refused(1, at: start)
         for millisecond in 0..<1000 {
-            while settlements.mayTry(1, at: start + .milliseconds(millisecond), &pace) {}
+            let now = start + .milliseconds(millisecond)
+            while settlements.mayTry(1, at: now, hasTry: pace.take(at: now, leaving: 1)) {}
             if millisecond % 100 == 99 {
-                let mayTry = pace.take(at: start + .milliseconds(millisecond))
+                let mayTry = pace.take(at: now)
                 #expect(mayTry, "after \(millisecond) ms")
             }
         }
     }
 
     @Test func `each of a hundred apps is tried within a minute, with at most twenty tries a second`() {
-        var (settlements, pace) = (RefusedSettlements(), RefusedStatementPace())
+        var (settlements, pace) = (RefusedSettlements(), RefusedStatementPace(seed: 1))
         var random = SeededGenerator(seed: 1)
         var waits = (0..<100).map { _ in (due: start, backOff: BackOff.statements) }
         for app in 0..<100 { settlements.refused(Int32(app), at: start) }
@@ -45,7 +46,7 @@ import Testing
         for tick in 0..<6000 {
             let now = start + .milliseconds(tick * 10)
             for app in waits.indices where waits[app].due <= now {
-                if settlements.mayTry(Int32(app), at: now, &pace) {
+                if settlements.mayTry(Int32(app), at: now, hasTry: pace.take(at: now, leaving: 1)) {
                     tries.append((app, tick / 100))
                     waits[app].backOff.reset()
                 }

@@ -9,7 +9,7 @@ import Testing
     private let denied = PostgresError(.server, "permission denied", sqlState: "42501")
 
     @Test func `a few tries are made at once, and then about 11 a second`() {
-        var pace = RefusedStatementPace()
+        var pace = RefusedStatementPace(seed: 1)
         var times: [Int] = []
         for millisecond in 0..<5000 where pace.take(at: start + .milliseconds(millisecond)) {
             times.append(millisecond)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `statements of a kind are limited after some that were refused, until one succeeds`() {
-        var pace = RefusedStatementPace()
+        var pace = RefusedStatementPace(seed: 1)
         #expect(!pace.limits(.turn, at: start))
         for _ in 0..<3 {
             #expect(!pace.limits(.turn, at: start))
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `a repeated statement is limited until none of its kind has been refused for half a second`() {
-        var pace = RefusedStatementPace()
+        var pace = RefusedStatementPace(seed: 1)
         #expect(!pace.limitsRepeated(.turn, at: start))
         pace.refused(.turn, isTry: true, at: start)
         #expect(pace.limitsRepeated(.turn, at: start + .seconds(60)) && !pace.limitsRepeated(.release, at: start))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `refused statements with a pace of their own leave fewer tries to others, but some soon`() {
-        var pace = RefusedStatementPace()
+        var pace = RefusedStatementPace(seed: 1)
         for _ in 0..<5 { pace.spend(at: start) }
         let end = pace.waitEnd(at: start)
         #expect(end == start + RefusedStatementPace.interval * 3)

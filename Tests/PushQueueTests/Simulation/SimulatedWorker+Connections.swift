@@ -95,7 +95,7 @@ extension SimulatedWorker {
     /// - Parameter isPaced: The caller tells the pace of refusals.
     func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink, isPaced: Bool = false) {
         guard loss == .unanswered else {
-            if !isPaced { state.refusals.spend(at: now) }
+            if !isPaced { state.refusals.failed(loss.error, at: now) }
             return
         }
         if lifeline === link { lifeline = nil }

@@ -104,7 +104,7 @@ extension SimulatedWorker {
                 done(answer.loss)
             }
         } then: { loss in
-            if loss == .refused { self.state.refusals.spend(at: self.now) }
+            if let loss { self.state.refusals.failed(loss.error, at: self.now) }
             self.tell(.wasSplit(jobs: jobs), to: way)
         }
     }

@@ -25,14 +25,14 @@ extension WorkerStateTests {
             while let plan = state.nextClaim(at: now) {
                 claims.append((plan.lane, time))
                 if let fault = fault(plan.lane, time) {
-                    state.schedule.claimFailed(plan, fault, at: now, &state.refusals)
+                    state.claimFailed(plan, fault, at: now)
                     continue
                 }
                 let answer = self.answer(to: plan, rows: plan.rows > 1 ? 1 : 0, claim: Int64(claims.count))
                 _ = state.claimAnswered(answer, to: plan, at: now)
                 guard let jobs = answer.jobs else { continue }
                 state.schedule.stoppedWaiting(plan.lane.app)
-                state.schedule.ended(UnsettledClaim(jobs, claimedAs: 7, answeredAt: now))
+                state.claimEnded(UnsettledClaim(jobs, claimedAs: 7, answeredAt: now))
             }
         }
         return claims
@@ -71,7 +71,7 @@ extension WorkerStateTests {
         var state = try begin(with: [first, second])
         let refused = try plan(&state, at: now)
         let other = refused.lane == first ? second : first
-        state.schedule.claimFailed(refused, fault, at: now, &state.refusals)
+        state.claimFailed(refused, fault, at: now)
         guard fault == .everything else {
             let next = try plan(&state, at: now)
             #expect(next.lane == other)
@@ -116,7 +116,7 @@ extension WorkerStateTests {
             _ = state.claimAnswered(answer, to: plan, at: now)
             claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now))
         }
-        state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
+        state.refusals.settlementRefused(of: 1, wasTry: false, at: now)
         func isClaimed() -> Bool {
             state.schedule.board.found([first], at: now)
             return state.nextClaim(at: now) != nil
@@ -127,17 +127,17 @@ extension WorkerStateTests {
         }
         _ = try claim(&state, at: now, rows: 1)
         #expect(!isClaimed())
-        state.schedule.triedSettlementWritten(of: 1)
+        state.triedSettlementWritten(of: 1)
         #expect(isClaimed())
     }
 
     @Test func `a claim that cannot be settled does not delay others of its lane`() throws {
         var state = try begin(with: [first])
         var stuck = try claim(&state, at: now, rows: 1)
-        state.schedule.settlementRefused(of: 1, wasTry: false, at: now, &state.refusals)
+        state.refusals.settlementRefused(of: 1, wasTry: false, at: now)
         state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
-        for _ in 0..<2 { state.schedule.stuck(&stuck) }
+        for _ in 0..<2 { state.stuck(&stuck) }
         let other = try claim(&state, at: now, rows: 1)
         state.schedule.board.found([first], at: now)
         #expect(state.nextClaim(at: now) == nil)
@@ -159,7 +159,7 @@ extension WorkerStateTests {
                 let answer = self.answer(to: plan, rows: 0, more: 2000)
                 let large = state.claimAnswered(answer, to: plan, at: now)
                 #expect(large == 1000)
-                state.schedule.splitFailed(in: first, at: now)
+                state.refusals.splitFailed(in: first, at: now)
             }
         }
         #expect((4...20).contains(claims))

@@ -19,7 +19,7 @@ extension WorkerStateTests {
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(-10))
         _ = end(early, .accepted, in: &state, at: now + .seconds(40))
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(30))
-        state.schedule.ended(late)
+        state.claimEnded(late)
         #expect(state.settlingWait(at: now + .seconds(41)) == nil)
     }
 
@@ -33,7 +33,7 @@ extension WorkerStateTests {
         _ = state.claimAnswered(answer, to: plan, at: now)
         let next = state.nextClaim(at: now)
         #expect((next != nil) == goesOn)
-        state.schedule.ended(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+        state.claimEnded(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
         let after = state.nextClaim(at: now)
         #expect(after != nil)
     }
@@ -49,7 +49,7 @@ extension WorkerStateTests {
         }
         #expect(claims.count == 512)
         #expect(state.nextClaim(at: now + .milliseconds(30)) == nil)
-        state.schedule.ended(try #require(claims.first))
+        state.claimEnded(try #require(claims.first))
         #expect(state.nextClaim(at: now + .milliseconds(30)) != nil)
     }
 

@@ -73,7 +73,7 @@ extension WorkerStateTests {
         let outcomes = Outcomes([.accepted, Outcome(.safe), busy])
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
-        state.schedule.ended(flight)
+        state.claimEnded(flight)
         let early = state.lookBegan(at: now + .milliseconds(50))
         _ = state.lookEnded(early, [], at: now + .milliseconds(50))
         #expect(!state.isDone)

@@ -76,7 +76,7 @@ import Testing
         let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         let event = state.updateHold(after: settlement, of: flight, at: now)
-        state.schedule.ended(flight)
+        state.claimEnded(flight)
         return event
     }
 
@@ -361,7 +361,7 @@ import Testing
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
         #expect(state.schedule.inFlight == Int(plan.pushes))
-        state.schedule.claimFailed(plan, .connection, at: now, &state.refusals)
+        state.claimFailed(plan, .connection, at: now)
         #expect(state.schedule.inFlight == 0)
         #expect(state.schedule.isIdle)
         _ = try claim(&state, at: now, rows: 1)
