@@ -53,7 +53,7 @@ struct Flight: Sendable {
             return handle(&handler, event, &state, at: now)
         case .splitting(let message):
             if case .wasSplit(let jobs?) = event {
-                state.schedule.board.found([plan.lane], at: now) { [apps = state.apps] in apps[$0] != nil }
+                state.schedule.found([plan.lane], of: state.apps, at: now)
                 if jobs > 0 { notes.append(.happened(.split(app: app, message: message, jobs: jobs))) }
             } else {
                 state.refusals.splitFailed(in: plan.lane, at: now)

@@ -29,7 +29,7 @@ final class FlightRunner {
             switch step {
             case .deliver(let jobs, let route):
                 let delivered = await deliver(jobs, by: route, for: worker)
-                context.event { $0.schedule.admission.capacities.learned(delivered.capacity, of: jobs.app) }
+                context.event { $0.schedule.learned(capacity: delivered.capacity, of: jobs.app) }
                 remainder = delivered.remainder
                 event = .delivered(delivered.outcomes, hasRemainder: remainder != nil)
             case .awaitRemainder:

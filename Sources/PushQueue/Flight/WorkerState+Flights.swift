@@ -63,7 +63,7 @@ extension WorkerState {
 
     /// A settlement that was sent as a try is written.
     mutating func triedSettlementWritten(of app: Int32) {
-        if refusals.settlementWritten(of: app) { schedule.board.freed(app) }
+        if refusals.settlementWritten(of: app) { schedule.freed(app) }
     }
 
     /// The claim cannot be settled until a person removes the cause, and others of its lane need not wait for that.
@@ -71,7 +71,7 @@ extension WorkerState {
         guard !claim.isStuck else { return }
         claim.isStuck = true
         refusals.claimEnded(in: claim.lane)
-        schedule.board.freed(claim.jobs.app)
+        schedule.freed(claim.jobs.app)
     }
 
     mutating func claimEnded(_ claim: UnsettledClaim) {

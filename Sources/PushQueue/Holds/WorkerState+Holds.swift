@@ -17,7 +17,7 @@ extension WorkerState {
             holds.end(app.id)
         }
         for app in changes.rerouted + changes.removed.map(\.id) { notes.add(.holdOutdated(app: app)) }
-        for id in ids { schedule.board.freed(id) }
+        for id in ids { schedule.freed(id) }
         return (changes.unused, events)
     }
 
@@ -51,7 +51,7 @@ extension WorkerState {
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard let app = apps[id], holds.isOnProbation(id) else { return nil }
         holds.end(id)
-        schedule.board.freed(id)
+        schedule.freed(id)
         notes.add(.hold(app: id, nil))
         if let certificate = app.row.certificateID { notes.add(.status(of: certificate, app: id, .ok, error: nil)) }
         return .holdEnded(app: app.name)

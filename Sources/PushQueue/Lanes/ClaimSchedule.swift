@@ -2,12 +2,10 @@ import ApplePush
 import CarillonIO
 
 /// When to claim, and how much. `LaneBoard` has the lanes in order; `ClaimSlots` and `Admission` limit the claims.
-///
-/// Call a member directly for what concerns it alone.
 struct ClaimSchedule: Sendable {
     private let options: WorkerOptions
-    var board: LaneBoard
-    var admission: Admission
+    private(set) var board: LaneBoard
+    private var admission: Admission
     private(set) var slots = ClaimSlots()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
@@ -31,6 +29,29 @@ struct ClaimSchedule: Sendable {
 
     /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
+
+    // MARK: Lanes
+
+    /// A look has found rows in these lanes.
+    mutating func found(_ lanes: [Lane], of apps: AppDirectory, at now: MonotonicInstant) {
+        board.found(lanes, at: now) { apps[$0] != nil }
+    }
+
+    /// Jobs that were due have come to these lanes.
+    mutating func promoted(_ rows: [(lane: Lane, lowest: Int64)], of apps: AppDirectory, at now: MonotonicInstant) {
+        board.promoted(rows, at: now) { apps[$0] != nil }
+    }
+
+    /// A sweep has found rows below the floors of these lanes.
+    mutating func swept(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
+        board.returned(rows, at: now)
+    }
+
+    mutating func forgetFloors() { board.forgetFloors() }
+    mutating func forgetIdle(at now: MonotonicInstant) { board.forgetIdle(at: now) }
+    mutating func freed(_ app: Int32) { board.freed(app) }
+    mutating func learned(capacity: Int?, of app: Int32) { admission.capacities.learned(capacity, of: app) }
+    mutating func renewed(workersAlive: Int) { admission.rates.workersAlive = workersAlive }
 
     // MARK: Claims
 

@@ -74,11 +74,7 @@ struct LaneBoard: Sendable {
 
     /// A look found rows in these lanes.
     /// - Parameter exists: Whether there is such an app.
-    mutating func found(
-        _ lanes: some Collection<Lane>,
-        at now: MonotonicInstant,
-        exists: (Int32) -> Bool
-    ) {
+    mutating func found(_ lanes: some Collection<Lane>, at now: MonotonicInstant, exists: (Int32) -> Bool) {
         var used = lanesInUse(beside: lanes.count, exists)
         var left = 0
         for lane in lanes {
@@ -93,11 +89,7 @@ struct LaneBoard: Sendable {
 
     /// Jobs that were due have come to these lanes.
     /// - Parameter exists: Whether there is such an app.
-    mutating func promoted(
-        _ rows: [(lane: Lane, lowest: Int64)],
-        at now: MonotonicInstant,
-        exists: (Int32) -> Bool
-    ) {
+    mutating func promoted(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant, exists: (Int32) -> Bool) {
         var used = lanesInUse(beside: rows.count, exists)
         for (lane, lowest) in rows {
             if mayUse(lane, &used, exists) {
@@ -194,11 +186,7 @@ struct LaneBoard: Sendable {
 
     /// The next claim, if there is one now. Small claims go first, since they end soon.
     /// - Parameter allowance: Asked for each lane that might be claimed from.
-    mutating func next(
-        in slots: ClaimSlots,
-        at now: MonotonicInstant,
-        allowance: (Lane) -> Allowance
-    ) -> ClaimPlan? {
+    mutating func next(in slots: ClaimSlots, at now: MonotonicInstant, allowance: (Lane) -> Allowance) -> ClaimPlan? {
         while let lanes = parked.freeDue(at: now) { rejoin(lanes) }
         for depth in Lane.Depth.allCases where !rings[depth.rawValue].isEmpty && slots.isOpen(depth) {
             for _ in 0..<Self.tries {

@@ -180,7 +180,7 @@ final class LeaseKeeper {
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
-        context.event { $0.schedule.board.forgetFloors() }
+        context.event { $0.schedule.forgetFloors() }
         context.log(.tookOver(workers: workers, claims: claims, jobs: jobs))
         context.dispatchBell.ring()
         return workers > 0

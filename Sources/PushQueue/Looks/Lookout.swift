@@ -131,7 +131,7 @@ final class Lookout {
         let parameters = LookStatements.parameters(below: floors)
         let found = try await database.ask(connection, LookStatements.below, parameters) { try LookStatements.rows($0) }
         guard !found.isEmpty else { return }
-        context.event { $0.schedule.board.returned(found, at: .now) }
+        context.event { $0.schedule.swept(found, at: .now) }
         context.dispatchBell.ring()
     }
 }

@@ -128,7 +128,7 @@ struct WorkerState: Sendable {
 
     mutating func renewed(workersAlive: Int, askedAt: MonotonicInstant) {
         lease.renewed(askedAt: askedAt)
-        schedule.admission.rates.workersAlive = workersAlive
+        schedule.renewed(workersAlive: workersAlive)
     }
 
     /// How long it has before it counts as stuck; negative if it does. Nil if it has no claim.
@@ -183,7 +183,7 @@ struct WorkerState: Sendable {
 
     /// The next looks begin at the beginning of each lane.
     mutating func forgetFloors() {
-        schedule.board.forgetFloors()
+        schedule.forgetFloors()
         due = DueFloor()
     }
 
@@ -200,21 +200,19 @@ struct WorkerState: Sendable {
     mutating func promoted(_ promotion: PromotionRows, from start: DueFloor.Position, at now: MonotonicInstant) {
         hasPromoted = promotion.rows > 0
         due.moved(promotion, from: start, at: now)
-        schedule.board.promoted(promotion.lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.promoted(promotion.lanes, of: apps, at: now)
     }
 
     /// Rows were found in these lanes. Returns the apps whose own rows have to be read first: other lanes do not wait for that.
     mutating func found(_ lanes: [Lane], at now: MonotonicInstant) -> Set<Int32> {
         let unread = apps.found(lanes)
-        if !unread.isEmpty {
-            schedule.board.found(lanes.filter { !unread.contains($0.app) }, at: now) { [apps] in apps[$0] != nil }
-        }
+        if !unread.isEmpty { schedule.found(lanes.filter { !unread.contains($0.app) }, of: apps, at: now) }
         return unread
     }
 
     /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
-        schedule.board.found(lanes, at: now) { [apps] in apps[$0] != nil }
+        schedule.found(lanes, of: apps, at: now)
         forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
@@ -223,7 +221,7 @@ struct WorkerState: Sendable {
     private mutating func forgetIdle(at now: MonotonicInstant) {
         if let forgotAt, now - forgotAt < .seconds(1) { return }
         forgotAt = now
-        schedule.board.forgetIdle(at: now)
+        schedule.forgetIdle(at: now)
         refusals.forgetIdle(at: now)
     }
 

@@ -87,7 +87,7 @@ extension SimulatedWorker {
         delivery.begin { outcomes, hasEnded in
             var capacity: Int?
             if self.simulation.random.chance(1, outOf: 3) { capacity = self.simulation.random.number(in: 1...20) }
-            self.state.schedule.admission.capacities.learned(capacity, of: jobs.app)
+            self.state.schedule.learned(capacity: capacity, of: jobs.app)
             self.tell(.delivered(outcomes, hasRemainder: !hasEnded), to: way)
         }
     }

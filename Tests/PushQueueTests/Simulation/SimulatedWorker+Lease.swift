@@ -145,7 +145,7 @@ extension SimulatedWorker {
             return taken
         } then: { answer in
             if case .success(let taken) = answer, taken.workers > 0 || !taken.claims.isEmpty {
-                self.state.schedule.board.forgetFloors()
+                self.state.schedule.forgetFloors()
                 self.dispatch()
             }
             then(answer.map { $0.workers > 0 })

@@ -155,7 +155,7 @@ extension SimulatedWorker {
             case .failure(let loss): return then(loss)
             case .success(let found):
                 guard !found.isEmpty else { return then(nil) }
-                self.state.schedule.board.returned(found, at: self.now)
+                self.state.schedule.swept(found, at: self.now)
                 self.dispatch()
                 then(nil)
             }

@@ -110,7 +110,7 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var claims: [UnsettledClaim] = []
         for number in 1...2 {
-            state.schedule.board.found([first], at: now)
+            state.schedule.found([first], of: state.apps, at: now)
             let plan = try plan(&state, at: now)
             let answer = self.answer(to: plan, rows: 1, claim: Int64(number))
             _ = state.claimAnswered(answer, to: plan, at: now)
@@ -118,7 +118,7 @@ extension WorkerStateTests {
         }
         state.refusals.settlementRefused(of: 1, wasTry: false, at: now)
         func isClaimed() -> Bool {
-            state.schedule.board.found([first], at: now)
+            state.schedule.found([first], of: state.apps, at: now)
             return state.nextClaim(at: now) != nil
         }
         for claim in claims {
@@ -135,11 +135,11 @@ extension WorkerStateTests {
         var state = try begin(with: [first])
         var stuck = try claim(&state, at: now, rows: 1)
         state.refusals.settlementRefused(of: 1, wasTry: false, at: now)
-        state.schedule.board.found([first], at: now)
+        state.schedule.found([first], of: state.apps, at: now)
         #expect(state.nextClaim(at: now) == nil)
         for _ in 0..<2 { state.stuck(&stuck) }
         let other = try claim(&state, at: now, rows: 1)
-        state.schedule.board.found([first], at: now)
+        state.schedule.found([first], of: state.apps, at: now)
         #expect(state.nextClaim(at: now) == nil)
         _ = end(stuck, .accepted, in: &state, at: now)
         #expect(state.nextClaim(at: now) == nil)
