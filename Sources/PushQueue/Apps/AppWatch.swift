@@ -124,7 +124,7 @@ final class AppWatch {
         guard let connection = database.shared else {
             throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
         }
-        guard let isTry = context.event({ $0.refusals.mayAsk(.token, at: .now) }) else {
+        guard let isTry = context.event({ $0.refusals.mayAsk(.token, of: nil, after: .none, at: .now) }) else {
             throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
         }
         do throws(PostgresError) {

@@ -11,6 +11,15 @@ import CarillonPostgres
 struct RefusedStatementPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
 
+    /// What became of the last try of a statement.
+    enum LastTry: Sendable {
+        case none
+        /// Waiting for a lock. The detour, which takes such statements one at a time, is pace enough.
+        case timedOut
+        /// If for its content, the success of another statement does not predict that of the next try.
+        case refused(content: Bool)
+    }
+
     private struct Wait {
         var backOff = BackOff.statements
         var end: MonotonicInstant
@@ -45,12 +54,7 @@ struct RefusedStatementPace: Sendable {
 
     /// Whether a statement that is to be sent now is a try, which is then taken. Nil if there is none: the statement has to wait.
     /// - Parameter app: Whose settlement it is, if it is one.
-    mutating func mayAsk(
-        _ kind: Kind,
-        of app: Int32? = nil,
-        after last: StatementRetries.LastTry = .none,
-        at now: MonotonicInstant
-    ) -> Bool? {
+    mutating func mayAsk(_ kind: Kind, of app: Int32?, after last: LastTry, at now: MonotonicInstant) -> Bool? {
         if kind == .settlement, let app, settlements.contains(app) {
             return settlements.mayTry(app, at: now, hasTry: take(at: now, leaving: 1)) ? true : nil
         }

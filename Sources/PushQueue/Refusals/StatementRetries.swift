@@ -3,24 +3,15 @@ import CarillonPostgres
 
 /// The tries of a statement that a flight needs.
 struct StatementRetries: Sendable {
-    enum LastTry: Sendable {
-        case none
-        /// Waiting for a lock. The detour, which takes such statements one at a time, is pace enough.
-        case timedOut
-        /// If for its content, the success of another statement does not predict that of the next try.
-        case refused(content: Bool)
-    }
-
     /// How often a statement that PostgreSQL refuses for its content is tried.
     static let tries = 3
 
-    private var last = LastTry.none
+    private var last = RefusedStatementPace.LastTry.none
     /// The last one counted as a try of the worker.
     private(set) var isTry = false
     private var backOff = BackOff.statements
     private var contentRefusals = 0
 
-    /// - Parameter kind: What the statement is for.
     mutating func failed(
         _ kind: RefusedStatementPace.Kind,
         with error: PostgresError,
