@@ -8,6 +8,7 @@ final class AppWatch {
     private let database: WorkerDatabase
     /// The credentials for deliveries: a signing key uses the provider tokens that the fleet shares.
     private var suppliedCredentials: [Credential: Credential] = [:]
+    private var expiry = ExpiryState()
 
     init(_ context: WorkerContext, _ database: WorkerDatabase) {
         self.context = context
@@ -21,12 +22,12 @@ final class AppWatch {
         var wait = Duration.milliseconds(500)
         while await context.sleep(for: wait) {
             wait = .milliseconds(500)
-            guard context.state.sleep.isAwake || context.state.expiry.isPending(at: .now) else { continue }
+            guard context.state.sleep.isAwake || expiry.isPending(at: .now) else { continue }
             guard let connection = await database.connection() else { return }
             do throws(PostgresError) {
                 // A sleeper learns of changes from its slow looks.
                 if context.state.sleep.isAwake { try await readChanges(on: connection) }
-                if context.event({ $0.expiry.isDue(at: .now) }) { try await lookForExpiry(on: connection) }
+                if expiry.isDue(at: .now) { try await lookForExpiry(on: connection) }
                 context.event { $0.succeeded(in: .apps) }
             } catch {
                 database.failed(error, on: connection)
@@ -45,10 +46,8 @@ final class AppWatch {
         context.event { $0.apps.pausedRanges = ranges }
         try await read(Array(Set(context.state.apps.ids).union(unjudged)), on: connection)
         // Only now: if reading fails, the change has to be noticed again.
-        context.event { state in
-            if !state.apps.hasUnreadCredentials { state.apps.fingerprint = fingerprint }
-            state.expiry.changed()
-        }
+        context.event { if !$0.apps.hasUnreadCredentials { $0.apps.fingerprint = fingerprint } }
+        expiry.changed()
         context.dispatchBell.ring()
     }
 
@@ -72,8 +71,7 @@ final class AppWatch {
         let expiring: [ExpiringCertificate] = try await database.ask(connection, CredentialStatements.expiring) {
             try $0.records()
         }
-        for certificate in expiring
-        where context.event({ $0.expiry.mustWarn(of: certificate.id, days: certificate.days) }) {
+        for certificate in expiring where expiry.mustWarn(of: certificate.id, days: certificate.days) {
             context.log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }

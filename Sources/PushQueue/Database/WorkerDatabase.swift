@@ -26,6 +26,7 @@ final class WorkerDatabase {
     /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
     /// statement waits for two large ones at most.
     private var large = AccessQueue<CheckedContinuation<Void, Never>>(places: 2)
+    private var lockedApps = LockedApps()
     private var detourQueue = DetourQueue<CheckedContinuation<Void, Never>>()
     /// Tasks that wait for the shared connection.
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -314,7 +315,7 @@ final class WorkerDatabase {
         guard let connection = await connection() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if timedOut || context.state.lockedApps.mustDetour(app, at: .now) {
+            if timedOut || lockedApps.mustDetour(app, at: .now) {
                 answer = try await askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await waitForLarge() }
@@ -326,10 +327,10 @@ final class WorkerDatabase {
                     throw error
                 }
             }
-            context.event { $0.lockedApps.passed(app) }
+            lockedApps.passed(app)
             return answer
         } catch {
-            if error.isTimeout { context.event { $0.lockedApps.met(lockOf: app, at: .now) } }
+            if error.isTimeout { lockedApps.met(lockOf: app, at: .now) }
             throw error
         }
     }

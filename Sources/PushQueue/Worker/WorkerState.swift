@@ -31,14 +31,12 @@ struct WorkerState: Sendable {
     var refusals: RefusedStatementPace
     var apps: AppDirectory
     var holds: AppHolds
-    var expiry = ExpiryState()
     var maintenance: MaintenanceState
     var sleep: SleepState
     var unwrittenCounts = UnwrittenCounts()
     var notes = WorkerNotes()
     var logLimits = LogLimits()
     var reconnection: DatabaseReconnectPace
-    var lockedApps = LockedApps()
     var wal = WALState()
     private var due = DueFloor()
     private var hasPromoted = false

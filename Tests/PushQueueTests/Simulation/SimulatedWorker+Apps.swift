@@ -38,7 +38,6 @@ extension SimulatedWorker {
                 self.read(self.state.apps.ids.sorted(), on: link) { answer in
                     if case .success = answer {
                         if !self.state.apps.hasUnreadCredentials { self.state.apps.fingerprint = fingerprint }
-                        self.state.expiry.changed()
                         self.dispatch()
                     }
                     then(answer)
