@@ -27,10 +27,7 @@ final class MaintenanceRunner {
             } catch {
                 database.failed(error, on: connection)
             }
-            context.event { state in
-                state.maintenance.stopped(task.name)
-                state.maintenance.tried(task.name)
-            }
+            context.event { $0.maintenance.stopped(task.name) }
         }
     }
 

@@ -26,9 +26,11 @@ struct MaintenanceState: Sendable {
     mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
     /// The task is looked at, or runs.
     mutating func started(_ task: MaintenanceTask.Name) { underWay.insert(task) }
-    mutating func stopped(_ task: MaintenanceTask.Name) { underWay.remove(task) }
-    /// The task has run, well or not.
-    mutating func tried(_ task: MaintenanceTask.Name) { tried.insert(task) }
+    /// The task has run, well or not, or was not due.
+    mutating func stopped(_ task: MaintenanceTask.Name) {
+        underWay.remove(task)
+        tried.insert(task)
+    }
     /// Reading of legacy feedback lists has begun or ended.
     mutating func reads(legacyFeedback isUnderWay: Bool) { isReadingLegacyFeedback = isUnderWay }
     mutating func swept(in cost: Duration) { sweepCost = cost }

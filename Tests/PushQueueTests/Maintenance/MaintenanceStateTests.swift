@@ -60,7 +60,7 @@ import Testing
         let wait = state.feedbackWait()
         #expect(wait == nil && state.legacyFeedbackWait == nil)
         #expect(state.channelWait == .zero && !state.isDoneOnce)
-        state.tried(.channels)
+        state.stopped(.channels)
         #expect(state.channelWait == nil && state.isDoneOnce)
     }
 }

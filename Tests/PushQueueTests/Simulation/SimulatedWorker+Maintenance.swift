@@ -65,7 +65,6 @@ extension SimulatedWorker {
                 self.carryOut(task, on: link) { loss in
                     if let loss { self.failed(loss, on: link) }
                     self.state.maintenance.stopped(task.name)
-                    self.state.maintenance.tried(task.name)
                     self.keep(task)
                 }
             }
