@@ -55,7 +55,6 @@ struct ClaimSchedule: Sendable {
 
     // MARK: Claims
 
-    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together: see `FlightCeiling`.
     mutating func nextClaim(
         at now: MonotonicInstant,
         within ceiling: Int,

@@ -91,7 +91,6 @@ struct LeaseState: Sendable {
         heartbeats.couldNotTakeOver(worker, at: now)
     }
 
-    /// A worker may be dead. `worker --once` does not end before that is known.
     var hasSuspects: Bool { heartbeats.hasSuspects }
 
     /// The wait before the heartbeats of others are read again: until a lease may be over, or a fraction of the lease.

@@ -44,7 +44,6 @@ struct Admission: Sendable {
         capacities = Capacities(claimSize: claimSize)
     }
 
-    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
     func allowance(
         of id: Int32,
         within ceiling: Int,

@@ -2,8 +2,8 @@ import CarillonIO
 
 /// Apps with a settlement that PostgreSQL refused for its content.
 ///
-/// Until one of their settlements is written, each of their lanes has one claim at a time, and each settlement takes a try of
-/// `RefusedStatementPace` but leaves one for others. An app that has waited two seconds may settle anyway; five may do so each second.
+/// Until a settlement that was sent as a try is written, each of their lanes has one claim at a time, and each settlement takes a
+/// try but leaves one for others. An app that has waited two seconds may settle anyway; five may do so each second.
 struct RefusedSettlements: Sendable {
     private static let longestWait = Duration.seconds(2)
     private static let interval = Duration.milliseconds(200)

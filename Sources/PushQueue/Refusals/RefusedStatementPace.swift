@@ -3,11 +3,11 @@ import CarillonPostgres
 
 /// How often a worker sends statements that PostgreSQL is likely to refuse: three at once, then 11 a second.
 ///
-/// A statement is such a *try* if it repeats a refused one, or if several of its kind in a row were refused. If rights or parts of
-/// the schema are missing, it is one until none has been refused for half a second. A lane whose claim has failed also waits by
-/// itself, at growing intervals of up to two seconds. An app with a refused settlement has one claim at a time in each lane, and
-/// may add to the tries, five a second at most: see `RefusedSettlements`. Such lanes and apps leave a try to others, which continue.
-/// Refused statements that have a pace of their own, such as looks, leave fewer tries.
+/// Such a *try* repeats a refused statement, or is of a kind of which several in a row were refused. If rights or parts of the
+/// schema are missing, a statement counts as a try until none of its kind has been refused for half a second. A lane whose claim
+/// failed waits at growing intervals of up to two seconds. While settlements of an app are refused, each of its lanes has one
+/// claim at a time; all such apps add up to five tries a second: see `RefusedSettlements`. Failed lanes and such apps leave a try
+/// to others, which continue. Refused statements that have a pace of their own, such as looks, leave fewer tries.
 struct RefusedStatementPace: Sendable {
     enum Kind: Hashable, Sendable { case claim, question, turn, release, settlement, token }
 
@@ -67,10 +67,8 @@ struct RefusedStatementPace: Sendable {
         return take(at: now) ? true : nil
     }
 
-    /// - Parameters:
-    ///   - isContent: The refusal concerns the content of the statement, and so no other one. A first refusal takes no try from others:
-    ///     `settlementRefused` limits those of an app.
-    ///   - isTry: The statement counted as a try.
+    /// - Parameter isContent: The refusal concerns the content of the statement, and so no other one. A first one takes no try
+    ///   from others: `settlementRefused` limits those of an app.
     mutating func refused(_ kind: Kind, isContent: Bool = false, isTry: Bool, at now: MonotonicInstant) {
         if !isTry, !isContent { spend(at: now) }
         refusals[kind, default: 0] += 1
@@ -84,8 +82,8 @@ struct RefusedStatementPace: Sendable {
         if error.code == .server, !error.isTimeout { spend(at: now) }
     }
 
-    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for one
-    /// after the other, which is a pace too.
+    /// One statement that is refused or meets a lock does not stop others like it. Many that are refused do; locks are waited for
+    /// one after the other, which is a pace too.
     mutating func mayTryNext(after error: PostgresError, at now: MonotonicInstant) -> Bool {
         error.isTimeout || error.isRefusal && take(at: now)
     }
@@ -195,7 +193,7 @@ struct RefusedStatementPace: Sendable {
 
     // MARK: Settlements
 
-    /// PostgreSQL has refused a settlement for its content. If another of the app was refused meanwhile, it takes a try afterwards.
+    /// PostgreSQL has refused a settlement for its content. If another of the app was refused meanwhile, it takes a try now.
     mutating func settlementRefused(of app: Int32, wasTry: Bool, at now: MonotonicInstant) {
         if settlements.contains(app), !wasTry { spend(at: now) }
         settlements.refused(app, at: now)

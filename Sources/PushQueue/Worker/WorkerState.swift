@@ -260,7 +260,7 @@ struct WorkerState: Sendable {
 
     // MARK: Claims
 
-    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together.
+    /// - Parameter ceiling: How many more pushes the workers of this process may have in flight together: see `FlightCeiling`.
     mutating func nextClaim(at now: MonotonicInstant, within ceiling: Int = .max) -> ClaimPlan? {
         guard phase == .working, reconnection.isConnected, sleep.isAwake, lease.isValid(at: now) else { return nil }
         guard var plan = schedule.nextClaim(at: now, within: ceiling, of: apps, holds, refusals) else { return nil }
