@@ -169,10 +169,8 @@ final class AppWatch {
                 try await note.write(by: context.state.lease.id, on: connection)
                 notes.removeFirst()
             } catch {
-                notes = context.event { state in
-                    let mayTryNext = state.refusals.mayTryNext(after: error, at: .now)
-                    return state.notes.failed(notes, with: error, mayTryNext: mayTryNext)
-                }
+                let mayTryNext = context.event { $0.refusals.mayTryNext(after: error, at: .now) }
+                notes = context.event { $0.notes.failed(notes, with: error, mayTryNext: mayTryNext) }
                 failure = error
             }
         }

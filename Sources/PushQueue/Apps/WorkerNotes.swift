@@ -73,11 +73,7 @@ struct WorkerNotes: Sendable {
     /// The first of these notes was not written. It is written again, unless PostgreSQL refuses it or there is a later one.
     /// - Parameter mayTryNext: Whether the others may be written now.
     /// - Returns: Those to write now.
-    mutating func failed(
-        _ failed: ArraySlice<Note>,
-        with error: PostgresError,
-        mayTryNext: Bool
-    ) -> ArraySlice<Note> {
+    mutating func failed(_ failed: ArraySlice<Note>, with error: PostgresError, mayTryNext: Bool) -> ArraySlice<Note> {
         if !error.isRefusal { failed.prefix(1).forEach { keep($0) } }
         if mayTryNext { return failed.dropFirst() }
         failed.dropFirst().forEach { keep($0) }

@@ -174,17 +174,17 @@ struct ClaimHandler: Sendable {
     }
 
     private mutating func turnTaken(_ event: Flight.Event, _ state: inout WorkerState) -> Step? {
-        if case .turnGiven = event { retries.succeeded(.turn, &state) }
-        switch event {
-        case .turnGiven(let wait?):
-            guard wait > .zero else { return send(&state) }
-            enter(.awaitingTurn(RateLimits.Turn(begins: now + wait)))
-            return .wait(wait)
-        case .turnGiven(nil):
+        guard case .turnGiven(let wait) = event else {
+            return askAgain(turnStep(state), .turn, to: "space out the app's pushes", after: event, &state)
+        }
+        retries.succeeded(.turn, &state)
+        guard let wait else {
             state.schedule.foundNoTurn(for: app, at: now)
             return release(&state)
-        default: return askAgain(turnStep(state), .turn, to: "space out the app's pushes", after: event, &state)
         }
+        guard wait > .zero else { return send(&state) }
+        enter(.awaitingTurn(RateLimits.Turn(begins: now + wait)))
+        return .wait(wait)
     }
 
     private mutating func waited(
@@ -238,7 +238,7 @@ struct ClaimHandler: Sendable {
     // MARK: Settling
 
     private mutating func settle(_ outcomes: Outcomes, hasRemainder: Bool, _ state: inout WorkerState) -> Step? {
-        if claim.isLost { return awaitRemainder(hasRemainder, &state) }
+        if case .lost = claim.progress { return awaitRemainder(hasRemainder, &state) }
         claim.hold = state.hold(shownBy: outcomes, at: now)
         let settlement = state.settlement(of: claim, outcomes, at: now)
         let writing = SettlementWriting(claim, settlement, outcomes, hasRemainder: hasRemainder)

@@ -76,9 +76,7 @@ final class FlightRunner {
         case .write(let writing):
             let (statement, parameters) = writing.call
             let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
-            return await write(for: flight, statement, parameters, isLarge: isLarge) {
-                .written(try SettleEffect($0))
-            }
+            return await write(for: flight, statement, parameters, isLarge: isLarge) { .written(try SettleEffect($0)) }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
         case .deliver, .awaitRemainder, .end: preconditionFailure("The gateway's steps are not done here.")

@@ -41,10 +41,6 @@ struct UnsettledClaim: Sendable {
         if case .partSettled(let outcomes) = progress { outcomes } else { nil }
     }
 
-    var isLost: Bool {
-        if case .lost = progress { true } else { false }
-    }
-
     /// How many settlements there were.
     var settlementNumber: Int16 { settled == nil ? 0 : 1 }
 
