@@ -10,18 +10,16 @@ struct FailureAction {
     private static let requeue = Statement(
         "web_requeue",
         """
-        SELECT s.pushes, s.next FROM carillon.requeue_batch($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5,
-            include_unknown => $6) AS s
+        SELECT s.pushes, s.next
+        FROM carillon.requeue_batch($1, $2, $3, reason => $4, on_behalf_of => $5, include_unknown => $6) AS s
         """
     )
     private static let dismiss = Statement(
         "web_dismiss",
         """
-        SELECT s.pushes, s.next FROM carillon.dismiss_batch($1, \(instant(2)), \(instant(3)), reason => $4, on_behalf_of => $5) AS s
+        SELECT s.pushes, s.next FROM carillon.dismiss_batch($1, $2, $3, reason => $4, on_behalf_of => $5) AS s
         """
     )
-
-    static func instant(_ place: Int) -> String { "'epoch'::timestamptz + $\(place) * interval '1 microsecond'" }
 
     let operation: FailureSelection.Operation
     let database: ServiceRunner
@@ -51,11 +49,11 @@ struct FailureAction {
         }
     }
 
-    private func step(_ selection: FailureSelection, _ viewer: Viewer) async throws -> (pushes: Int64, next: Int64?) {
+    private func step(_ selection: FailureSelection, _ viewer: Viewer) async throws -> (pushes: Int64, next: Moment?) {
         var parameters = Parameters(selection.app, selection.after, selection.until, selection.reason, viewer.name)
         if operation == .requeue { parameters.append(selection.includesUnknown) }
         return try await database.query(operation == .requeue ? Self.requeue : Self.dismiss, parameters) { rows in
-            (try rows.int64(0, "pushes"), try rows.timestampIfPresent(0, "next"))
+            (try rows.int64(0, "pushes"), try rows.momentIfPresent(0, "next"))
         }
     }
 }

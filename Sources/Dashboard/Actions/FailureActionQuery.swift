@@ -7,8 +7,7 @@ struct FailureActionQuery {
         "web_count_failures",
         """
         SELECT c.pushes, c.pushes_precision
-        FROM carillon.count_failures($1, $2, \(FailureAction.instant(3)), \(FailureAction.instant(4)),
-            reason => $5, include_unknown => $6, max_rows_read => 2000) AS c
+        FROM carillon.count_failures($1, $2, $3, $4, reason => $5, include_unknown => $6, max_rows_read => 2000) AS c
         """
     )
     private static let now = Statement("web_now", "SELECT now() AS now")
@@ -22,13 +21,13 @@ struct FailureActionQuery {
         guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
         guard let app = request.parameter("app"), !app.isEmpty else { throw PageError.badRequest("Choose an app.") }
         let window = try FailureWindow(request)
-        let now = try await database.query(Self.now) { rows in try rows.timestamp(0, "now") }
+        let now = try await database.query(Self.now) { rows in try rows.moment(0, "now") }
         let selection = FailureSelection(
             operation: operation,
             app: app,
             reason: request.filled("reason"),
             includesUnknown: request.parameter("include_unknown") != nil,
-            after: now - Int64(window.seconds * 1_000_000),
+            after: Moment(now.microseconds - Int64(window.seconds * 1_000_000)),
             until: now
         )
         let parameters = Parameters(

@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -28,8 +29,8 @@ struct FailureActionView: PageView {
                 selection.link,
                 viewer,
                 hidden: [
-                    "app": selection.app, "reason": selection.reason, "after": String(selection.after),
-                    "until": String(selection.until), "so_far": String(soFar),
+                    "app": selection.app, "reason": selection.reason, "after": String(selection.after.microseconds),
+                    "until": String(selection.until.microseconds), "so_far": String(soFar),
                     "include_unknown": selection.includesUnknown ? "yes" : nil,
                 ]
             ) {
@@ -68,9 +69,8 @@ struct FailureActionView: PageView {
 
     var json: JSONValue {
         [
-            "app": selection.app, "reason": selection.reason, "after": Moment(selection.after),
-            "until": Moment(selection.until), "pushes": found?.pushes,
-            "pushes_precision": found.map { Amount.Precision(isCut: !$0.isAll) },
+            "app": selection.app, "reason": selection.reason, "after": selection.after, "until": selection.until,
+            "pushes": found?.pushes, "pushes_precision": found.map { Amount.Precision(isCut: !$0.isAll) },
         ]
     }
 }

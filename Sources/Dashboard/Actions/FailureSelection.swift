@@ -1,4 +1,4 @@
-import CarillonSchema
+import CarillonPostgres
 import CarillonWeb
 
 /// An action on the failures of an app between two times.
@@ -14,15 +14,14 @@ struct FailureSelection: Sendable {
     let app: String
     let reason: String?
     let includesUnknown: Bool
-    /// Microseconds since 1970, exclusive.
-    var after: Int64
-    let until: Int64
+    /// Exclusive.
+    var after: Moment
+    let until: Moment
 
     var link: Link { Link("failures", operation.rawValue) }
     var listLink: Link { Link("failures", query: ["app": app, "reason": reason]) }
 
     var text: String {
-        "of \(app) that failed\(reason.map { " as \($0)" } ?? "") after \(Moment(after).readable), until "
-            + Moment(until).readable
+        "of \(app) that failed\(reason.map { " as \($0)" } ?? "") after \(after.readable), until \(until.readable)"
     }
 }

@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonText
 import CarillonWeb
 
@@ -37,11 +38,10 @@ struct Form: Sendable {
         return number
     }
 
-    /// A time in microseconds since 1970.
-    func moment(_ name: String) throws -> Int64 {
+    func moment(_ name: String) throws -> Moment {
         guard let value = self[name].flatMap(Int64.init), (0...4_102_444_800_000_000).contains(value) else {
             throw PageError.badRequest("'\(name)' is a time in microseconds since 1970.")
         }
-        return value
+        return Moment(value)
     }
 }

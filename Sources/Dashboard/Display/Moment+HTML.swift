@@ -1,4 +1,4 @@
-import CarillonSchema
+import CarillonPostgres
 import CarillonWeb
 
 extension Moment {

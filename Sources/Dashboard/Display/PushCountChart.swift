@@ -1,4 +1,4 @@
-import CarillonSchema
+import CarillonPostgres
 import CarillonText
 import CarillonWeb
 

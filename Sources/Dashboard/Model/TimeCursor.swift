@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonWeb
 
 /// Where a page of rows in order of time begins. Rows that were written together have the same time, and may fill several pages.
@@ -12,16 +13,17 @@ struct TimeCursor: Sendable, Equatable {
     private static let times: ClosedRange<Int64> = 0...4_102_444_800_000_000
     private static let shownParameter = "shown"
 
-    /// In microseconds since 1970. The page includes rows of this time.
-    let time: Int64
+    /// The page includes rows of this time.
+    let time: Moment
     /// How many rows of exactly this time were on earlier pages.
     let shown: Int64
 
-    init(time: Int64, shown: Int64) {
-        self.time = time
-        self.shown = shown
+    func added(to link: Link, _ name: String) -> Link {
+        link.with(name, String(time.microseconds)).with(Self.shownParameter, shown == 0 ? nil : String(shown))
     }
+}
 
+extension TimeCursor {
     /// Nil for the first page.
     ///
     /// - Parameters:
@@ -38,22 +40,18 @@ struct TimeCursor: Sendable, Equatable {
                     + "'\(next)' of the page before."
             )
         }
-        self.init(time: time, shown: shown)
+        self.init(time: Moment(time), shown: shown)
     }
 
     /// The place after a page whose rows have these times; nil if the page has no rows.
-    init?(behind times: [Int64], of start: TimeCursor?, _ order: Order) {
+    init?(behind times: [Moment], of start: TimeCursor?, _ order: Order) {
         guard let last = times.last else { return nil }
         let here = Int64(times.reversed().prefix { $0 == last }.count)
         let shown = here + (start?.time == last ? start?.shown ?? 0 : 0)
         if shown <= Self.maxShown {
             self.init(time: last, shown: shown)
         } else {
-            self.init(time: last + order.rawValue, shown: 0)
+            self.init(time: Moment(last.microseconds + order.rawValue), shown: 0)
         }
-    }
-
-    func added(to link: Link, _ name: String) -> Link {
-        link.with(name, String(time)).with(Self.shownParameter, shown == 0 ? nil : String(shown))
     }
 }

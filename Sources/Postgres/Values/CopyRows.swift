@@ -31,7 +31,7 @@ package struct CopyRows: Sendable {
     package mutating func append(timestamp microseconds: Int64?) {
         guard let microseconds else { return appendNull() }
         data.append(bigEndian: Int32(8))
-        data.append(bigEndian: Timestamp.fromUnix(microseconds))
+        data.append(bigEndian: Moment.fromUnix(microseconds))
     }
 
     /// The bytes of a text, which must be UTF-8 without a NUL.

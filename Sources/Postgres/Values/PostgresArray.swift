@@ -24,7 +24,7 @@ package struct PostgresArray: Sendable {
     package init(integers: [Int64]) { self.init(of: .int8, integers.count) { integers[$0] } }
 
     /// An array of `timestamptz`, in microseconds since 1970, written at once.
-    package init(times: [Int64]) { self.init(of: .timestamptz, times.count) { Timestamp.fromUnix(times[$0]) } }
+    package init(times: [Int64]) { self.init(of: .timestamptz, times.count) { Moment.fromUnix(times[$0]) } }
 
     @inline(__always)
     private init(of type: PostgresType, _ count: Int, _ value: (Int) -> Int64) {

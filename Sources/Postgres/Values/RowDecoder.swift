@@ -158,7 +158,8 @@ package struct RowDecoder: Decoder {
 extension Rows {
     /// An integer, or a `timestamptz` in microseconds since 1970.
     fileprivate func number(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
-        try typeID(of: index(of: column)) == PostgresType.timestamptz.id ? timestamp(row, column) : int64(row, column)
+        try typeID(of: index(of: column)) == PostgresType.timestamptz.id
+            ? moment(row, column).microseconds : int64(row, column)
     }
 }
 

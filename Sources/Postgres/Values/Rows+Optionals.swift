@@ -11,8 +11,8 @@ extension Rows {
         try isNull(row, column) ? nil : int16(row, column)
     }
 
-    package func timestampIfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
-        try isNull(row, column) ? nil : timestamp(row, column)
+    package func momentIfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Moment? {
+        try isNull(row, column) ? nil : moment(row, column)
     }
 
     package func stringIfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> String? {

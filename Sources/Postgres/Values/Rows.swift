@@ -94,11 +94,10 @@ package struct Rows: ~Copyable {
         return try Double(bitPattern: UInt64(bigEndian: load(row, column, as: UInt64.self)))
     }
 
-    /// A `timestamptz`, in microseconds since 1970; `Int64.max` and `.min` are the infinities.
-    package func timestamp(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+    package func moment(_ row: Int, _ column: Column) throws(PostgresError) -> Moment {
         let column = try index(of: column)
         try require(row, column, .timestamptz, "a timestamptz")
-        return try Timestamp.toUnix(Int64(bigEndian: load(row, column, as: Int64.self)))
+        return try Moment(Moment.toUnix(Int64(bigEndian: load(row, column, as: Int64.self))))
     }
 
     package func uuid(_ row: Int, _ column: Column) throws(PostgresError) -> (high: UInt64, low: UInt64) {

@@ -1,6 +1,5 @@
 package import ApplePush
-import CarillonPostgres
-package import CarillonSchema
+package import CarillonPostgres
 
 /// A row of `apps`, with the name of its credential.
 package struct App: Decodable, Equatable, Identifiable, Sendable {

@@ -35,7 +35,7 @@ enum CredentialStatements {
                 row
             )
         }
-        let parameters = Parameters(certificate, Timestamp(since), refused?.issuedAt)
+        let parameters = Parameters(certificate, Moment(since), refused?.issuedAt)
         return try await connection.query(token, parameters) { rows in
             let now = try rows.int64(0, "clock")
             if try rows.isNull(0, "token") { return (nil, now) }

@@ -12,8 +12,8 @@ extension WorkerNotes.Note {
             let problem: String? = if case .failure(let hold) = found.facts { hold.message } else { nil }
             let parameters = Parameters(
                 found.certificate,
-                Timestamp(found.since),
-                Timestamp(facts?.notAfter.map { $0 * 1_000_000 }),
+                Moment(found.since),
+                facts?.notAfter.map(Moment.init(seconds:)),
                 PostgresArray(facts?.topics ?? []),
                 problem
             )

@@ -29,12 +29,11 @@ package struct ChannelSync: Sendable {
             self.grace = grace
         }
 
-        /// - Parameter now: Microseconds since 1970.
-        func removes(_ entry: Entry, at now: Int64) -> Bool {
+        func removes(_ entry: Entry, at now: Moment) -> Bool {
             guard entry.state == .unknown else { return false }
             if entry.isOurs { return true }
             guard includesUnknown, let firstSeenAt = entry.firstSeenAt else { return false }
-            return .microseconds(now - firstSeenAt.microseconds) >= grace
+            return .microseconds(now.microseconds - firstSeenAt.microseconds) >= grace
         }
     }
 
@@ -60,10 +59,10 @@ package struct ChannelSync: Sendable {
     package func compare(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Result<[Entry], ChannelError> {
-        let now = try await connection.query(Self.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(Self.clock) { try $0.moment(0, 0) }
         switch await site.ask(.list, through: backend) {
         case .success(.list(let channels)):
-            let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), Timestamp(now))
+            let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), now)
             return .success(try await connection.query(Self.listed, parameters) { try $0.records() })
         case .success:
             return .failure(ChannelError(.malformed, "The channel service answered a different request."))
@@ -85,7 +84,7 @@ package struct ChannelSync: Sendable {
         _ rule: Removal,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (removed: [String], failure: ChannelError?) {
-        let now = try await connection.query(Self.clock) { try $0.timestamp(0, 0) }
+        let now = try await connection.query(Self.clock) { try $0.moment(0, 0) }
         var removed: [String] = []
         for entry in entries where rule.removes(entry, at: now) {
             guard let channel = entry.channelID else { continue }

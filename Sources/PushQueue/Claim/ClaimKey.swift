@@ -31,7 +31,7 @@ struct ClaimKey: Hashable, Decodable, Sendable {
         Parameters(
             worker,
             PostgresArray(claims.lazy.map(\.id)),
-            PostgresArray(claims.lazy.map { Timestamp($0.claimedAt) })
+            PostgresArray(claims.lazy.map { Moment($0.claimedAt) })
         )
     }
 }

@@ -35,7 +35,7 @@ extension ClaimRows {
                 id: try rows.int64(claimRow, columns.claim),
                 app: plan.lane.app,
                 lane: plan.lane.number,
-                claimedAt: try rows.timestamp(claimRow, columns.claimedAt),
+                claimedAt: try rows.moment(claimRow, columns.claimedAt).microseconds,
                 areQuarantined: try rows.bool(claimRow, columns.quarantined)
             )
             reader = ClaimReader(claim, installation: installation, expecting: tokens / max(1, rows.count - 1))
@@ -89,8 +89,8 @@ extension ClaimReader {
             origin: try rows.int64(row, ifUsed: columns.origin),
             broadcast: try rows.int64(row, ifUsed: columns.broadcast),
             reference: reference,
-            createdAt: try rows.timestamp(row, columns.createdAt),
-            expiresAt: try rows.timestamp(row, ifUsed: columns.expiresAt),
+            createdAt: try rows.moment(row, columns.createdAt).microseconds,
+            expiresAt: try rows.moment(row, ifUsed: columns.expiresAt)?.microseconds,
             attempt: try rows.int16(row, ifUsed: columns.attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
@@ -159,9 +159,9 @@ extension Rows {
         return try int16IfPresent(row, column)
     }
 
-    fileprivate func timestamp(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> Int64? {
+    fileprivate func moment(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> Moment? {
         guard let column else { return nil }
-        return try timestampIfPresent(row, column)
+        return try momentIfPresent(row, column)
     }
 
     fileprivate func string(_ row: Int, ifUsed column: Column?) throws(PostgresError) -> String? {

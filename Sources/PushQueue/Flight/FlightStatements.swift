@@ -35,7 +35,7 @@ enum FlightStatements {
             claim.app,
             claim.id,
             worker,
-            Timestamp(claim.claimedAt),
+            Moment(claim.claimedAt),
             PostgresArray(claim.jobs(of: updates)),
             tokens(of: updates, in: claim)
         )

@@ -1,14 +1,14 @@
 import CarillonIO
+import CarillonPostgres
 
 /// Where a look for due jobs begins: at the beginning while that is cheap, else at a floor. A cheap sweep from the beginning
 /// removes the floor.
 struct DueFloor: Sendable {
     /// A position in the order in which scheduled jobs become due.
     struct Position: Hashable, Comparable, Sendable {
-        static let beginning = Position(time: .min, id: .min)
+        static let beginning = Position(time: Moment(.min), id: .min)
 
-        /// Microseconds since 1970.
-        let time: Int64
+        let time: Moment
         let id: Int64
 
         static func < (left: Self, right: Self) -> Bool { (left.time, left.id) < (right.time, right.id) }

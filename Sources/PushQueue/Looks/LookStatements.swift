@@ -98,7 +98,7 @@ enum LookStatements {
             PostgresArray(stops.lazy.map(\.lane)),
             PostgresArray(stops.lazy.map(\.firstApp)),
             PostgresArray(stops.lazy.map(\.firstLane)),
-            Timestamp(position?.time),
+            position?.time,
             position?.id,
             // The first stop is a row too.
             range.maxSteps.map { Int64($0 + 1) },

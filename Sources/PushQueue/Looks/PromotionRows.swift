@@ -20,7 +20,7 @@ struct PromotionRows: Sendable {
     )
 
     static func parameters(maxRows: Int32, after position: DueFloor.Position) -> Parameters {
-        Parameters(maxRows, Timestamp(position.time), position.id)
+        Parameters(maxRows, position.time, position.id)
     }
 
     var promotions: [Promotion] = []
@@ -38,7 +38,7 @@ extension PromotionRows {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
             if try rows.string(row, "kind") == "position" {
-                next = DueFloor.Position(time: try rows.timestamp(row, "next_at"), id: try rows.int64(row, "next_id"))
+                next = DueFloor.Position(time: try rows.moment(row, "next_at"), id: try rows.int64(row, "next_id"))
                 cost = .microseconds(try rows.int64(row, "cost"))
             } else {
                 let lane = Lane(app: try rows.int32(row, "app_id"), number: try rows.int16(row, "lane"))

@@ -49,7 +49,7 @@ package struct CredentialStore: Sendable {
     /// - Parameter remedy: what to do about it.
     package func refuseExpired(_ facts: Credential.Facts, _ remedy: String) async throws {
         guard let notAfter = facts.notAfter else { return }
-        let parameters = Parameters(Timestamp(notAfter * 1_000_000))
+        let parameters = Parameters(Moment(seconds: notAfter))
         let expiry = try await connection.query(Self.expiry, parameters) { try $0.stringIfPresent(0, 0) }
         guard let expiry else { return }
         throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: \(remedy).")
@@ -150,7 +150,7 @@ package struct CredentialStore: Sendable {
     }
 
     private func record(_ facts: Credential.Facts, of name: String) async throws {
-        let notAfter = Timestamp(facts.notAfter.map { $0 * 1_000_000 })
+        let notAfter = facts.notAfter.map(Moment.init(seconds:))
         try await connection.execute(Self.setFacts, Parameters(name, notAfter, PostgresArray(facts.topics)))
     }
 
@@ -163,9 +163,9 @@ package struct CredentialStore: Sendable {
                 let text = try await self.text(of: credentials[index].name)
                 do {
                     let facts = try text.credential().facts
-                    let notAfter = facts.notAfter.map { $0 * 1_000_000 }
-                    let parameters = Parameters(Timestamp(notAfter))
-                    credentials[index].notAfter = notAfter.map { Moment($0) }
+                    let notAfter = facts.notAfter.map(Moment.init(seconds:))
+                    let parameters = Parameters(notAfter)
+                    credentials[index].notAfter = notAfter
                     credentials[index].topics = facts.topics
                     credentials[index].lastError = nil
                     let status: [CredentialStatus] = try await connection.values(of: Self.validity, parameters)

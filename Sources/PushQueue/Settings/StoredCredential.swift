@@ -1,3 +1,4 @@
+package import CarillonPostgres
 package import CarillonSchema
 
 /// A row of `certificates`, without its secrets.

@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 
 /// A push that failed for good: what becomes a row of `failures` and, if its token is dead, one of `feedback`.
 struct FailedPush: Settlement.Item, Equatable, Sendable {
@@ -15,8 +16,8 @@ struct FailedPush: Settlement.Item, Equatable, Sendable {
     /// Nil if it was not sent, or not answered.
     let status: Int16?
     let reason: String
-    /// When the token died, in microseconds since 1970, or nil if it is not dead.
-    let unregisteredAt: Int64?
+    /// When the token died, or nil if it is not dead.
+    let unregisteredAt: Moment?
     /// Its `apns-unique-id`, if that is kept.
     var uniqueID: PushID?
 }

@@ -88,7 +88,7 @@ struct SettleArguments {
         Argument("app") { $0.claim.app },
         Argument("claim") { $0.claim.id },
         Argument("worker") { $0.worker },
-        Argument("claimed") { Timestamp($0.claim.claimedAt) },
+        Argument("claimed") { Moment($0.claim.claimedAt) },
         Argument("settlement_number") { $0.settlementNumber },
     ]
 
@@ -117,7 +117,7 @@ struct SettleArguments {
         Argument("failed_status", .int2) { PostgresArray(each: $0.settlement.failures.lazy.map(\.status)) },
         Argument("failed_reason", .text) { PostgresArray(each: $0.settlement.failures.lazy.map(\.reason)) },
         Argument("failed_unregistered_at", .timestamptz) {
-            PostgresArray(each: $0.settlement.failures.lazy.map { Timestamp($0.unregisteredAt) })
+            PostgresArray(each: $0.settlement.failures.lazy.map(\.unregisteredAt))
         },
         Argument("failed_apns_id", .uuid) { $0.ids(of: $0.settlement.failures) },
         Argument("failed_attempt", .int2) { PostgresArray(each: $0.jobs(of: $0.settlement.failures).map(\.attempt)) },

@@ -1,5 +1,6 @@
 package import ApplePush
 import CarillonIO
+import CarillonPostgres
 
 /// What is written about a claim, or about the pushes of it that have ended, computed from its jobs, their outcomes and the time.
 ///
@@ -272,7 +273,7 @@ package struct Settlement: Sendable {
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
             unregisteredAt: isDead
-                ? FailedPush.timeOfDeath(by: outcome.timestamp, claimedAt: claimedAt, now: now) : nil,
+                ? Moment(FailedPush.timeOfDeath(by: outcome.timestamp, claimedAt: claimedAt, now: now)) : nil,
             uniqueID: keepsUniqueIDs ? outcomes.uniqueID(at: Int(push)) : nil
         )
         failures.append(failure)

@@ -53,7 +53,7 @@ struct UnrecordedJob {
             claim.app,
             claim.id,
             worker,
-            Timestamp(claim.claimedAt),
+            Moment(claim.claimedAt),
             settlementNumber,
             job.id,
             sent,

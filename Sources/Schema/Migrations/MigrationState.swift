@@ -1,3 +1,5 @@
+package import CarillonPostgres
+
 package struct MigrationState: Sendable, Identifiable, Equatable {
     package enum Condition: String, Sendable {
         /// With the text that this program has.

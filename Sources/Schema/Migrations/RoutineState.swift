@@ -1,3 +1,5 @@
+import CarillonPostgres
+
 /// The functions, views and rights of a database beside those of this program, and what follows from both.
 struct RoutineState: Sendable {
     /// A row of `carillon.schema_routines`.

@@ -1,3 +1,5 @@
+package import CarillonPostgres
+
 /// Which functions, views and rights a database has.
 package struct RoutineStatus: Sendable, Equatable {
     /// Of the release that applied them; where none has, of this program.

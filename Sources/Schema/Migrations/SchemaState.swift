@@ -1,3 +1,5 @@
+import CarillonPostgres
+
 /// The schema of a database beside that of this program, and what follows from both.
 struct SchemaState: Sendable {
     /// A row of `carillon.schema_migrations`.

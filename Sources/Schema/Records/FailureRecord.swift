@@ -1,3 +1,4 @@
+package import CarillonPostgres
 package import CarillonText
 
 /// A row of `failures`, with the name of its app.

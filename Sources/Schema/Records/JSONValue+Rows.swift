@@ -24,7 +24,7 @@ extension JSONValue: Decodable {
         return switch rows.typeID(of: index) {
         case PostgresType.bool.id: .bool(try rows.bool(row, column))
         case PostgresType.int2.id, PostgresType.int4.id, PostgresType.int8.id: .int(try rows.int64(row, column))
-        case PostgresType.timestamptz.id: .string(TimeText.seconds(try rows.timestamp(row, column)))
+        case PostgresType.timestamptz.id: try rows.moment(row, column).json
         case PostgresType.float8.id: .double(try rows.double(row, column))
         case PostgresType.text.arrayID: .array(try rows.strings(row, column).map(\.json))
         case PostgresType.json.id: .json(try rows.string(row, column))

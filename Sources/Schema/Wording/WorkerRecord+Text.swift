@@ -1,3 +1,5 @@
+import CarillonPostgres
+
 extension WorkerRecord {
     /// As in "asleep since 2026-11-22 11:45:00 UTC".
     package var stateText: String {

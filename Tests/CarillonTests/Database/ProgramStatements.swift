@@ -41,7 +41,7 @@ enum ProgramStatements {
             try await connection.execute(FlightStatements.discard, FlightStatements.parameters(discarding: 1, of: lane))
             try await connection.execute(WorkerDatabase.probe)
             try await connection.execute(LookStatements.below, LookStatements.parameters(below: [(lane: lane, id: 1)]))
-            try await connection.execute(PlanCheck.due, Parameters(Timestamp(0), Int64(0), Int64(1)))
+            try await connection.execute(PlanCheck.due, Parameters(Moment(0), Int64(0), Int64(1)))
         } finally: {
             await connection.close()
         }

@@ -62,7 +62,7 @@ import Testing
             doubles.append(0.5)
             parameters.append(doubles)
             var timestamps = PostgresArray(of: .timestamptz)
-            timestamps.append(Timestamp(946_684_800_000_000))
+            timestamps.append(Moment(946_684_800_000_000))
             parameters.append(timestamps)
             var uuids = PostgresArray(of: .uuid)
             uuids.append(PostgresUUID(high: 1, low: 2))
@@ -125,7 +125,7 @@ import Testing
                 for row in (round * 10_000)..<((round + 1) * 10_000) {
                     ids.append(Int64(row))
                     names.append("row \(row)")
-                    times.append(Timestamp(Int64(row) * 1_000_000))
+                    times.append(Moment(seconds: Int64(row)))
                     if row.isMultiple(of: 3) {
                         notes.appendNull()
                     } else {
@@ -142,7 +142,7 @@ import Testing
                     let note = try rows.stringIfPresent(row, 3)
                     let expected = row.isMultiple(of: 3) ? nil : String(repeating: "n", count: row % 50)
                     return try rows.int64(row, 0) != Int64(row) || name != "row \(row)"
-                        || rows.timestamp(row, 2) != Int64(row) * 1_000_000 || note != expected
+                        || rows.moment(row, 2) != Moment(seconds: Int64(row)) || note != expected
                 } + [rows.count]
             }
             #expect(wrong == [20_000])

@@ -15,7 +15,7 @@ import Testing
                 Int32.min,
                 Int64.max,
                 -0.25,
-                Timestamp(1_700_000_000_123_456),
+                Moment(1_700_000_000_123_456),
                 PostgresUUID(high: 0x0123_4567_89ab_cdef, low: 0xfedc_ba98_7654_3210),
                 "Grüße 🔔",
                 #"{ "a" : 1 }"#
@@ -26,9 +26,9 @@ import Testing
             #expect(numbers == (true, -2, .min, .max, -0.25))
             let others = try await connection.query(all, parameters) { rows in
                 let uuid = try rows.uuid(0, 6)
-                return try (rows.timestamp(0, 5), uuid.high, uuid.low, rows.string(0, 7), rows.string(0, 8))
+                return try (rows.moment(0, 5), uuid.high, uuid.low, rows.string(0, 7), rows.string(0, 8))
             }
-            #expect(others.0 == 1_700_000_000_123_456)
+            #expect(others.0 == Moment(1_700_000_000_123_456))
             #expect(others.1 == 0x0123_4567_89ab_cdef && others.2 == 0xfedc_ba98_7654_3210)
             #expect(others.3 == "Grüße 🔔")
             #expect(others.4 == #"{ "a" : 1 }"#)
@@ -67,7 +67,7 @@ import Testing
                 nil as Int32?,
                 nil as Int64?,
                 nil as Double?,
-                nil as Timestamp?,
+                nil as Moment?,
                 nil as PostgresUUID?,
                 nil as String?
             )
@@ -76,7 +76,7 @@ import Testing
             }
             #expect(areNull == Array(repeating: true, count: 8))
             let value = try await connection.query(nulls, parameters) { rows in
-                try (rows.int64IfPresent(0, 3), rows.stringIfPresent(0, 7), rows.timestampIfPresent(0, 5))
+                try (rows.int64IfPresent(0, 3), rows.stringIfPresent(0, 7), rows.momentIfPresent(0, 5))
             }
             #expect(value == (nil, nil, nil))
         }
@@ -118,11 +118,11 @@ import Testing
     @Test func `the infinities stay what they are`() async throws {
         let echo = Statement("infinities", "SELECT $1 = 'infinity', $2 = '-infinity', $1::timestamptz, $2::timestamptz")
         try await TestDatabase.connected(.nothing) { connection, _ in
-            let parameters = Parameters(Timestamp(.max), Timestamp(.min))
+            let parameters = Parameters(Moment.infinity, Moment(.min))
             let answer = try await connection.query(echo, parameters) { rows in
-                try (rows.bool(0, 0), rows.bool(0, 1), rows.timestamp(0, 2), rows.timestamp(0, 3))
+                try (rows.bool(0, 0), rows.bool(0, 1), rows.moment(0, 2), rows.moment(0, 3))
             }
-            #expect(answer == (true, true, .max, .min))
+            #expect(answer == (true, true, .infinity, Moment(.min)))
         }
     }
 

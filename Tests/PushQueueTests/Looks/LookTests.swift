@@ -137,11 +137,11 @@ import Testing
         )
         let due = try await database.connection.query(
             Statement("due_time", "SELECT s.run_at FROM carillon.scheduled s WHERE s.id = 100")
-        ) { try $0.timestamp(0, 0) }
+        ) { try $0.moment(0, 0) }
         #expect(try await isDue(after: .beginning))
         #expect(try await isDue(after: DueFloor.Position(time: due, id: 99)))
         #expect(try await !isDue(after: DueFloor.Position(time: due, id: 100)))
-        #expect(try await isDue(after: DueFloor.Position(time: .max, id: .max)))
+        #expect(try await isDue(after: DueFloor.Position(time: .infinity, id: .max)))
         #expect(try await !isDue(after: nil))
     }
 

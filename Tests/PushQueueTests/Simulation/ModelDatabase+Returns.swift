@@ -1,20 +1,25 @@
+import CarillonPostgres
+
 @testable import CarillonPushQueue
 
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
     func isDue(after start: DueFloor.Position) -> Bool {
-        start.time > now
-            || tables.dates.contains { $0.value <= now && DueFloor.Position(time: $0.value, id: $0.key) > start }
+        start.time.microseconds > now || !due(after: start).isEmpty
+    }
+
+    private func due(after start: DueFloor.Position) -> [DueFloor.Position] {
+        tables.dates.filter { $0.value <= now }.map { DueFloor.Position(time: Moment($0.value), id: $0.key) }
+            .filter { $0 > start }
     }
 
     /// What it costs is for the caller to say.
     mutating func promote(maxRows: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
         let now = self.now
-        let start = start.time > now ? .beginning : start
-        let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Position(time: $0.value, id: $0.key) }
-            .filter { $0 > start }.sorted().prefix(maxRows)
+        let start = start.time.microseconds > now ? .beginning : start
+        let due = due(after: start).sorted().prefix(maxRows)
         var answer = PromotionRows()
-        answer.next = due.count < maxRows ? DueFloor.Position(time: now, id: .max) : due.last ?? start
+        answer.next = due.count < maxRows ? DueFloor.Position(time: Moment(now), id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
         answer.promotions = change { tables in
             var lanes: [Lane: [Int64]] = [:]

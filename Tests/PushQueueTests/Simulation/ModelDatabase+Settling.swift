@@ -66,7 +66,8 @@ extension ModelDatabase {
                 let row = tables.failure(failure, of: jobs)
                 tables.failures.append(row)
                 if let time = failure.unregisteredAt {
-                    tables.feedback.append(ModelFeedback(app: jobs.app, token: row.token, unregisteredAt: time))
+                    let dead = ModelFeedback(app: jobs.app, token: row.token, unregisteredAt: time.microseconds)
+                    tables.feedback.append(dead)
                 }
             }
             for push in delivered { tables.sent[push, default: 0] += 1 }

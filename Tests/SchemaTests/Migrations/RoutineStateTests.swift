@@ -1,3 +1,4 @@
+import CarillonPostgres
 import Testing
 
 @testable import CarillonSchema

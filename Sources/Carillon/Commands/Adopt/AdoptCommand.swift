@@ -36,18 +36,13 @@ private struct AdoptCommand: Sendable {
         """
     )
 
-    private static let adopt = Statement("adopt", "SELECT carillon.adopt($1, \(time("$2")))")
+    private static let adopt = Statement("adopt", "SELECT carillon.adopt($1, $2)")
 
     /// What is still claimed belongs to workers that may be alive.
     private static let claims = Statement(
         "adopt_claims",
-        "SELECT count(*) FROM carillon.inflight f, unnest(f.jobs) AS j WHERE j.created_at < \(time("$1"))"
+        "SELECT count(*) FROM carillon.inflight f, unnest(f.jobs) AS j WHERE j.created_at < $1"
     )
-
-    /// - Parameter parameter: In microseconds since 1970.
-    private static func time(_ parameter: String) -> String {
-        "CASE \(parameter)::bigint WHEN \(Int64.max) THEN 'infinity' ELSE 'epoch'::timestamptz + \(parameter) * interval '1 us' END"
-    }
 
     private struct Places: Sendable {
         let home: String
@@ -64,7 +59,7 @@ private struct AdoptCommand: Sendable {
             self.here = "the database \(here) (\(try rows.string(0, "database").visible)) of the cluster \(hereCluster)"
             name = try rows.stringIfPresent(0, "name")
             isHome = (home, homeCluster) == (here, hereCluster)
-            let oldest = try rows.timestampIfPresent(0, "oldest").map { "; the oldest is from \(TimeText.seconds($0))" }
+            let oldest = try rows.momentIfPresent(0, "oldest").map { "; the oldest is from \($0.text)" }
             jobs =
                 "Here wait \(Counted.text(try rows.int64(0, "ready"), "ready job")), "
                 + "\(Int(try rows.int64(0, "scheduled")).grouped) scheduled and "
@@ -74,8 +69,7 @@ private struct AdoptCommand: Sendable {
 
     let invocation: Invocation
     private let name: String?
-    /// In microseconds since 1970.
-    private let expireBefore: Int64?
+    private let expireBefore: Moment?
 
     init(_ invocation: Invocation) throws(UsageError) {
         self.invocation = invocation
@@ -85,11 +79,11 @@ private struct AdoptCommand: Sendable {
             return
         }
         if text == "now" {
-            expireBefore = .max
+            expireBefore = .infinity
             return
         }
         switch TimeReader.read(Array(text.utf8)[...]) {
-        case .time(let time): expireBefore = time
+        case .time(let time): expireBefore = Moment(time)
         case .wrong(let reason): throw UsageError("--expire-before: '\(text)' \(reason).")
         }
     }
@@ -129,9 +123,9 @@ private struct AdoptCommand: Sendable {
     private func consequence(_ places: Places) -> String {
         let expiring =
             expireBefore.map { time in
-                time == .max
+                time == .infinity
                     ? "All waiting jobs expire."
-                    : "Jobs enqueued before \(TimeText.seconds(time)) expire, and all others are sent."
+                    : "Jobs enqueued before \(time.text) expire, and all others are sent."
             }
             ?? "All waiting jobs are sent; if the original sends them too, they arrive twice. --expire-before TIME ends older jobs."
         return "Workers send from this database. \(expiring)"

@@ -152,11 +152,11 @@ struct DatabaseChecks {
 
     private func clock() async throws -> CheckLine {
         // The first answer may include the time to prepare the statement.
-        _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
+        _ = try await connection.query(CheckStatements.now) { try $0.moment(0, 0) }
         let before = Date().timeIntervalSince1970
-        let theirs = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
+        let theirs = try await connection.query(CheckStatements.now) { try $0.moment(0, 0) }
         let after = Date().timeIntervalSince1970
-        let difference = (before + after) / 2 - Double(theirs) / 1_000_000
+        let difference = (before + after) / 2 - Double(theirs.microseconds) / 1_000_000
         let tenths = Int(abs(difference) * 10 + 0.5)
         let text = "\(tenths / 10).\(tenths % 10) s"
         guard abs(difference) >= 5 else {

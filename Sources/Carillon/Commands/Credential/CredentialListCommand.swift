@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText

@@ -5,16 +5,15 @@ import CarillonWeb
 struct FailuresQuery {
     static let pageLength = 50
 
-    /// $1 to $3: as for the groups; $4: only failures up to this time, in microseconds since 1970, or null; $5: whether to include
-    /// dismissed failures; $6: as $5 for the groups; $7: how many failures of that time were on earlier pages.
+    /// $1 to $3: as for the groups; $4: only failures up to this time, or null; $5: whether to include dismissed failures;
+    /// $6: as $5 for the groups; $7: how many failures of that time were on earlier pages.
     private static let statement = Statement(
         "web_failures",
         """
         SELECT \(FailureRecord.columns)
         FROM (\(ReadDepth.chosenApps)) a CROSS JOIN LATERAL (
             SELECT f.* FROM carillon.failures f
-            WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3)
-                AND ($4 IS NULL OR f.failed_at <= 'epoch'::timestamptz + $4 * interval '1 microsecond')
+            WHERE f.app_id = a.id AND f.failed_at > now() - make_interval(secs => $3) AND ($4 IS NULL OR f.failed_at <= $4)
             ORDER BY f.failed_at DESC \(ReadDepth.limit("$6 + $7"))) f
         WHERE ($2 IS NULL OR f.reason = $2) AND ($5 OR f.dismissed_at IS NULL)
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT \(pageLength) OFFSET $7

@@ -37,7 +37,7 @@ struct FailuresView: PageView {
 
     private var older: Link? {
         guard failures.count == FailuresQuery.pageLength else { return nil }
-        let next = TimeCursor(behind: failures.map(\.failedAt.microseconds), of: start, .newestFirst)
+        let next = TimeCursor(behind: failures.map(\.failedAt), of: start, .newestFirst)
         return next?.added(to: link, "before")
     }
 

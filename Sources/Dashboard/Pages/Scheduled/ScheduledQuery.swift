@@ -6,8 +6,8 @@ struct ScheduledQuery {
     /// So many of the next jobs are searched for those of an app, and for retries.
     static let depth = 5_000
 
-    /// $1: microseconds since 1970, or null; $2: how many jobs of that time were on earlier pages.
-    private static let beginning = "coalesce('epoch'::timestamptz + ($1 - 1) * interval '1 microsecond', '-infinity')"
+    /// $1: only jobs from this time on, or null; $2: how many jobs of that time were on earlier pages.
+    private static let beginning = "$1 - interval '1 microsecond'"
     /// $3: the name of an app, or null; $4: whether only retries.
     private static let statement = Statement(
         "web_scheduled",

@@ -1,3 +1,4 @@
+import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -40,7 +41,7 @@ struct ScheduledView: PageView {
 
     private var later: Link? {
         guard jobs.count == ScheduledQuery.pageLength else { return nil }
-        let next = TimeCursor(behind: jobs.map(\.runAt.microseconds), of: start, .oldestFirst)
+        let next = TimeCursor(behind: jobs.map(\.runAt), of: start, .oldestFirst)
         return next?.added(to: link, "after")
     }
 
