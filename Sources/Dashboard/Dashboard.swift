@@ -127,10 +127,10 @@ struct Dashboard: Sendable {
                 do {
                     return LivePage(try await page.read(request.with(values), viewer), viewer)
                 } catch {
-                    guard PageError(error) == nil else { return nil }
+                    guard RequestError(error) == nil else { return nil }
                     let explanation = Explanation(error)
                     configuration.observer(.pageFailed(request, explanation))
-                    return LivePage(ErrorView(explaining: explanation), viewer)
+                    return LivePage(ErrorView(error: RequestError(explaining: explanation)), viewer)
                 }
             }
             return nil
@@ -143,9 +143,9 @@ struct Dashboard: Sendable {
         route(.post, path) { request in
             guard let viewer = access.viewer(of: request) else { return access.challenge(request) }
             return await answer(to: request, viewer) {
-                guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
+                guard viewer.mayChange else { throw RequestError.mayNotChange(viewer) }
                 let form = try Form(request)
-                guard access.isForm(form.whole(Viewer.formField), of: viewer) else { throw PageError.foreignForm }
+                guard access.isForm(form.whole(Viewer.formField), of: viewer) else { throw RequestError.foreignForm }
                 return try await change(request, form, viewer)
             }
         }
@@ -159,9 +159,7 @@ struct Dashboard: Sendable {
         do {
             switch try await work() {
             case .page(let view): return answer(view, to: request, viewer)
-            case .refused(let view, let error):
-                return request.wantsJSON
-                    ? ErrorView(error).document.response : page(view, for: request, viewer, status: error.status)
+            case .refused(let view, let error): return answer(error, on: view, to: request, viewer)
             case .done(let link, let notice):
                 if request.wantsJSON {
                     let done: JSONValue = ["done": notice.kind.rawValue, "count": notice.count, "see": link.text]
@@ -170,16 +168,22 @@ struct Dashboard: Sendable {
                 return Response.redirect(to: notice.added(to: link) { access.seal($0, for: viewer) })
             }
         } catch {
-            if let error = PageError(error) { return answer(ErrorView(error), to: request, viewer) }
+            if let error = RequestError(error) { return answer(error, to: request, viewer) }
             let explanation = Explanation(error)
             let isReading = request.method != "POST"
             configuration.observer(isReading ? .pageFailed(request, explanation) : .changeFailed(request, explanation))
-            return answer(ErrorView(explaining: explanation, isReading: isReading), to: request, viewer)
+            return answer(RequestError(explaining: explanation, isReading: isReading), to: request, viewer)
         }
     }
 
-    private func answer(_ view: ErrorView, to request: Request, _ viewer: Viewer) -> Response {
-        request.wantsJSON ? view.document.response : page(view, for: request, viewer, status: view.status)
+    private func answer(
+        _ error: RequestError,
+        on view: (any PageView)? = nil,
+        to request: Request,
+        _ viewer: Viewer
+    ) -> Response {
+        request.wantsJSON
+            ? error.document : page(view ?? ErrorView(error: error), for: request, viewer, status: error.status)
     }
 
     private func answer(_ view: any PageView, to request: Request, _ viewer: Viewer) -> Response {

@@ -47,12 +47,12 @@ package struct DashboardServer: Sendable {
     private func answer(to request: Request, refused refusal: HTTPRefusal) -> Response {
         guard refusal.cause == .unknownPath, ["GET", "HEAD"].contains(request.method), !request.isOfProgram,
             access.refusal(of: request) == nil, var viewer = access.viewer(of: request)
-        else { return ProblemDocument.writing(refusal, request) }
+        else { return RequestError.writing(refusal, request) }
         viewer.newCookie = nil
         let mount = dashboards.map(\.mount).first { request.path.hasPrefix($0.path("/") + "/") }
-        let error = PageError.notFound(refusal.detail, hint: "Choose a page from the menu.")
+        let error = RequestError.notFound(refusal.detail, hint: "Choose a page from the menu.")
         return Link.$base.withValue(mount?.base ?? []) {
-            page(ErrorView(error), viewer, mount: mount ?? (hasList ? .list : .only), status: refusal.status)
+            page(ErrorView(error: error), viewer, mount: mount ?? (hasList ? .list : .only), status: refusal.status)
         }
     }
 

@@ -44,7 +44,7 @@ struct LoginRoutes: Sendable {
 
     private static func refusal(of request: Request, _ next: Link, _ status: Int, _ complaint: String) -> Response {
         request.wantsJSON
-            ? ProblemDocument(status: status, detail: complaint).response
+            ? RequestError(status: status, detail: complaint).document
             : page(next: next, complaint: complaint, status: status)
     }
 

@@ -68,7 +68,7 @@ package final class WebAccess: Sendable {
 
     /// The refusal of a request because of its headers, whatever it asks for.
     func refusal(of request: Request) -> Response? {
-        reason(against: request).map { ProblemDocument.refusal(of: request, 403, $0) }
+        reason(against: request).map { RequestError.refusal(of: request, 403, $0) }
     }
 
     /// Prevents DNS rebinding (see `Request`), and forms of other sites.

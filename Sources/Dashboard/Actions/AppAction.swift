@@ -20,7 +20,7 @@ struct AppAction {
         let name = Self.name(request)
         let reason = form["reason"]
         guard (reason?.unicodeScalars.count ?? 0) <= Self.reasonLength else {
-            throw PageError.badRequest("The reason can have at most \(Self.reasonLength.grouped) characters.")
+            throw RequestError.badRequest("The reason can have at most \(Self.reasonLength.grouped) characters.")
         }
         return try await run(Self.pause, Parameters(name, reason, viewer.name), name, .paused)
     }

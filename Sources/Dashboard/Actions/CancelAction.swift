@@ -14,7 +14,7 @@ struct CancelAction {
 
     func run(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let id = try MessageQuery.id(request)
-        guard let app = form["app"] else { throw PageError.badRequest("Name the app of the message.") }
+        guard let app = form["app"] else { throw RequestError.badRequest("Name the app of the message.") }
         let query = MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), id: id, app: app)
         let link = Link.message(id, of: app)
         // It may have ended since the confirmation page: then no cancel is recorded. A message that is not found here, such as a

@@ -25,7 +25,7 @@ struct FailureAction {
     let database: ServiceRunner
 
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
-        guard let app = form["app"] else { throw PageError.badRequest("Name the app of the failures.") }
+        guard let app = form["app"] else { throw RequestError.badRequest("Name the app of the failures.") }
         var selection = FailureSelection(
             operation: operation,
             app: app,

@@ -18,8 +18,8 @@ struct FailureActionQuery {
     let viewer: Viewer
 
     func run() async throws -> FailureActionView {
-        guard viewer.mayChange else { throw PageError.mayNotChange(viewer) }
-        guard let app = request.parameter("app"), !app.isEmpty else { throw PageError.badRequest("Choose an app.") }
+        guard viewer.mayChange else { throw RequestError.mayNotChange(viewer) }
+        guard let app = request.parameter("app"), !app.isEmpty else { throw RequestError.badRequest("Choose an app.") }
         let window = try FailureWindow(request)
         let now = try await database.query(Self.now) { rows in try rows.moment(0, "now") }
         let selection = FailureSelection(

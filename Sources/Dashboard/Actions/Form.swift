@@ -9,9 +9,9 @@ struct Form: Sendable {
     private let fields: [(name: String, value: String)]
 
     init(_ request: Request) throws {
-        guard request.mediaType ?? Self.type == Self.type else { throw PageError.notForm }
+        guard request.mediaType ?? Self.type == Self.type else { throw RequestError.notForm }
         guard let fields = FormFields.read(request.body) else {
-            throw PageError.badRequest("This is not a form of this server.")
+            throw RequestError.badRequest("This is not a form of this server.")
         }
         self.fields = fields
     }
@@ -33,14 +33,14 @@ struct Form: Sendable {
     func number(_ name: String, called label: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let text = self[name] else { return nil }
         guard let number = Int64(text), range.contains(number) else {
-            throw PageError.badRequest("\(label) takes a number from \(range.lowerBound) to \(range.upperBound).")
+            throw RequestError.badRequest("\(label) takes a number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
 
     func moment(_ name: String) throws -> Moment {
         guard let value = self[name].flatMap(Int64.init), (0...4_102_444_800_000_000).contains(value) else {
-            throw PageError.badRequest("'\(name)' is a time in microseconds since 1970.")
+            throw RequestError.badRequest("'\(name)' is a time in microseconds since 1970.")
         }
         return Moment(value)
     }

@@ -24,44 +24,43 @@ struct MessagePost: Sendable {
             return try await post(request)
         } catch {
             let problem = problem(error, request)
-            return problem.status == 401 ? problem.response.adding("WWW-Authenticate", "Bearer") : problem.response
+            return problem.status == 401 ? problem.document.adding("WWW-Authenticate", "Bearer") : problem.document
         }
     }
 
     private func post(_ request: Request) async throws -> Response {
         for name in ["Authorization", "Idempotency-Key", "Content-Type"] where request.hasSeveral(name) {
-            throw ProblemDocument(status: 400, detail: "There are several headers \(name): send one.")
+            throw RequestError.badRequest("There are several headers \(name): send one.")
         }
         guard let (scheme, token) = Request.authorization(request.header("Authorization")), scheme == "bearer" else {
-            throw ProblemDocument(
+            throw RequestError(
                 status: 401,
                 detail: "Send 'Authorization: Bearer TOKEN'.",
                 hint: "The owner of the schema creates a token with carillon.create_api_token."
             )
         }
         guard request.mediaType == "application/json" else {
-            throw ProblemDocument(
+            throw RequestError(
                 status: 415,
                 detail: "The body must be JSON.",
                 hint: "Send 'Content-Type: application/json'."
             )
         }
         guard !request.body.isEmpty else {
-            throw ProblemDocument(
-                status: 400,
-                detail: "The request has no body.",
+            throw RequestError.badRequest(
+                "The request has no body.",
                 hint: "Send a JSON object, and its length in Content-Length."
             )
         }
         guard let body = String(validating: request.body, as: UTF8.self) else {
-            throw ProblemDocument(status: 400, detail: "The body is not valid UTF-8.")
+            throw RequestError.badRequest("The body is not valid UTF-8.")
         }
         guard body.isCheapToCompare else {
-            throw ProblemDocument(status: 400, detail: "The body has more than 128 combining characters in a row.")
+            throw RequestError.badRequest("The body has more than 128 combining characters in a row.")
         }
         let key = request.header("Idempotency-Key")
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
-            throw ProblemDocument(status: 400, detail: "An Idempotency-Key has 1 to \(Self.keyBytes) bytes.")
+            throw RequestError.badRequest("An Idempotency-Key has 1 to \(Self.keyBytes) bytes.")
         }
         // PostgreSQL may log the parameters of a statement, so it gets the digest of the token. A logged digest is useless: a
         // request that sends it as its token is refused.
@@ -77,24 +76,21 @@ struct MessagePost: Sendable {
         }
     }
 
-    private func problem(_ error: any Error, _ request: Request) -> ProblemDocument {
-        if let problem = error as? ProblemDocument { return problem }
+    private func problem(_ error: any Error, _ request: Request) -> RequestError {
+        if let problem = error as? RequestError { return problem }
         if let error = error as? PostgresError, let state = error.statementState {
             let detail = error.message.asSentence
             let hint = error.hint?.asSentence
             if state == SQLState.unknownLogin {
                 observer(.tokenRefused(request))
-                return ProblemDocument(status: 401, detail: detail, hint: hint)
+                return RequestError(status: 401, detail: detail, hint: hint)
             }
-            if state == SQLState.duplicateObject { return ProblemDocument(status: 422, detail: detail, hint: hint) }
-            if [SQLState.badValue, SQLState.tooLarge].contains(state) {
-                return ProblemDocument(status: 400, detail: detail, hint: hint)
-            }
+            if state == SQLState.duplicateObject { return RequestError(status: 422, detail: detail, hint: hint) }
+            if [SQLState.badValue, SQLState.tooLarge].contains(state) { return .badRequest(detail, hint: hint) }
             // Members are checked one by one, so only the JSON text of the body itself can be at fault.
             if state.hasPrefix("22") || state == SQLState.tooDeep {
-                return ProblemDocument(
-                    status: 400,
-                    detail: ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
+                return .badRequest(
+                    ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
                         .joined(separator: " "),
                     hint:
                         "Send one JSON object with the arguments of enqueue: docs/http.md and docs/enqueue.md describe them."
@@ -111,7 +107,7 @@ struct MessagePost: Sendable {
             } else {
                 "Send the request again with the same Idempotency-Key."
             }
-        return ProblemDocument(
+        return RequestError(
             status: 503,
             detail: "The database cannot take the message now. The log of carillon web says why, under the reference "
                 + "\(explanation.reference).",

@@ -21,7 +21,7 @@ struct TestPushAction {
 
     func run(_ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let push = TestPush(form)
-        guard let app = push.app else { throw PageError.badRequest("Choose the app.") }
+        guard let app = push.app else { throw RequestError.badRequest("Choose the app.") }
         do {
             if form.isOn("send") {
                 let parameters = Parameters(app, push.body.text, viewer.name, push.key)
@@ -46,14 +46,14 @@ struct TestPushAction {
         }
     }
 
-    private static func refusal(_ error: PostgresError) -> PageError {
+    private static func refusal(_ error: PostgresError) -> RequestError {
         error.sqlState == SQLState.duplicateObject
-            ? PageError(
+            ? RequestError(
                 status: 422,
-                sentence: "This form was submitted before with other values.",
+                detail: "This form was submitted before with other values.",
                 hint: "Check them and submit the form again."
             )
-            : PageError.badRequest(error.message.asSentence, hint: error.hint?.asSentence)
+            : RequestError.badRequest(error.message.asSentence, hint: error.hint?.asSentence)
     }
 
     private static func isRefusal(_ error: PostgresError) -> Bool {

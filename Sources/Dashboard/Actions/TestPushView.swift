@@ -31,7 +31,7 @@ struct TestPushView: PageView {
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if let complaint { HTML(.p, .class("notice bad"), Attribute(.role, "alert")) { complaint } }
         if !viewer.mayChange {
-            HTML(.p, .class("notice")) { PageError.mayNotChange(viewer).sentence + " " + viewer.wayToChange }
+            HTML(.p, .class("notice")) { RequestError.mayNotChange(viewer).text }
         } else if apps.isEmpty {
             HTML(.p) { "There are no apps yet: add one with 'carillon app add'." }
         } else {

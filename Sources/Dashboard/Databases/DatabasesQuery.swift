@@ -19,7 +19,7 @@ struct DatabasesQuery {
         } catch {
             let explanation = Explanation(error)
             dashboard.configuration.observer(.pageFailed(request, explanation))
-            return .init(name: name, overview: .failure(ErrorView(explaining: explanation)))
+            return .init(name: name, overview: .failure(RequestError(explaining: explanation)))
         }
     }
 }

@@ -20,12 +20,12 @@ struct DatabasesView: PageView {
 
     enum Reading: Sendable {
         case success(OverviewView)
-        case failure(ErrorView)
+        case failure(RequestError)
 
         var overview: OverviewView? { if case .success(let view) = self { view } else { nil } }
 
         /// Why nothing could be read.
-        var error: String? { if case .failure(let view) = self { view.sentence } else { nil } }
+        var error: String? { if case .failure(let error) = self { error.detail } else { nil } }
 
         var mark: StateMark {
             guard let overview else { return .bad }

@@ -28,17 +28,17 @@ final class LiveFeed: Sendable {
 
     func answer(_ request: Request) async -> Response {
         guard let page = request.parameter("page").flatMap({ Link(sent: $0) }) else {
-            return ProblemDocument.refusal(of: request, 400, "'page' is the address of a page.")
+            return RequestError.refusal(of: request, 400, "'page' is the address of a page.")
         }
         let wanted = page.request(like: request)
         guard let first = await readPage(wanted) else {
-            return ProblemDocument.refusal(of: request, 404, "There is nothing to show at this address.")
+            return RequestError.refusal(of: request, 404, "There is nothing to show at this address.")
         }
         guard first.refreshInterval != nil else {
-            return ProblemDocument.refusal(of: request, 404, "This page does not change by itself.")
+            return RequestError.refusal(of: request, 404, "This page does not change by itself.")
         }
         guard openCount < Self.maxFeeds else {
-            return ProblemDocument.refusal(of: request, 503, "Too many pages update live: reload this page instead.")
+            return RequestError.refusal(of: request, 503, "Too many pages update live: reload this page instead.")
                 .adding("Retry-After", "30")
         }
         return Response(

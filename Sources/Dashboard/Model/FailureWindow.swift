@@ -14,9 +14,9 @@ enum FailureWindow: String, CaseIterable, Sendable {
         }
     }
 
-    init(_ request: Request) throws(PageError) {
+    init(_ request: Request) throws(RequestError) {
         guard let window = Self(rawValue: request.parameter("since") ?? Self.day.rawValue) else {
-            throw PageError.badRequest("'since' is 1h, 1d or 7d.")
+            throw RequestError.badRequest("'since' is 1h, 1d or 7d.")
         }
         self = window
     }

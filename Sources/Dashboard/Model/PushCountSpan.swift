@@ -10,9 +10,9 @@ enum PushCountSpan: String, CaseIterable, Sendable {
     var bucketSeconds: Double { self == .hour ? 60 : 1_200 }
     var text: String { self == .hour ? "the last hour" : "the last day" }
 
-    init(_ request: Request) throws(PageError) {
+    init(_ request: Request) throws(RequestError) {
         guard let span = Self(rawValue: request.parameter("over") ?? Self.hour.rawValue) else {
-            throw PageError.badRequest("'over' is hour or day.")
+            throw RequestError.badRequest("'over' is hour or day.")
         }
         self = span
     }

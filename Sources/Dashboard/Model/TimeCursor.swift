@@ -35,7 +35,7 @@ extension TimeCursor {
         guard let time = Int64(text), Self.times.contains(time), let shown = Int64(count),
             (0...Self.maxShown).contains(shown)
         else {
-            throw PageError.badRequest(
+            throw RequestError.badRequest(
                 "'\(name)' is a time in microseconds since 1970, and 'shown' a number up to \(Self.maxShown), as in "
                     + "'\(next)' of the page before."
             )

@@ -50,8 +50,8 @@ import Testing
 
     @Test func `only what a statement was told is the fault of a request`() {
         for (state, status) in [(SQLState.badValue, 400), (SQLState.undefinedObject, 404)] {
-            #expect(PageError(PostgresError(.server, "no", sqlState: state))?.status == status)
-            #expect(PageError(PostgresError(.unreachable, "no", sqlState: state))?.status == nil)
+            #expect(RequestError(PostgresError(.server, "no", sqlState: state))?.status == status)
+            #expect(RequestError(PostgresError(.unreachable, "no", sqlState: state))?.status == nil)
         }
     }
 

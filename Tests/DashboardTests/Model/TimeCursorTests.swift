@@ -42,7 +42,7 @@ import Testing
         #expect(Self.cursor(7, shown: 0).added(to: Link("failures"), "before").text == "/failures?before=7")
         let wrong = [("x", "0"), ("-1", "0"), ("99999999999999999999", "0"), ("7", "-1"), ("7", "1001"), ("7", "x")]
         for (time, shown) in wrong {
-            #expect(throws: PageError.self) { try place(("before", time), ("shown", shown)) }
+            #expect(throws: RequestError.self) { try place(("before", time), ("shown", shown)) }
         }
     }
 }

@@ -38,7 +38,7 @@ struct AppQuery {
         )
         async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
         guard let app = try await found.first, let settings = try await settings.first else {
-            throw PageError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
+            throw RequestError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }
         return AppView(
             app: app,

@@ -30,7 +30,7 @@ struct ChangesQuery {
         app = request.filled("app")
         before = request.parameter("before").flatMap(Int64.init)
         if request.parameter("before") != nil, before == nil {
-            throw PageError.badRequest("'before' is the number of a change.")
+            throw RequestError.badRequest("'before' is the number of a change.")
         }
     }
 

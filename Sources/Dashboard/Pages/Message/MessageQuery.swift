@@ -66,7 +66,7 @@ struct MessageQuery {
 
     static func id(_ request: Request) throws -> Int64 {
         guard let id = request.pathParameters["id"].flatMap(Int64.init), id > 0 else {
-            throw PageError.badRequest("The id of a message is the number that enqueue returned.")
+            throw RequestError.badRequest("The id of a message is the number that enqueue returned.")
         }
         return id
     }
@@ -104,7 +104,7 @@ struct MessageQuery {
     func messages() async throws -> [MessageStatus] {
         let found = try await messagesIfAny()
         guard !found.isEmpty else {
-            throw PageError.notFound(
+            throw RequestError.notFound(
                 "There is no message \(id)\(app.map { " of app \($0)" } ?? "").",
                 hint: "Messages that have ended are deleted after the workers' --retention."
             )

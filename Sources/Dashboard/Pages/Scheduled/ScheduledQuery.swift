@@ -35,7 +35,9 @@ struct ScheduledQuery {
         self.database = database
         app = request.filled("app")
         let only = request.parameter("only") ?? ""
-        guard only.isEmpty || only == "retries" else { throw PageError.badRequest("'only' is retries, or left out.") }
+        guard only.isEmpty || only == "retries" else {
+            throw RequestError.badRequest("'only' is retries, or left out.")
+        }
         onlyRetries = only == "retries"
         start = try TimeCursor(request, "after", from: "later")
     }
