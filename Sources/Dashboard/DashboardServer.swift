@@ -1,5 +1,4 @@
 package import CarillonPostgres
-import CarillonText
 package import CarillonWeb
 
 /// Serves the dashboards of one or several databases on one address.
@@ -24,6 +23,7 @@ package struct DashboardServer: Sendable {
         var limits = ClientLimits()
         limits.bodyBytes = MessagePost.bodyBytes
         let (access, observer) = (access, configuration.observer)
+        let pages = dashboards.flatMap(\.routes) + list.flatMap(\.routes)
         let live = LiveFeed(loop: configuration.loop) { await readPage($0) }
         return WebServer(
             host: address.host,
@@ -32,8 +32,8 @@ package struct DashboardServer: Sendable {
             admission: { refusal(of: $0) },
             refusing: { answer(to: $1, refused: $0) },
             observer: { observer(.server($0)) },
-            routes: dashboards.flatMap(\.routes) + list + LoginRoutes(access: access, observer: observer).routes
-                + Assets.all.map(\.route) + [Route(.get, "/live") { await live.answer($0) }]
+            routes: pages + LoginRoutes(access: access, observer: observer).routes + Assets.all.map(\.route)
+                + [Route(.get, "/live") { await live.answer($0) }]
         )
     }
 
@@ -50,40 +50,29 @@ package struct DashboardServer: Sendable {
         else { return RequestError.writing(refusal, request) }
         viewer.newCookie = nil
         let mount = dashboards.map(\.mount).first { request.path.hasPrefix($0.path("/") + "/") }
+        let site = PageSite(mount: mount ?? (hasList ? .list : .only), configuration: configuration)
         let error = RequestError.notFound(refusal.detail, hint: "Choose a page from the menu.")
-        return Link.$base.withValue(mount?.base ?? []) {
-            page(ErrorView(error: error), viewer, mount: mount ?? (hasList ? .list : .only), status: refusal.status)
+        return Link.$base.withValue(site.mount.base) {
+            site.page(ErrorView(error: error), for: request, viewer, status: refusal.status)
         }
-    }
-
-    private func page(_ view: any PageView, _ viewer: Viewer, mount: DatabaseMount, status: Int = 200) -> Response {
-        PageFrame(view: view, viewer: viewer, notice: nil, mount: mount, version: configuration.version)
-            .response(status: status)
     }
 
     private var access: WebAccess { configuration.access }
 
     private var hasList: Bool { dashboards.count > 1 }
 
-    private var list: [Route] {
+    /// The list of several databases.
+    private var list: [PageSite] {
         guard hasList else { return [] }
-        return [
-            Route(.get, "/") { request in
-                guard let viewer = access.viewer(of: request) else { return access.challenge(request) }
-                let view = await DatabasesQuery(dashboards: dashboards, request: request).run()
-                if request.wantsJSON { return Response(json: view.json.text + "\n") }
-                return page(view, viewer, mount: .list)
-            }
-        ]
+        let page = PageSite.Page("/") { request, _ in
+            await DatabasesQuery(dashboards: dashboards, request: request).run()
+        }
+        return [PageSite(mount: .list, configuration: configuration, pages: [page])]
     }
 
     private func readPage(_ request: Request) async -> LivePage? {
-        if hasList, request.path == "/" {
-            guard let viewer = access.viewer(of: request) else { return nil }
-            return LivePage(await DatabasesQuery(dashboards: dashboards, request: request).run(), viewer)
-        }
-        for dashboard in dashboards {
-            if let page = await dashboard.readPage(request) { return page }
+        for site in dashboards.map(\.site) + list {
+            if let page = await site.readPage(request) { return page }
         }
         return nil
     }

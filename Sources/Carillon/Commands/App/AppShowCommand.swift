@@ -66,15 +66,13 @@ private struct AppSnapshot: JSONConvertible {
     }
 
     var lines: [String] {
-        let state =
-            app.isPaused
-            ? "paused" + (app.pausedReason.map { ": \($0)" } ?? "")
-            : status?.holdReason.map { "held: \($0)" } ?? "active"
+        let state = AppStatus.State(isPaused: app.isPaused, isHeld: status?.holdReason != nil)
+        let reason = app.isPaused ? app.pausedReason : status?.holdReason
         var settings = app.settings
         // People do not read PEM.
         settings.gatewayCA = authority
         var rows: [(String, String?)] = [
-            ("name", app.name), ("state", state),
+            ("name", app.name), ("state", state.rawValue + (reason.map { ": \($0)" } ?? "")),
             ("credential", app.settings.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
         ]
         for setting in AppSetting.all where setting.name != "name" {
