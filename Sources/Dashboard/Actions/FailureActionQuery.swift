@@ -38,12 +38,7 @@ struct FailureActionQuery {
             selection.reason,
             selection.includesUnknown
         )
-        let found = try await database.query(Self.count, parameters) { rows in
-            FailureActionView.Found(
-                pushes: try rows.int64(0, "pushes"),
-                isAll: try rows.string(0, "pushes_precision") == "exact"
-            )
-        }
+        let found = try await database.query(Self.count, parameters) { try $0.record(0) as FailureActionView.Found }
         return FailureActionView(selection: selection, found: found, soFar: 0)
     }
 }

@@ -5,10 +5,12 @@ import CarillonWeb
 
 /// Asks for confirmation before many failures are requeued or dismissed, and again before each further part if it takes long.
 struct FailureActionView: PageView {
-    struct Found: Sendable {
+    struct Found: Decodable, Sendable {
         let pushes: Int64
+        let pushesPrecision: Amount.Precision
+
         /// Whether all failures were looked at.
-        let isAll: Bool
+        var isAll: Bool { pushesPrecision == .exact }
     }
 
     let selection: FailureSelection
@@ -70,7 +72,7 @@ struct FailureActionView: PageView {
     var json: JSONValue {
         [
             "app": selection.app, "reason": selection.reason, "after": selection.after, "until": selection.until,
-            "pushes": found?.pushes, "pushes_precision": found.map { Amount.Precision(isCut: !$0.isAll) },
+            "pushes": found?.pushes, "pushes_precision": found?.pushesPrecision,
         ]
     }
 }
