@@ -40,33 +40,32 @@ struct Dashboard: Sendable {
 
     private var pages: [Page] {
         [
-            Page("/") { request, _ in
+            Page(path: "/") { request, _ in
                 try await OverviewQuery(database: database, span: PushCountSpan(request)).run()
             },
-            Page("/apps") { request, _ in try await AppListQuery(database: database, request).run() },
-            Page("/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page("/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/messages/{id}/cancel") { request, _ in
-                let tokens = TokenDisplay(isWhole: false)
-                return try await MessageQuery(database: database, tokens: tokens, request).cancelling()
+            Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
+            Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page(path: "/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/messages/{id}/cancel") { request, _ in
+                try await MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), request).cancelling()
             },
-            Page("/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
-            Page("/failures/requeue") {
+            Page(path: "/failures") { try await FailuresQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/failures/requeue") {
                 try await FailureActionQuery(operation: .requeue, database: changing, request: $0, viewer: $1).run()
             },
-            Page("/failures/dismiss") {
+            Page(path: "/failures/dismiss") {
                 try await FailureActionQuery(operation: .dismiss, database: changing, request: $0, viewer: $1).run()
             },
-            Page("/broadcasts") { _, _ in try await BroadcastsView.read(from: database) },
-            Page("/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
-            Page("/tokens") { _, _ in try await TokensQuery(database: database).run() },
-            Page("/channels") { _, _ in try await ChannelsQuery(database: database).run() },
-            Page("/activities") { try await ActivitiesView.read(from: database, $1.tokens) },
-            Page("/workers") { _, _ in try await WorkersView.read(from: database) },
-            Page("/credentials") { _, _ in try await CredentialsView.read(from: database) },
-            Page("/test") { request, _ in try await TestPushQuery(database: database).run(request) },
-            Page("/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
+            Page(path: "/broadcasts") { _, _ in try await BroadcastsQuery(database: database).run() },
+            Page(path: "/scheduled") { request, _ in try await ScheduledQuery(database: database, request).run() },
+            Page(path: "/tokens") { _, _ in try await TokensQuery(database: database).run() },
+            Page(path: "/channels") { _, _ in try await ChannelsQuery(database: database).run() },
+            Page(path: "/activities") { try await ActivitiesQuery(database: database, tokens: $1.tokens).run() },
+            Page(path: "/workers") { _, _ in try await WorkersQuery(database: database).run() },
+            Page(path: "/credentials") { _, _ in try await CredentialsQuery(database: database).run() },
+            Page(path: "/test") { request, _ in try await TestPushQuery(database: database).run(request) },
+            Page(path: "/changes") { request, _ in try await ChangesQuery(database: database, request).run() },
         ]
     }
 

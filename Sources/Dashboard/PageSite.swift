@@ -4,17 +4,11 @@ import CarillonWeb
 
 /// Pages below one address: checks who asks for them, and responds with HTML or JSON.
 struct PageSite: Sendable {
-    typealias Reading = @Sendable (Request, Viewer) async throws -> any PageView
     typealias Changing = @Sendable (Request, Form, Viewer) async throws -> ActionResult
 
     struct Page: Sendable {
         let path: String
-        let read: Reading
-
-        init(_ path: String, _ read: @escaping Reading) {
-            self.path = path
-            self.read = read
-        }
+        let read: @Sendable (Request, Viewer) async throws -> any PageView
     }
 
     let mount: DatabaseMount

@@ -9,7 +9,7 @@ struct ErrorView: PageView {
     var section: PageSection { .overview }
     var refreshInterval: Int? { error.isPassing ? 5 : nil }
 
-    var content: HTML {
+    func content(for viewer: Viewer) -> HTML {
         HTML(.section, .class("error"), Attribute(.role, "alert")) {
             HTML(.h2) { error.detail }
             if let hint = error.hint { HTML(.p) { hint } }

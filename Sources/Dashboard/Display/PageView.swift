@@ -8,14 +8,10 @@ protocol PageView: JSONConvertible, Sendable {
     var section: PageSection { get }
     /// How often an open page is refreshed, in seconds; nil if never.
     var refreshInterval: Int? { get }
-    /// The content for every viewer.
-    @HTMLBuilder var content: HTML { get }
-    /// The content with the forms that the viewer may use.
+    /// The content, with the forms that the viewer may use.
     @HTMLBuilder func content(for viewer: Viewer) -> HTML
 }
 
 extension PageView {
     var refreshInterval: Int? { nil }
-    var content: HTML { .nothing }
-    func content(for viewer: Viewer) -> HTML { content }
 }

@@ -18,7 +18,7 @@ package struct DashboardClient {
         guard let source = try? GeneratedPage("Sources/Dashboard/Dashboard.swift").text else {
             preconditionFailure("Dashboard.swift cannot be read")
         }
-        return source.matches(of: /Page\("([^"]+)"\)/).map { String($0.output.1) }
+        return source.matches(of: /Page\(path: "([^"]+)"\)/).map { String($0.output.1) }
     }()
 
     /// Those that need no parameter.

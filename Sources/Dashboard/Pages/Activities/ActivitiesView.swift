@@ -40,28 +40,14 @@ struct ActivitiesView: PageView {
         }
     }
 
-    static let maxRows = 100
-
-    private static let statement = Statement(
-        "web_activities",
-        """
-        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting
-        FROM carillon.newest_activities(\(maxRows)) AS n
-        """
-    )
-
     let activities: [Activity]
     let tokens: TokenDisplay
-
-    static func read(from database: ServiceRunner, _ tokens: TokenDisplay) async throws -> ActivitiesView {
-        ActivitiesView(activities: try await database.values(of: statement), tokens: tokens)
-    }
 
     var title: String { "Live Activities" }
     var section: PageSection { .activities }
     var refreshInterval: Int? { 5 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
             "Activities that were registered with register_token and the kind live_activity and have not ended. Updates to many at "
             "once go through "
@@ -92,7 +78,7 @@ struct ActivitiesView: PageView {
         }
     }
 
-    private var precision: Amount.Precision { .init(isCut: activities.count == Self.maxRows) }
+    private var precision: Amount.Precision { .init(isCut: activities.count == ActivitiesQuery.maxRows) }
 
     var json: JSONValue { ["activities": activities.map { $0.json(tokens) }, "activities_precision": precision] }
 }

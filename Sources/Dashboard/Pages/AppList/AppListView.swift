@@ -15,7 +15,7 @@ struct AppListView: PageView {
     var section: PageSection { .apps }
     var refreshInterval: Int? { 5 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if !apps.isEmpty {
             let isWhole = isFirst && more == nil
             AppTable(caption: isWhole ? Counted.text(Int64(apps.count), "app") : "Apps by name", apps: apps).html

@@ -16,7 +16,7 @@ struct ChangesView: PageView {
         return Link("changes", query: ["app": app, "before": String(last.id)])
     }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
             "Changes of apps, credentials, API tokens, isolated roles and watched tables, wherever they were made; and what "
             "people cancelled, requeued, dismissed, tested or did to channels. PostgreSQL has verified the login; the person "

@@ -35,7 +35,7 @@ struct ChannelsView: PageView {
     var section: PageSection { .channels }
     var refreshInterval: Int? { 10 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         DataTable(
             precision == .exact ? "Channels" : "The first \(channels.count)",
             channels,

@@ -1,36 +1,16 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
 
 /// Lists the credentials that apps use: names and states, never their content.
 struct CredentialsView: PageView {
-    static let maxRows = 500
-
-    /// Reads the view, because a reader has no rights on the table of credentials.
-    private static let statement = Statement(
-        "web_credentials",
-        """
-        SELECT s.credential AS name, s.credential_status AS status, s.credential_not_after AS not_after,
-            \(AppStatus.secondsUntil("s.credential_not_after")) AS expires_in_seconds, s.credential_error AS error,
-            array_agg(s.app ORDER BY s.app) AS apps
-        FROM carillon.app_status s WHERE s.credential IS NOT NULL
-        GROUP BY s.credential, s.credential_status, s.credential_not_after, s.credential_error
-        ORDER BY s.credential_not_after NULLS LAST, s.credential LIMIT \(maxRows)
-        """
-    )
-
     let credentials: [CredentialRow]
-
-    static func read(from database: ServiceRunner) async throws -> CredentialsView {
-        CredentialsView(credentials: try await database.values(of: statement))
-    }
 
     var title: String { "Credentials" }
     var section: PageSection { .credentials }
     var refreshInterval: Int? { 60 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
             "The credentials that apps use. Their certificates and keys cannot be read here; 'carillon credential list' shows "
                 + "those that no app uses too."
@@ -53,7 +33,7 @@ struct CredentialsView: PageView {
         ).html
     }
 
-    private var precision: Amount.Precision { .init(isCut: credentials.count == Self.maxRows) }
+    private var precision: Amount.Precision { .init(isCut: credentials.count == CredentialsQuery.maxRows) }
 
     var json: JSONValue { ["credentials": credentials, "credentials_precision": precision] }
 }

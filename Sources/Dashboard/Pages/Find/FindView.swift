@@ -17,7 +17,7 @@ struct FindView: PageView {
 
     private var isNothing: Bool { messages.isEmpty && (events ?? []).isEmpty }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         form
         if wanted.isEmpty {
             HTML(.p, .class("note")) {

@@ -9,7 +9,7 @@ struct MessageChoiceView: PageView {
     var title: String { "Message \(id)" }
     var section: PageSection { .find }
 
-    var content: HTML {
+    func content(for viewer: Viewer) -> HTML {
         HTML(.section) {
             HTML(.p) { "Several apps have a message of this id. Choose one:" }
             HTML(.ul) {

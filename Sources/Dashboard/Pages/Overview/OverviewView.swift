@@ -58,7 +58,7 @@ struct OverviewView: PageView {
         return others.isEmpty ? "none is silent or stuck" : Counted.list(others)
     }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         findingList
         Tiles(
             .init(

@@ -45,7 +45,7 @@ struct ScheduledView: PageView {
         return next?.added(to: link, "after")
     }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         filters
         DataTable(
             isFirst ? "The next" : "Later ones",

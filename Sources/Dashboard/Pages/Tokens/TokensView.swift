@@ -49,7 +49,7 @@ struct TokensView: PageView {
     var section: PageSection { .tokens }
     var refreshInterval: Int? { 30 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if let passes {
             FactList(
                 ("Next feedback pass", passes.next.html),

@@ -1,4 +1,3 @@
-import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
@@ -10,22 +9,11 @@ struct WorkersView: PageView {
     /// In seconds.
     let oldestTransaction: Int64?
 
-    static func read(from database: ServiceRunner) async throws -> WorkersView {
-        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
-        async let maintenance = MaintenanceReport(from: database)
-        async let oldestTransaction = OldestTransaction.age(from: database)
-        return WorkersView(
-            workers: try await workers,
-            maintenance: try await maintenance,
-            oldestTransaction: try await oldestTransaction
-        )
-    }
-
     var title: String { "Workers" }
     var section: PageSection { .workers }
     var refreshInterval: Int? { 5 }
 
-    @HTMLBuilder var content: HTML {
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         if workers.isEmpty {
             HTML(.p, .class("notice")) { "No worker is running. Start one with 'carillon worker'." }
         } else {

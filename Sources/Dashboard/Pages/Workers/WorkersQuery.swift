@@ -1,0 +1,17 @@
+import CarillonPostgres
+import CarillonSchema
+
+struct WorkersQuery {
+    let database: ServiceRunner
+
+    func run() async throws -> WorkersView {
+        async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
+        async let maintenance = MaintenanceReport(from: database)
+        async let oldestTransaction = OldestTransaction.age(from: database)
+        return WorkersView(
+            workers: try await workers,
+            maintenance: try await maintenance,
+            oldestTransaction: try await oldestTransaction
+        )
+    }
+}
