@@ -54,8 +54,7 @@ struct LockWatch: Sendable {
     }
 
     private func holders() async throws -> [String] {
-        var parameters = Parameters()
-        parameters.append(process)
+        let parameters = Parameters(process)
         return try await DatabaseScope.with(database, on: loop, application: "carillon locks") { connection in
             for _ in 0..<Self.questions {
                 let holders: [String] = try await connection.values(of: Self.statement, parameters)

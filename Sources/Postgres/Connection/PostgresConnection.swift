@@ -106,9 +106,6 @@ package actor PostgresConnection {
     /// Ends the session. Statements still in flight end with an unknown outcome.
     package func close() { close(because: PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
-    /// The same, for a reason that its statements report.
-    package func close(because reason: PostgresError) { end(reason) }
-
     func ask(_ work: PostgresRequest.Work) async throws(PostgresError) -> ServerResult {
         let completion: PostgresRequest.Completion = await withCheckedContinuation { continuation in
             // Check only here: a task that does not prefer the loop may leave it on the way, and the connection may end in the
@@ -139,14 +136,11 @@ package actor PostgresConnection {
     /// - Parameter silence: what watches over the server from then on.
     func greet(within limit: Duration, then silence: SilenceGuard?) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
-            self?.assumeIsolated { $0.end(.silent(for: limit)) }
+            self?.assumeIsolated { $0.close(because: .silent(for: limit)) }
         }
         defer { loop.cancel(alarm) }
-        var parameters = Parameters()
-        parameters.append(backendProcessID)
-        let greeting = SessionSettings.greeting(settings)
-        let work = PostgresRequest.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
-        let result = try await ask(work)
+        let parameters = settings.isEmpty ? Parameters() : Parameters(backendProcessID)
+        let result = try await ask(.greeting(SessionSettings.greeting(settings), parameters))
         do {
             isPooled = try Rows(result).int32(0, 0) != backendProcessID
         } catch {
@@ -318,11 +312,11 @@ package actor PostgresConnection {
         case PGRES_PIPELINE_SYNC: complete()
         case PGRES_COPY_IN:
             guard case .copy? = pipeline.current?.work else {
-                return end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
+                return close(because: PostgresError(.closed, "a COPY from the client needs a call of its own"))
             }
             fed = 0
         case PGRES_COPY_OUT, PGRES_COPY_BOTH:
-            end(PostgresError(.closed, "a COPY to the client is not possible here"))
+            close(because: PostgresError(.closed, "a COPY to the client is not possible here"))
         default: failed(result)
         }
     }
@@ -343,7 +337,8 @@ package actor PostgresConnection {
         if result.isOfLibpq { return endAsLost() }
         // After a failover, this server may remain a standby while another accepts writes.
         if error.sqlState == SQLState.readOnlyTransaction, kind == .writable {
-            end(PostgresError(.closed, "the server of this connection to PostgreSQL no longer accepts writes"))
+            let reason = "the server of this connection to PostgreSQL no longer accepts writes"
+            close(because: PostgresError(.closed, reason))
         }
     }
 
@@ -355,10 +350,11 @@ package actor PostgresConnection {
         let text = session?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
         var reason = PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)"))
         reason.isOwnFault = session?.isAlive ?? false
-        end(reason)
+        close(because: reason)
     }
 
-    private func end(_ reason: PostgresError) {
+    /// Ends the session, for a reason that its statements report.
+    package func close(because reason: PostgresError) {
         guard let session = self.session.take() else { return }
         reasonOfEnd = reason
         if let watch = self.watch.take() { loop.cancel(watch) }
