@@ -1,5 +1,7 @@
 /// Runs statements over the connections of one group of a service.
 package struct ServiceRunner: StatementRunner {
+    package typealias Fault = any Error
+
     private let service: ServiceDatabase
     private let group: ServiceDatabase.Group
 

@@ -29,7 +29,7 @@ struct AppWithSecret: Decodable, Sendable {
 
     /// The apps with these ids, with all their credentials.
     static func all(_ ids: [Int32], on connection: PostgresConnection) async throws(PostgresError) -> [AppWithSecret] {
-        try await connection.query(statement, parameters(for: ids)) { try $0.records() }
+        try await connection.values(of: statement, parameters(for: ids))
     }
 
     /// - Parameter versions: Those of the credentials that the caller knows.

@@ -51,7 +51,7 @@ final class ChannelKeeper {
     private func take(on connection: PostgresConnection) async throws(PostgresError) -> ChannelTask? {
         for skipped in turns.choices {
             let parameters = Parameters(PostgresArray(Array(skipped)))
-            let tasks: [ChannelTask] = try await connection.query(Self.take, parameters) { try $0.records() }
+            let tasks: [ChannelTask] = try await connection.values(of: Self.take, parameters)
             if let task = tasks.first { return task }
         }
         return nil
@@ -146,7 +146,7 @@ final class ChannelKeeper {
     )
 
     func compare(on connection: PostgresConnection) async throws(PostgresError) {
-        let apps: [Int32] = try await connection.query(Self.listedApps) { try $0.records() }
+        let apps: [Int32] = try await connection.values(of: Self.listedApps)
         if apps.isEmpty { return }
         let sites = try await ChannelSite.read(apps, on: connection)
         for app in turns.ordered(apps) where context.goesOn {

@@ -63,7 +63,7 @@ package struct ChannelSync: Sendable {
         switch await site.ask(.list, through: backend) {
         case .success(.list(let channels)):
             let parameters = Parameters(site.app, PostgresArray(channels.map(\.description)), now)
-            return .success(try await connection.query(Self.listed, parameters) { try $0.records() })
+            return .success(try await connection.values(of: Self.listed, parameters))
         case .success:
             return .failure(ChannelError(.malformed, "The channel service answered a different request."))
         case .failure(let error): return .failure(error)

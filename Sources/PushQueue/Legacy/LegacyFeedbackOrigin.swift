@@ -19,7 +19,7 @@ struct LegacyFeedbackOrigin: Sendable {
 
     /// - Parameter app: The app whose lists are read, or nil for all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
-        let ids: [Int32] = try await connection.query(Self.listed) { try $0.records() }
+        let ids: [Int32] = try await connection.values(of: Self.listed)
         if ids.isEmpty { return [] }
         let origins = try await AppWithSecret.all(ids, on: connection).map { LegacyFeedbackOrigin($0) }
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }

@@ -12,7 +12,7 @@ import Testing
         relation: String? = nil
     ) async throws -> [LockHolder] {
         let parameters = LockHolder.parameters(olderThan: age, relation: relation)
-        return try await observer.connection.query(LockHolder.statement, parameters) { try $0.records() }
+        return try await observer.connection.values(of: LockHolder.statement, parameters)
     }
 
     @Test func `a session that has locked a table is named, with its process and age`() async throws {
