@@ -11,9 +11,8 @@ package struct ClaimedJobs: Sendable {
         var origin: Int64?
         let broadcast: Int64?
         let reference: ByteRange?
-        /// When it was enqueued, in microseconds since 1970.
+        /// When it was enqueued, in microseconds since 1970, as all times of a claim.
         let createdAt: Int64
-        /// Microseconds since 1970.
         let expiresAt: Int64?
         let attempt: Int16
         /// Whether a push may be sent again when its outcome is unknown.
@@ -26,7 +25,7 @@ package struct ClaimedJobs: Sendable {
         /// Tokens that are refused before they are sent.
         var refused: Int32 = 0
 
-        /// When it expires, in microseconds since 1970. For Apple, 0 means a push that is delivered at once or never.
+        /// When it expires. For Apple, 0 means a push that is delivered at once or never.
         var deadline: Int64? { expiresAt == 0 ? nil : expiresAt }
 
         /// How many attempts were begun, including this one if anything of the job can be sent.
@@ -50,7 +49,7 @@ package struct ClaimedJobs: Sendable {
     package let id: Int64
     package let app: Int32
     package let lane: Int16
-    /// The database's clock at the claim, in microseconds since 1970.
+    /// The database's clock at the claim.
     package let claimedAt: Int64
     /// Several workers died while these jobs were in flight. This worker claims no other quarantined jobs until they are settled.
     let areQuarantined: Bool
