@@ -73,7 +73,12 @@ final class Log: Sendable {
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 
-    func write(_ event: WorkerEvent) { write(event.level, event.message, event.fields.map { ($0, $1) }) }
+    /// Programs filter by the name of the event, and people read its sentence.
+    func write(_ event: WorkerEvent) {
+        var fields: [(String, any JSONConvertible)] = event.fields.map { ($0, $1) }
+        if format == .json { fields.insert(("event", event.kind.name), at: 0) }
+        write(event.level, event.message, fields)
+    }
 
     func tell(_ event: ServiceDatabase.Event) {
         switch event {

@@ -1,3 +1,5 @@
+import CarillonText
+
 /// Reads a record from a row: each property from the column with its name, so `failedAt` from `failed_at`, and `isPaused` from
 /// `is_paused` or `paused`. A property that is itself a record is read from the same row. For many rows, `Rows` is faster.
 package struct RowDecoder: Decoder {
@@ -15,14 +17,7 @@ package struct RowDecoder: Decoder {
 
         fileprivate func column(for property: String) -> Int? {
             if let known = found[property] { return known }
-            // One underscore before a run of capitals, as in `gateway_ca`.
-            var name = ""
-            var wasCapital = true
-            for letter in property {
-                if letter.isUppercase && !wasCapital { name += "_" }
-                name += letter.lowercased()
-                wasCapital = letter.isUppercase
-            }
+            let name = property.snakeCase
             let column = columns[name] ?? (name.hasPrefix("is_") ? columns[String(name.dropFirst(3))] : nil)
             found[property] = .some(column)
             return column

@@ -3,15 +3,17 @@ package import CarillonText
 /// An event for the log: its level, its sentence and its fields. A function in this folder makes each kind of event. Its receiver
 /// must not block.
 package struct WorkerEvent: Sendable {
-    package enum Kind: Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case started, draining, gaveUp, ended, leaseLost, tookOver
         case databaseLost, databaseSilent, databaseAway, databaseBack, databaseWentBack, databaseError, lockMet,
-            maintained,
-            maintenanceFailed
+            maintained, maintenanceFailed
         case stale, unrecorded, cannotEnd, split, retrying, topicRefused
         case held, holdEnded, breakerOpened, tokenMinted, credentialExpires
         case feedbackRead, reaped, notReaped
         case channelMade, channelMadeTooLate, channelFailed, channelsCompared, channelsNotCompared
+
+        /// As in the log, where programs look for it.
+        package var name: String { rawValue.snakeCase }
     }
 
     package let kind: Kind
