@@ -303,8 +303,8 @@ final class SimulatorConnection {
         var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
         (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
         facts.onlyTopic = state.credential.onlyTopic
-        if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? Digest {
-            facts.longBody = (request.bodyCount, digest.finish())
+        if request.isBodyTooLarge, let reader = session.bodyReader(of: request) {
+            facts.longBody = (request.bodyCount, reader.finish())
         }
         return facts
     }
