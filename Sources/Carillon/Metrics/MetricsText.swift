@@ -4,22 +4,21 @@ import ApplePush
 struct MetricsText {
     enum Kind: String { case counter, gauge, histogram }
 
-    private var families: [(name: String, text: String)] = []
+    private var families: [(name: String, heading: String, samples: String)] = []
     /// A label of every sample.
     private let label: (String, String)?
 
     init(label: (String, String)? = nil) { self.label = label }
 
-    var text: String { families.map(\.text).joined() }
+    var text: String { families.map { $0.heading + $0.samples }.joined() }
 
     /// Merges the metrics of others: a family appears once, with all its samples.
     mutating func merge(_ other: MetricsText) {
-        for (name, text) in other.families {
-            if let index = families.firstIndex(where: { $0.name == name }) {
-                families[index].text += text.split(separator: "\n", omittingEmptySubsequences: true)
-                    .filter { !$0.hasPrefix("# ") }.map { $0 + "\n" }.joined()
+        for family in other.families {
+            if let index = families.firstIndex(where: { $0.name == family.name }) {
+                families[index].samples += family.samples
             } else {
-                families.append((name, text))
+                families.append(family)
             }
         }
     }
@@ -27,8 +26,8 @@ struct MetricsText {
     /// Begins a family; the samples after it belong to it.
     mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         precondition(kind != .counter || name.hasSuffix("_total"), "a counter's name ends with _total: \(name)")
-        let text = "# HELP \(name) \(Self.escape(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
-        families.append((name, text))
+        let heading = "# HELP \(name) \(Self.escape(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+        families.append((name, heading, ""))
     }
 
     /// Begins a counter, if its name ends with `_total`, or a gauge.
@@ -78,7 +77,7 @@ struct MetricsText {
         guard let family = families.last?.name else { preconditionFailure("a sample belongs to a family") }
         let labels = (label.map { [$0] } ?? []) + labels
         let pairs = labels.map { "\($0)=\"\(Self.escape($1, quotes: true))\"" }.joined(separator: ",")
-        families[families.count - 1].text +=
+        families[families.count - 1].samples +=
             family + suffix + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(Self.number(value))\n"
     }
 
