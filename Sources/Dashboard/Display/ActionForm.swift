@@ -1,7 +1,7 @@
 import CarillonWeb
 
 /// A form that changes something. It works without JavaScript, and contains the form token of its viewer.
-struct ActionForm {
+enum ActionForm {
     static func html(
         _ link: Link,
         _ viewer: Viewer,

@@ -43,11 +43,11 @@ struct MaintenanceState: Sendable {
     /// repeated after a while instead.
     var awaited: [(name: String, interval: Duration?)] {
         var tasks: [(task: MaintenanceTask.Name, name: String, interval: Duration?)] = [
-            (.maintain, FleetTask.maintain.name, nil), (.channelLists, FleetTask.channelLists.name, nil),
+            (.maintain, FleetTask.maintain.rawValue, nil), (.channelLists, FleetTask.channelLists.rawValue, nil),
             (.channels, "channels", nil),
         ]
         if options.feedbackInterval > .zero {
-            tasks.append((.feedback, FleetTask.feedback.name, options.feedbackInterval))
+            tasks.append((.feedback, FleetTask.feedback.rawValue, options.feedbackInterval))
         }
         return tasks.filter { !begun.contains($0.task) }.map { ($0.name, $0.interval) }
     }

@@ -25,13 +25,12 @@ package struct ChannelRecord: Record {
     package let id: String?
     package let state: State
     package let error: String?
-    package let requestedAt: Moment
     package let createdAt: Moment?
     package let policy: Int16
     package let json: JSONValue
 
     private enum CodingKeys: String, CodingKey {
-        case app, reference, state, requestedAt, createdAt, policy, json
+        case app, reference, state, createdAt, policy, json
         case id = "channel_id"
         case error = "last_error"
     }
