@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import Glibc
@@ -16,11 +15,7 @@ import Testing
         _ words: [String] = [],
         _ body: (Shop, Client, EventLoop, _ login: String) async throws -> Void
     ) async throws {
-        try await Shop.with({ configuration in
-            configuration.answers = [
-                try .init(parsing: "dead=410:Unregistered:1700000000000"), try .init(parsing: "bad=400:BadDeviceToken"),
-            ]
-        }) { shop in
+        try await Shop.with(answers: ["dead=410:Unregistered:1700000000000", "bad=400:BadDeviceToken"]) { shop in
             let login = "reader_\(shop.database.connection.backendProcessID)"
             try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT carillon_reader TO \(login)")
             try await attempt {

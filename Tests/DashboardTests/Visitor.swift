@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -33,11 +32,7 @@ struct Visitor {
         roles: String = "carillon_reader, carillon_operator",
         _ body: (Shop, DashboardClient) async throws -> Void
     ) async throws {
-        try await Shop.with({ configuration in
-            configuration.answers = [
-                try .init(parsing: "bad=400:BadDeviceToken"), try .init(parsing: "dead=410:Unregistered"),
-            ]
-        }) { shop in
+        try await Shop.with(answers: ["bad=400:BadDeviceToken", "dead=410:Unregistered"]) { shop in
             let login = "operator_\(shop.database.connection.backendProcessID)"
             try await shop.database.run("CREATE ROLE \(login) LOGIN; GRANT \(roles) TO \(login)")
             try await attempt {

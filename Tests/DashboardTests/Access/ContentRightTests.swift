@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -13,7 +12,7 @@ import Testing
         _ words: [String],
         _ body: (Shop, DashboardClient, _ failed: Int, _ waiting: Int, _ login: String) async throws -> Void
     ) async throws {
-        try await Shop.with({ $0.answers = [try .init(parsing: "bad=400:BadDeviceToken")] }) { shop in
+        try await Shop.with(answers: ["bad=400:BadDeviceToken"]) { shop in
             let failed = try await shop.database.number(
                 "SELECT carillon.enqueue('shop', '{\(Self.token)}', alert => 'a <b>secret</b>')"
             )

@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonWeb
@@ -24,11 +23,7 @@ struct BrowserTests {
         scripts: Bool = true,
         _ body: (Shop, WebDriver, _ root: String) async throws -> Void
     ) async throws {
-        try await Shop.with({ configuration in
-            configuration.answers = [
-                try .init(parsing: "bad=400:BadDeviceToken"), try .init(parsing: "dead=410:Unregistered"),
-            ]
-        }) { shop in
+        try await Shop.with(answers: ["bad=400:BadDeviceToken", "dead=410:Unregistered"]) { shop in
             let tokens = ["a0", "bad", "dead"].map { "'\(Shop.token($0))'" }.joined(separator: ",")
             try await shop.database.run(
                 """

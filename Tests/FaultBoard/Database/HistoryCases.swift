@@ -5,20 +5,6 @@ import Testing
 
 /// The history's partitions, when they are missing, and while other sessions read them.
 @Suite(.scene) struct HistoryCases {
-    /// As after days in which no worker ran.
-    private static let forget = """
-        DO $$ DECLARE t text; BEGIN
-            FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages)_2'
-            LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
-        END $$
-        """
-    /// How many of the next four days have a partition. Late in the evening, today may share that of tomorrow.
-    static let days = """
-        SELECT count(*) FROM generate_series(0, 3) i,
-            LATERAL (SELECT ((now() AT TIME ZONE 'UTC')::date + i)::timestamp AT TIME ZONE 'UTC' AS day) d
-        JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
-        """
-
     @Test func `D26: a million rows in the default partition are moved while more come in, and nothing waits`()
         async throws
     {
@@ -26,7 +12,7 @@ import Testing
         // Stale rows, of numbers that no message has.
         try await scene.client.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             UPDATE carillon.apps SET max_rate = 100;
             -- An autovacuum may hold a lock that the step does not wait for.
             ALTER TABLE carillon.results_default SET (autovacuum_enabled = off);
@@ -43,7 +29,7 @@ import Testing
             try await scene.goesOn(100)
         }
         #expect(worker.lines(containing: "A maintenance step failed").isEmpty)
-        #expect(try await scene.client.number(Self.days) == 4)
+        #expect(try await scene.client.number(TestDatabase.coveredDays) == 4)
         #expect(try await scene.client.number("SELECT count(*) FROM carillon.results_default") == 0)
         #expect(try await worker.metric("carillon_default_partition_rows") == 0)
         let again = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
@@ -60,7 +46,7 @@ import Testing
     {
         try await scene.client.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             UPDATE carillon.apps SET max_rate = 100;
             CREATE TABLE carillon.results_20200101 PARTITION OF carillon.results
                 FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
@@ -104,7 +90,7 @@ import Testing
             )
             return failing.isEmpty
         }
-        #expect(try await scene.client.number(Self.days) == 4)
+        #expect(try await scene.client.number(TestDatabase.coveredDays) == 4)
         #expect(try await scene.client.number("SELECT count(*) FROM carillon.dedupe") == 0)
         #expect(try await scene.client.text("SELECT to_regclass('carillon.results_20200101')") == "")
         try await scene.finish()

@@ -128,7 +128,7 @@ import Testing
         let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
         try await worker.says("Maintenance has succeeded.")
         #expect(worker.lines(containing: "A maintenance step failed").isEmpty)
-        #expect(try await scene.client.number(HistoryCases.days) == 4)
+        #expect(try await scene.client.number(TestDatabase.coveredDays) == 4)
         try await scene.finish()
     }
 }

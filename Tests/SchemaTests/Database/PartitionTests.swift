@@ -11,21 +11,8 @@ import Testing
     private static let days = """
         SELECT 'results_' || to_char((now() AT TIME ZONE 'UTC')::date + i, 'YYYYMMDD') FROM generate_series(0, 3) i
         """
-    /// How many of these days have a partition. In the last two hours of a day, rows without one share that of tomorrow.
-    private static let covered = """
-        SELECT count(*) FROM generate_series(0, 3) i,
-            LATERAL (SELECT ((now() AT TIME ZONE 'UTC')::date + i)::timestamp AT TIME ZONE 'UTC' AS day) d
-        JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
-        """
     private static let faults =
         "SELECT action, target, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
-    /// As after days without maintenance.
-    private static let forget = """
-        DO $$ DECLARE t text; BEGIN
-            FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages)_2'
-            LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
-        END $$
-        """
     private static let oldPartition = """
         CREATE TABLE carillon.results_20200101 PARTITION OF carillon.results FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
         INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, '2020-01-01T12:00Z')
@@ -56,7 +43,7 @@ import Testing
     @Test func `rows of a day without a partition do not move, and get a partition`() async throws {
         try await database.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             INSERT INTO carillon.results (message_id, app_id, finished_at)
             SELECT i, 1, now() - i * interval '1 day' FROM generate_series(0, 20) i;
             INSERT INTO carillon.failures (message_id, app_id, token, reason, failed_at)
@@ -89,7 +76,7 @@ import Testing
     ) async throws {
         try await database.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             ALTER TABLE carillon.results_default SET (fillfactor = 10);
             INSERT INTO carillon.results (message_id, app_id) SELECT i, 1 FROM generate_series(1, \(areMany ? 60_000 : 10)) i;
             CREATE TABLE carillon.results_before PARTITION OF carillon.results
@@ -116,7 +103,7 @@ import Testing
     @Test func `a constraint left by a worker that died is removed`() async throws {
         try await database.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             ALTER TABLE carillon.results_default SET (fillfactor = 10);
             INSERT INTO carillon.results (message_id, app_id) SELECT i, 1 FROM generate_series(1, 60000) i;
             """
@@ -159,13 +146,13 @@ import Testing
             CREATE INDEX ON carillon.results (region);
             CREATE UNIQUE INDEX ON carillon.results (message_id, finished_at);
             CREATE TRIGGER note AFTER INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION note();
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             \(hasRows ? "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1);" : "")
             """
         )
         try await maintain(database)
         #expect(try await database.rows(Self.faults) == [])
-        #expect(try await database.value(Self.covered) == "4")
+        #expect(try await database.value(TestDatabase.coveredDays) == "4")
         let made = Set(try await database.rows(Self.partitions))
         #expect(made.isSubset(of: try await database.rows(Self.days) + ["(results_default)"]), "\(made)")
         try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (2, 1)")
@@ -179,14 +166,14 @@ import Testing
     @Test func `partitions are days of UTC, whatever the settings of date style and time zone`() async throws {
         try await database.run(
             """
-            \(Self.forget);
+            \(TestDatabase.forgetPartitions);
             INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1);
             SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata'
             """
         )
         try await maintain(database)
         #expect(try await database.rows(Self.faults) == [])
-        #expect(try await database.value(Self.covered) == "4")
+        #expect(try await database.value(TestDatabase.coveredDays) == "4")
         let made = Set(try await database.rows(Self.partitions))
         #expect(made.isSubset(of: try await database.rows(Self.days) + ["(results_default)"]), "\(made)")
     }

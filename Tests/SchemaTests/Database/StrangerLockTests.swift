@@ -1,4 +1,3 @@
-import CarillonIO
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -98,18 +97,7 @@ import Testing
         try await database.run("BEGIN")
         #expect(try await database.value("carillon.requeue_failures('demo')") == "20")
         async let other = database.session { try await $0.value("carillon.requeue_failures('demo')") }
-        try await TestLoop.with { loop in
-            try await database.session { watcher in
-                try await loop.eventually("the second call waits") {
-                    try await watcher.value(
-                        """
-                        SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                            AND a.wait_event_type = 'Lock' AND a.query LIKE '%requeue_failures%'
-                        """
-                    ) != "0"
-                }
-            }
-        }
+        try await database.seesBlocked("requeue_failures")
         try await database.run("COMMIT")
         #expect(try await other == "0")
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "20")

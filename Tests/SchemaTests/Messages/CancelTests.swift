@@ -100,20 +100,10 @@ import Testing
             FROM generate_series(1000, 6999) i GROUP BY i / 1000
             """
         )
-        // The jobs of inflight are stored in its TOAST table.
-        let reads = """
-            SELECT pg_stat_get_xact_blocks_fetched(c.reltoastrelid) FROM pg_class c
-            WHERE c.oid = 'carillon.inflight'::regclass
-            """
         var counts: [Int] = []
         for last in [1000, 1999] {
-            try await database.run("BEGIN")
-            let before = try #require(Int(try await database.value(reads) ?? ""))
-            try await database.run(
-                "SELECT carillon.cancel_messages(ARRAY(SELECT generate_series(1000, \(last))::bigint))"
-            )
-            counts.append(try #require(Int(try await database.value(reads) ?? "")) - before)
-            try await database.run("ROLLBACK")
+            let cancel = "SELECT carillon.cancel_messages(ARRAY(SELECT generate_series(1000, \(last))::bigint))"
+            counts.append(try await database.blocksOfLongValues(in: "inflight", readBy: cancel))
         }
         #expect(counts[0] > 0 && counts[1] == counts[0], "pages read: \(counts)")
     }
@@ -138,18 +128,7 @@ import Testing
             try await other.run("COMMIT")
             return (jobs, locks)
         }
-        try await TestLoop.with { loop in
-            try await database.session { watcher in
-                try await loop.eventually("the second call waits") {
-                    try await watcher.value(
-                        """
-                        SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                            AND a.wait_event_type = 'Lock' AND a.query LIKE '%cancel_messages%'
-                        """
-                    ) != "0"
-                }
-            }
-        }
+        try await database.seesBlocked("cancel_messages")
         try await database.run("COMMIT")
         let (jobs, locks) = try await cancelled
         #expect(jobs == "2999")
@@ -236,15 +215,7 @@ import Testing
         let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
         try await database.run("BEGIN; DELETE FROM carillon.messages")
         async let cancelled = database.session { other in try await other.value("carillon.cancel(\(id ?? ""))") }
-        try await TestLoop.with { loop in
-            try await database.session { watcher in
-                try await loop.eventually("the cancel waits") {
-                    try await watcher.value(
-                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-                    ) != "0"
-                }
-            }
-        }
+        try await database.seesBlocked("carillon.cancel")
         try await database.run("COMMIT")
         #expect(try await cancelled == "0")
         #expect(try await database.rows(Self.results).isEmpty)

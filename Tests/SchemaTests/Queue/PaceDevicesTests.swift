@@ -30,19 +30,10 @@ import Testing
         try await database.run("BEGIN")
         try await database.run("SELECT FROM carillon.device_slots d WHERE d.token = 'aa' FOR UPDATE")
         async let later = database.session { try await Self.pace($0, of: slow) }
-        try await TestLoop.with { loop in
-            try await database.session { other in
-                try await loop.eventually("the slow worker waits for the first device") {
-                    try await other.number(
-                        """
-                        SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                            AND a.wait_event_type = 'Lock' AND a.query LIKE '%pace_devices%'
-                        """
-                    ) > 0
-                }
-                #expect(try await Self.pace(other, of: fast) == "{send}")
-            }
-        }
+        // The slow worker waits for the first device.
+        try await database.seesBlocked("pace_devices")
+        let first = try await database.session { other in try await Self.pace(other, of: fast) }
+        #expect(first == "{send}")
         try await database.run("COMMIT")
         #expect(try await later == "{send,later}")
         #expect(

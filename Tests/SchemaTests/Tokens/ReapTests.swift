@@ -74,7 +74,7 @@ import Testing
         try await database.session { other in
             try await other.run("BEGIN; SELECT carillon.reap_batch()")
             async let registration = database.value("carillon.register_token('demo', '00000007')")
-            try await other.waitsForLock("register_token")
+            try await other.seesBlocked("register_token")
             try await other.run("COMMIT")
             _ = try await registration
         }
@@ -133,22 +133,6 @@ import Testing
             let after = try await database.value(Self.rowsReadInOrder)
             #expect(after == before, "rows were read without an index, analyzed: \(analyzed)")
             try await database.run("COMMIT")
-        }
-    }
-}
-
-extension TestDatabase {
-    /// Until a statement with that text waits for a lock.
-    fileprivate func waitsForLock(_ text: String) async throws {
-        try await TestLoop.shared.eventually("\(text) waits for a lock") {
-            // In a transaction it would see the same again and again.
-            try await run("SELECT pg_stat_clear_snapshot()")
-            return try await value(
-                """
-                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                    AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
-                """
-            ) == "1"
         }
     }
 }

@@ -33,6 +33,11 @@ package struct Shop: Sendable {
         }
     }
 
+    /// The same, with a gateway that answers by these rules.
+    package static func with(answers rules: [String], _ body: (Shop) async throws -> Void) async throws {
+        try await with({ $0.answers = try rules.map { try AnswerRule(parsing: $0) } }, body)
+    }
+
     /// The same with another database.
     package func on(_ database: TestDatabase) -> Shop { Shop(gateway: gateway, database: database, folder: folder) }
 

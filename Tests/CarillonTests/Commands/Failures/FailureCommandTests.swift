@@ -8,11 +8,7 @@ import Testing
 /// `failures` and `broadcast`, with a worker that brings the outcomes.
 @Suite struct FailureCommandTests {
     @Test func `what failed is listed, requeued once, and then sent`() async throws {
-        try await Shop.with({
-            $0.answers = [
-                try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "bad=400:BadTopic"),
-            ]
-        }) { shop in
+        try await Shop.with(answers: ["dead=410:Unregistered", "bad=400:BadTopic"]) { shop in
             try await shop.database.connection.script(
                 """
                 SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("dead"))', '\(Shop.token("a0"))'],
@@ -82,7 +78,7 @@ import Testing
     @Test func `an unknown reason is refused with what was meant, and one of the gateway's own is taken`()
         async throws
     {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:OutOfStars")] }) { shop in
+        try await Shop.with(answers: ["bad=400:OutOfStars"]) { shop in
             for command in ["list", "requeue"] {
                 let run = try await shop.run("failures", command, "--reason", "BadDeviceTokn")
                 #expect(run.status == 2 && run.errors.contains("Did you mean 'BadDeviceToken'?"))

@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonPostgres
 import TestSupport
 import Testing
@@ -22,7 +21,7 @@ import Testing
     }
 
     @Test func `the id of a retry cancels the message that it belongs to`() async throws {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bb=503")] }) { shop in
+        try await Shop.with(answers: ["bb=503"]) { shop in
             let tokens = ["aa", "bb"].map { "'\(Shop.token($0))'" }.joined(separator: ",")
             let id = try await shop.database.number("SELECT carillon.enqueue('shop', ARRAY[\(tokens)], 'hi')")
             #expect(try await shop.drain().status == 0)

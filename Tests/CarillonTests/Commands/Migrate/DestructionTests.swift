@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
@@ -82,7 +81,7 @@ import Testing
     }
 
     @Test func `requeueing without a filter says how many pushes that is, and needs a yes`() async throws {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:BadTopic")] }) { shop in
+        try await Shop.with(answers: ["bad=400:BadTopic"]) { shop in
             try await shop.database.connection.script(
                 "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("bad2"))'], 'hi')"
             )

@@ -1,4 +1,3 @@
-import ApplePushSimulator
 import CarillonIO
 import CarillonPostgres
 import CarillonWeb
@@ -59,7 +58,7 @@ import Testing
     }
 
     @Test func `sending says its id at once, and what it waits for`() async throws {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "a0=503:ServiceUnavailable+3600")] }) { shop in
+        try await Shop.with(answers: ["a0=503:ServiceUnavailable+3600"]) { shop in
             try await TestLoop.with { loop in
                 let send = try shop.start("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi")
                 let id = try await send.line(containing: "Enqueued as ", on: loop).filter(\.isNumber)

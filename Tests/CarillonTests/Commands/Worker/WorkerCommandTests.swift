@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `send waits for the outcome that a worker brings`() async throws {
-        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "dead=410:Unregistered")] }) { shop in
+        try await Shop.with(answers: ["dead=410:Unregistered"]) { shop in
             try await TestLoop.with { loop in
                 let worker = try shop.start("worker")
                 _ = try await worker.line(containing: "has started", on: loop)
