@@ -5,11 +5,15 @@ import CarillonPostgres
 ///
 /// All work shares one pipelined connection. Heartbeats have their own, the lifeline, so they wait behind no other statement.
 /// So does work that may take long or wait for a lock, because claims and settlements must not wait behind it: each piece opens
-/// a connection for itself. Statements that write for an app use the shared connection or, once they have timed out on a
-/// lock, the detour: a connection where only such statements wait for each other.
+/// a connection for itself.
 final class WorkerDatabase {
-    /// A statement with at least this many rows is a large one.
-    static let manyRows = 64
+    /// A statement that waited for a lock in vain, for the log.
+    private struct LockTimeout {
+        let error: PostgresError
+        /// How many more were not logged.
+        let suppressed: Int
+    }
+
     /// The lock timeout of the shared connection: a holder has had its lock at least this long.
     private static let shortestLock = Duration.milliseconds(100)
 
@@ -23,11 +27,6 @@ final class WorkerDatabase {
     private var departures = 0
     private var purposes: Set<Purpose> = []
     private var own: [Purpose: PostgresConnection] = [:]
-    /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
-    /// statement waits for two large ones at most.
-    private var large = AccessQueue<CheckedContinuation<Void, Never>>(places: 2)
-    private var lockedApps = LockedApps()
-    private var detourQueue = DetourQueue<CheckedContinuation<Void, Never>>()
     /// Tasks that wait for the shared connection.
     private var waiting: [CheckedContinuation<Void, Never>] = []
     /// Locks that statements met, to be logged with their holders.
@@ -293,72 +292,10 @@ final class WorkerDatabase {
         return try await checked(connection)
     }
 
-    private func close(for purpose: Purpose) async { await own.removeValue(forKey: purpose)?.close() }
+    func close(for purpose: Purpose) async { await own.removeValue(forKey: purpose)?.close() }
 
-    // MARK: Writing for an app
-
-    /// A large statement waits for others. Call `largeEnded` after its answer.
-    func waitForLarge() async { await withCheckedContinuation { if large.join($0) { $0.resume() } } }
-
-    func largeEnded() { large.leave()?.resume() }
-
-    /// - Parameter timedOut: An earlier try timed out waiting for a lock.
-    /// - Returns: Nil if the worker is stopping.
-    func write<R: Sendable>(
-        for app: Int32,
-        _ statement: Statement,
-        _ parameters: Parameters,
-        isLarge: Bool = false,
-        timedOut: Bool,
-        _ decode: @Sendable (borrowing Rows) throws -> R
-    ) async throws(PostgresError) -> R? {
-        guard let connection = await connection() else { return nil }
-        do throws(PostgresError) {
-            let answer: R
-            if timedOut || lockedApps.mustDetour(app, at: .now) {
-                answer = try await askAside(for: app, statement, parameters, decode)
-            } else {
-                if isLarge { await waitForLarge() }
-                defer { if isLarge { largeEnded() } }
-                do throws(PostgresError) {
-                    answer = try await ask(connection, statement, parameters, decode)
-                } catch {
-                    failed(error, on: connection, isPaced: true)
-                    throw error
-                }
-            }
-            lockedApps.passed(app)
-            return answer
-        } catch {
-            if error.isTimeout { lockedApps.met(lockOf: app, at: .now) }
-            throw error
-        }
-    }
-
-    private func askAside<R: Sendable>(
-        for app: Int32,
-        _ statement: Statement,
-        _ parameters: Parameters,
-        _ decode: @Sendable (borrowing Rows) throws -> R
-    ) async throws(PostgresError) -> R {
-        if !detourQueue.take() { await withCheckedContinuation { detourQueue.wait($0, of: app) } }
-        let result: Result<R, PostgresError>
-        do throws(PostgresError) {
-            result = .success(try await ask(try await detour(), statement, parameters, decode))
-        } catch {
-            logError(error)
-            result = .failure(error)
-        }
-        if case .failure(let error) = result, error.code == .closed { await close(for: .detour) }
-        if let next = detourQueue.pass() {
-            next.resume()
-        } else {
-            await close(for: .detour)
-        }
-        return try result.get()
-    }
-
-    private func detour() async throws(PostgresError) -> PostgresConnection {
+    /// For statements of apps that have timed out on a lock.
+    func detour() async throws(PostgresError) -> PostgresConnection {
         if let open = own[.detour] { return open }
         guard shared != nil, context.state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")

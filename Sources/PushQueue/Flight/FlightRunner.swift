@@ -6,12 +6,14 @@ import CarillonPostgres
 final class FlightRunner {
     private let context: WorkerContext
     private let database: WorkerDatabase
+    private let writer: AppWriter
     private let apps: AppWatch
     private let pushCounts: PushCountWriter
 
     init(_ context: WorkerContext, _ database: WorkerDatabase, _ apps: AppWatch, _ pushCounts: PushCountWriter) {
         self.context = context
         self.database = database
+        writer = AppWriter(database)
         self.apps = apps
         self.pushCounts = pushCounts
     }
@@ -75,7 +77,7 @@ final class FlightRunner {
             return await write(for: flight, ClaimKey.release, parameters) { _ in .released }
         case .write(let writing):
             let (statement, parameters) = writing.call
-            let isLarge = writing.claim.jobs.count >= WorkerDatabase.manyRows
+            let isLarge = writing.claim.jobs.count >= AppWriter.manyRows
             return await write(for: flight, statement, parameters, isLarge: isLarge) { .written(try SettleEffect($0)) }
         case .writeCounts: return await writeCounts()
         case .split(let message): return await split(message, of: flight.plan.lane)
@@ -104,8 +106,8 @@ final class FlightRunner {
 
     private func claim(_ plan: ClaimPlan, as worker: Int64) async -> Flight.Event {
         let isLarge = plan.depth == .deep
-        if isLarge { await database.waitForLarge() }
-        defer { if isLarge { database.largeEnded() } }
+        if isLarge { await writer.waitForLarge() }
+        defer { if isLarge { writer.largeEnded() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection = database.shared else { return .claimFailed(.connection) }
         let app = context.state.apps[plan.lane.app]
@@ -137,14 +139,7 @@ final class FlightRunner {
     ) async -> Flight.Event {
         let (app, timedOut) = (flight.app, flight.timedOut)
         do throws(PostgresError) {
-            return try await database.write(
-                for: app,
-                statement,
-                parameters,
-                isLarge: isLarge,
-                timedOut: timedOut,
-                event
-            )
+            return try await writer.write(for: app, statement, parameters, isLarge: isLarge, timedOut: timedOut, event)
                 ?? .abandoned
         } catch {
             return .failed(error)

@@ -35,7 +35,7 @@ extension SimulatedWorker {
         case .awaitRemainder:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRemainder: false), to: way) }
         case .write(let writing):
-            ask(way, isLarge: writing.claim.jobs.count >= WorkerDatabase.manyRows) { $0.settle(writing) }
+            ask(way, isLarge: writing.claim.jobs.count >= AppWriter.manyRows) { $0.settle(writing) }
         case .writeCounts:
             guard let link else { return tell(.counted, to: way) }
             count(on: link) { loss in
