@@ -14,7 +14,7 @@ extension WorkerEvent {
         let what = isWritten ? "all" : "anything"
         let advice = isWritten ? "; 'carillon message show \(message)' shows what could be recorded." : "."
         return Self(.unrecorded, .error, "PostgreSQL refused to record \(what) of a message's outcome" + advice)
-            .with(["app": app, "message": message, "error": error]).counted { $0.unrecorded += 1 }
+            .with(["app": app, "message_id": message, "error": error]).counted { $0.unrecorded += 1 }
     }
 
     /// The worker tries until the cause is removed.
@@ -25,12 +25,12 @@ extension WorkerEvent {
         let sentence =
             "PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again."
         return Self(.cannotEnd, .error, sentence)
-            .with(["app": app, "message": message, "error": error, "remedy": remedy])
+            .with(["app": app, "message_id": message, "error": error, "remedy": remedy])
     }
 
     static func split(app: Int32, message: Int64, jobs: Int) -> Self {
         Self(.split, .info, "A job had more tokens than one job may have, and was split.")
-            .with(["app_id": app, "message": message, "jobs": jobs])
+            .with(["app_id": app, "message_id": message, "jobs": jobs])
     }
 
     /// - Parameter pushes: How many were tried again for that cause since this was logged last.

@@ -107,6 +107,13 @@ import Testing
         expect(try lines(.text, of: odd), Self.text)
     }
 
+    @Test func `no line has two fields of one name`() {
+        for line in Self.json.split(separator: "\n") {
+            let names = line.matches(of: #/[{,]?"([a-z_]+)":/#).map { String($0.output.1) }
+            #expect(Set(names).count == names.count, "\(line)")
+        }
+    }
+
     @Test func `docs/operating.md names every event`() throws {
         let page = try GeneratedPage("docs/operating.md").text
         let table = try #require(page.split(separator: "| about | `event` |").last?.split(separator: "\n\n").first)
@@ -133,12 +140,12 @@ import Testing
         "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","event":"lock_met","error":"timeout","more_since_last":0,"locked_by":[]}
         "level":"warning","message":"Other workers considered this worker dead and took over its jobs; it continues with another id.","event":"lease_lost","worker":8}
         "level":"warning","message":"The outcome of a claim came too late to be recorded.","event":"stale","claim":5}
-        "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","event":"unrecorded","app":"shop","message":9,"error":"violates"}
-        "level":"error","message":"PostgreSQL refused to record anything of a message's outcome.","event":"unrecorded","app":"shop","message":9,"error":"violates"}
-        "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","event":"cannot_end","app":"shop","message":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished."}
+        "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
+        "level":"error","message":"PostgreSQL refused to record anything of a message's outcome.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
+        "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","event":"cannot_end","app":"shop","message_id":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished."}
         "level":"info","message":"Took over the jobs of workers that died; they had none.","event":"took_over","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","event":"took_over","workers":1,"claims":2,"jobs":30}
-        "level":"info","message":"A job had more tokens than one job may have, and was split.","event":"split","app_id":1,"message":9,"jobs":3}
+        "level":"info","message":"A job had more tokens than one job may have, and was split.","event":"split","app_id":1,"message_id":9,"jobs":3}
         "level":"error","message":"Too many.","event":"held","app":"shop","kind":"token_updates","next_attempt_in":"1m1s500ms"}
         "level":"info","message":"The app can send again.","event":"hold_ended","app":"shop"}
         "level":"warning","message":"Pushes will be retried.","event":"retrying","app":"shop","status":429,"reason":"TooManyRequests","pushes":4}
