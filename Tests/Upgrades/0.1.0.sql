@@ -342,7 +342,7 @@ COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 -- A separate table, because workers read an app again whenever its row of apps changes.
 CREATE TABLE carillon.holds (
     app_id          integer PRIMARY KEY,
-    kind            text NOT NULL,  -- connection, credential, provider_token, token_updates, setting or database
+    kind            text NOT NULL,  -- as in held_apps
     reason          text NOT NULL,
     since           timestamptz NOT NULL DEFAULT now(),
     seen_at         timestamptz NOT NULL DEFAULT now(),
@@ -467,7 +467,7 @@ CREATE TABLE carillon.messages (
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
     lost_claims  smallint NOT NULL DEFAULT 0,  -- claims lost with dead workers; three or more put the job into quarantine
-    unanswered   smallint NOT NULL DEFAULT 0,  -- for a retry: the number of attempts whose outcome is unknown, which is limited
+    unknown_attempts smallint NOT NULL DEFAULT 0,  -- for a retry: the attempts whose outcome is unknown, which are limited
     origin       bigint,  -- for a retry or a job split off: the id of the job that it comes from; otherwise null
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -555,7 +555,7 @@ CREATE TYPE carillon.job AS (
     on_unknown   text,
     attempt      smallint,
     lost_claims  smallint,
-    unanswered   smallint,
+    unknown_attempts smallint,
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz,
@@ -714,7 +714,7 @@ CREATE TABLE carillon.unknown_outcomes (
 CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.unknown_outcomes IS
-    'Internal: messages with an attempt that got no answer. Their pushes may have been delivered, whatever is recorded later; '
+    'Internal: messages with an attempt whose outcome is unknown. Its pushes may have been delivered, whatever is recorded later; '
     'message_status reports it as may_have_arrived.';
 
 CREATE TABLE carillon.dedupe (
@@ -738,7 +738,7 @@ CREATE TYPE carillon.cancelled_job AS (
 );
 COMMENT ON TYPE carillon.cancelled_job IS 'Internal: what is needed to record a cancelled job.';
 
-CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, in_flight bigint);
 COMMENT ON TYPE carillon.remnant IS
     'Internal: what is left of a message after its waiting jobs were removed: how many pushes have not ended, and how many of them '
     'are in flight.';
@@ -760,7 +760,7 @@ COMMENT ON TYPE carillon.push_decisions IS
 -- Updates published to a channel are ordered in the same way; a token stands for the channel.
 
 -- Updates that no worker has sent yet.
-CREATE TABLE carillon.activity_updates (
+CREATE TABLE carillon.updates (
     app_id     integer,
     token      text,
     message_id bigint,
@@ -769,48 +769,48 @@ CREATE TABLE carillon.activity_updates (
     expires_at timestamptz,           -- null if it does not expire
     PRIMARY KEY (app_id, token, message_id)
 );
-ALTER TABLE carillon.activity_updates SET (
+ALTER TABLE carillon.updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_updates IS
+COMMENT ON TABLE carillon.updates IS
     'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
     'update_activity, end_activity and publish write it.';
-COMMENT ON COLUMN carillon.activity_updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.activity_updates.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.activity_updates.is_end IS
+COMMENT ON COLUMN carillon.updates.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.updates.message_id IS 'the id of the message';
+COMMENT ON COLUMN carillon.updates.is_end IS
     'whether it ends the Live Activity; an end supersedes all updates that wait with it, even later ones';
-COMMENT ON COLUMN carillon.activity_updates.due_at IS
+COMMENT ON COLUMN carillon.updates.due_at IS
     'when it was enqueued, or its run_at; an update replaces older ones only once it is due';
-COMMENT ON COLUMN carillon.activity_updates.expires_at IS
+COMMENT ON COLUMN carillon.updates.expires_at IS
     'the time after which it replaces no other update; null if it does not expire';
 
 -- The latest update of each token that a worker has sent or is about to send.
-CREATE TABLE carillon.activity_stamps (
+CREATE TABLE carillon.update_stamps (
     app_id     integer,
     token      text,
     message_id bigint NOT NULL,
     is_final   boolean NOT NULL,
     due_at     timestamptz NOT NULL,
-    highest    bigint NOT NULL,  -- the highest message id ordered so far; the updates up to it have no rows in activity_updates
+    highest    bigint NOT NULL,  -- the highest message id ordered so far; the table updates has no rows up to it
     stamp      bigint NOT NULL,  -- the timestamp in the payload: seconds since 1970
     PRIMARY KEY (app_id, token)
 );
-ALTER TABLE carillon.activity_stamps SET (
+ALTER TABLE carillon.update_stamps SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
-COMMENT ON TABLE carillon.activity_stamps IS
+COMMENT ON TABLE carillon.update_stamps IS
     'Internal: the latest update of each token that a worker has sent or is about to send, one row for each token.';
-COMMENT ON COLUMN carillon.activity_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.activity_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.activity_stamps.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.activity_stamps.is_final IS
+COMMENT ON COLUMN carillon.update_stamps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.update_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
+COMMENT ON COLUMN carillon.update_stamps.message_id IS 'the id of the message';
+COMMENT ON COLUMN carillon.update_stamps.is_final IS
     'whether it has ended the activity, so that nothing is sent after it; never true for a channel';
-COMMENT ON COLUMN carillon.activity_stamps.due_at IS 'its position in the order of updates';
-COMMENT ON COLUMN carillon.activity_stamps.highest IS
+COMMENT ON COLUMN carillon.update_stamps.due_at IS 'its position in the order of updates';
+COMMENT ON COLUMN carillon.update_stamps.highest IS
     'the highest message id ordered so far; an older update that returns for a retry is not sent';
-COMMENT ON COLUMN carillon.activity_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
+COMMENT ON COLUMN carillon.update_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels use the weaker mode. A role
@@ -1131,7 +1131,7 @@ CREATE TABLE carillon.fleet_tasks (
     retention interval CHECK (retention BETWEEN interval '1 hour' AND interval '1000 years')
 );
 INSERT INTO carillon.fleet_tasks (name, every) VALUES
-    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channels', '1 day');
+    ('maintain', '1 hour'), ('feedback', '10 minutes'), ('channel_lists', '1 day');
 COMMENT ON TABLE carillon.fleet_tasks IS
     'Internal: tasks that one worker at a time does for the whole fleet, such as maintenance and feedback passes, and when each is '
     'due.';
@@ -1141,22 +1141,26 @@ COMMENT ON TABLE carillon.fleet_tasks IS
 
 -- The state of each step. A step takes one transaction or several; a step that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
-    step         text PRIMARY KEY,
+    action       text,
+    target       text,
     run_order    integer NOT NULL UNIQUE,
     last_success timestamptz NOT NULL DEFAULT now(),
     last_failure timestamptz,
-    last_error   text
+    last_error   text,
+    PRIMARY KEY (action, target)
 );
-INSERT INTO carillon.maintenance (step, run_order) VALUES
-    ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
-    ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
-    ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
-    ('delete cancelled', 10), ('sum push_counts', 11), ('delete push_counts', 12), ('delete push_count_sums', 13),
-    ('delete dedupe', 14), ('delete feedback', 15), ('delete split_messages', 16), ('delete unknown_outcomes', 17),
-    ('delete tokens', 18), ('delete activity_updates', 19), ('delete activity_stamps', 20), ('delete device_slots', 21),
-    ('delete audit', 22);
+INSERT INTO carillon.maintenance (action, target, run_order) VALUES
+    ('delete', 'results_default', 1), ('delete', 'failures_default', 2), ('delete', 'failed_messages_default', 3),
+    ('make', 'results', 4), ('make', 'failures', 5), ('make', 'failed_messages', 6),
+    ('drop', 'results', 7), ('drop', 'failures', 8), ('drop', 'failed_messages', 9),
+    ('delete', 'cancelled', 10), ('sum', 'push_counts', 11), ('delete', 'push_counts', 12), ('delete', 'push_count_sums', 13),
+    ('delete', 'dedupe', 14), ('delete', 'feedback', 15), ('delete', 'split_messages', 16), ('delete', 'unknown_outcomes', 17),
+    ('delete', 'tokens', 18), ('delete', 'updates', 19), ('delete', 'update_stamps', 20), ('delete', 'device_slots', 21),
+    ('delete', 'audit', 22);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
-COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
+COMMENT ON COLUMN carillon.maintenance.action IS
+    'what the step does: make or drop partitions, sum counts, or delete old rows';
+COMMENT ON COLUMN carillon.maintenance.target IS 'the table with which it does this';
 COMMENT ON COLUMN carillon.maintenance.run_order IS 'the order in which the steps run, from 1';
 COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it last succeeded';
 COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it last failed';
@@ -1231,7 +1235,8 @@ COMMENT ON COLUMN carillon.feedback.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.feedback.token IS 'the device token';
 COMMENT ON COLUMN carillon.feedback.unregistered_at IS 'when the token became dead';
 COMMENT ON COLUMN carillon.feedback.reason IS 'Apple''s reason';
-COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy feedback service';
+COMMENT ON COLUMN carillon.feedback.source IS
+    'where the report came from: http2 for a rejected push of any protocol, binary for the legacy feedback list';
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null if not yet';
 COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null if not yet';
@@ -1617,7 +1622,6 @@ SET LOCAL check_function_bodies = off;
 
 CREATE OR REPLACE FUNCTION carillon.create_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     -- Two random UUIDs: 244 random bits.
@@ -1657,7 +1661,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
     token_digest bytea, body text, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     message jsonb;
@@ -1780,7 +1783,6 @@ CREATE OR REPLACE FUNCTION carillon.limit_app(
     app text, max_rate integer, max_attempts integer, reap_bad_tokens boolean, on_behalf_of text DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
     refusal carillon.refusal;
@@ -1830,7 +1832,6 @@ $$;
 -- it.
 CREATE OR REPLACE FUNCTION carillon.find_channel(app text, channel text, OUT known carillon.channels, OUT refusal carillon.refusal)
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     target integer;
     matches carillon.channels[];
@@ -1875,7 +1876,6 @@ CREATE OR REPLACE FUNCTION carillon.request_channel(
     app text, policy bigint DEFAULT 0, reference text DEFAULT pg_catalog.gen_random_uuid()::pg_catalog.text
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     max_channels CONSTANT integer := 10000;
     target carillon.apps;
@@ -1916,7 +1916,7 @@ BEGIN
         created_at = NULL, last_error = NULL, requested_at = now(), next_attempt_at = now()
     WHERE c.state IN ('failed', 'missing');
     IF FOUND THEN
-        PERFORM carillon.record_of_person('request channel', target.id,
+        PERFORM carillon.record_on_behalf('request channel', target.id,
             jsonb_build_object('reference', reference, 'policy', policy), carillon.changed_members(
                 jsonb_build_object('state', known.state, 'policy', known.policy, 'channel_id', known.channel_id),
                 CASE WHEN known.state IS NOT NULL THEN jsonb_build_object('state', 'requested', 'policy', policy) END));
@@ -1927,7 +1927,6 @@ $$;
 
 CREATE OR REPLACE FUNCTION carillon.record_channel(app text, channel_id text, policy bigint, reference text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target integer;
     protocol text;
@@ -1958,7 +1957,7 @@ BEGIN
     END IF;
     INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state)
     VALUES (target, reference, policy, channel_id, 'ready');
-    PERFORM carillon.record_of_person('record channel', target,
+    PERFORM carillon.record_on_behalf('record channel', target,
         jsonb_build_object('reference', reference, 'policy', policy, 'channel_id', channel_id));
     DELETE FROM carillon.unknown_channels s WHERE s.app_id = target AND s.channel_id = record_channel.channel_id;
 END
@@ -1967,7 +1966,6 @@ $$;
 -- Each poll of channel() must see what was committed before it, which requires the isolation level READ COMMITTED.
 CREATE OR REPLACE FUNCTION carillon.channel(reference text, app text DEFAULT NULL, wait interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record;
     ends CONSTANT timestamptz := clock_timestamp() + wait;
@@ -2007,7 +2005,6 @@ $$;
 -- remove_channel() removes at once a channel that Apple never created.
 CREATE OR REPLACE FUNCTION carillon.remove_channel(app text, channel text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record := carillon.find_channel(coalesce(app, ''), channel);
 BEGIN
@@ -2022,7 +2019,7 @@ BEGIN
         -- A request in progress ends first.
         next_attempt_at = CASE WHEN c.request_is_open THEN c.next_attempt_at ELSE now() END
     WHERE (c.app_id, c.reference) = ((answer.known).app_id, (answer.known).reference);
-    PERFORM carillon.record_of_person('remove channel', (answer.known).app_id,
+    PERFORM carillon.record_on_behalf('remove channel', (answer.known).app_id,
         jsonb_build_object('reference', (answer.known).reference, 'channel_id', (answer.known).channel_id,
             'policy', (answer.known).policy, 'state_before', (answer.known).state));
 END
@@ -2110,7 +2107,6 @@ CREATE OR REPLACE FUNCTION carillon.channels_listed(app integer, listed text[], 
     channel_id text, reference text, state text, is_ours boolean, first_seen_at timestamptz
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 BEGIN
     UPDATE carillon.channels c SET state = 'missing', last_error = 'Apple no longer has this channel.'
     WHERE c.app_id = app AND c.state = 'ready' AND c.channel_id <> ALL (listed)
@@ -2360,13 +2356,13 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
         jsonb_strip_nulls(details) || coalesce(changed, '{}'))
 $$;
 
--- record_of_person() is for actions that programs perform too, and often: it records them only if act_for() or
+-- record_on_behalf() is for actions that programs perform too, and often: it records them only if act_for() or
 -- SET carillon.on_behalf_of has named a person.
-CREATE OR REPLACE FUNCTION carillon.record_of_person(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
+CREATE OR REPLACE FUNCTION carillon.record_on_behalf(action text, app_id integer, details jsonb, changed jsonb DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF current_setting('carillon.on_behalf_of', true) <> '' THEN
-        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_of_person.app_id), details,
+        PERFORM carillon.record_change(action, (SELECT a.name FROM carillon.apps a WHERE a.id = record_on_behalf.app_id), details,
             changed);
     END IF;
 END
@@ -2539,7 +2535,6 @@ $$;
 -- of a copy may lack the compression of the original, or have a better one.
 CREATE OR REPLACE FUNCTION carillon.adopt(installation text DEFAULT NULL, expire_before timestamptz DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     here CONSTANT record := carillon.this_database();
     home carillon.installation;
@@ -2649,7 +2644,6 @@ $$;
 -- that they may not run, but can prepare, locks it in ROW EXCLUSIVE mode.
 CREATE OR REPLACE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     isolated integer;
     refusal carillon.refusal;
@@ -2804,8 +2798,8 @@ DECLARE
         WHEN 'tokens' THEN 't.expires_at <= now()'
         WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
         -- An activity lives for at most 12 hours.
-        WHEN 'activity_updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
-        WHEN 'activity_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'
+        WHEN 'update_stamps' THEN 't.due_at < least($1, now() - interval ''1 day'')'
         WHEN 'device_slots' THEN 't.last_at < now() - interval ''1 hour'''
         -- Kept as long as the results of the message, because ended_unsent() reads both.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
@@ -2860,13 +2854,10 @@ $$;
 -- does nothing while another session runs the same step. Runs as its owner, because only the owner of a table can create or drop
 -- its partitions. Without a retention, it takes that of the workers.
 CREATE OR REPLACE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
+    action text, target text, retention interval DEFAULT NULL, OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    action CONSTANT text := split_part(step, ' ', 1);
-    target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
     retention := coalesce(retention, (SELECT c.retention FROM carillon.fleet_tasks c WHERE c.name = 'maintain'), interval '7 days');
     IF retention < interval '1 hour' THEN
@@ -2875,7 +2866,8 @@ BEGIN
     END IF;
     changed := 0;
     more := false;
-    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    PERFORM FROM carillon.maintenance m WHERE m.action = maintain_step.action AND m.target = maintain_step.target
+    FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -2898,9 +2890,10 @@ BEGIN
     END;
     IF error IS NOT NULL THEN
         UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
-        WHERE m.step = maintain_step.step;
+        WHERE m.action = maintain_step.action AND m.target = maintain_step.target;
     ELSIF NOT more THEN
-        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+        UPDATE carillon.maintenance m SET last_success = now()
+        WHERE m.action = maintain_step.action AND m.target = maintain_step.target;
     END IF;
 END
 $$;
@@ -2909,15 +2902,15 @@ $$;
 CREATE OR REPLACE PROCEDURE carillon.maintain(retention interval DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
-    name pg_catalog.text;
+    step pg_catalog.record;
     done pg_catalog.record;
 BEGIN
-    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.run_order LOOP
+    FOR step IN SELECT m.action, m.target FROM carillon.maintenance m ORDER BY m.run_order LOOP
         LOOP
-            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            SELECT s.* INTO done FROM carillon.maintain_step(step.action, step.target, retention) AS s;
             COMMIT;
             IF done.error IS NOT NULL THEN
-                RAISE WARNING 'step "%" failed: %', name, done.error;
+                RAISE WARNING 'step "% %" failed: %', step.action, step.target, done.error;
             END IF;
             EXIT WHEN NOT done.more;
         END LOOP;
@@ -3525,7 +3518,6 @@ CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, OUT sound text, OUT more text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
-#variable_conflict use_variable
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
     IF m.alert ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN
@@ -3590,7 +3582,6 @@ CREATE OR REPLACE FUNCTION carillon.check_payloads(
     OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     given text[] := m.payloads;
     push_type CONSTANT text := coalesce(m.push_type, 'alert');  -- background has the same limit
@@ -3743,7 +3734,6 @@ $$;
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     made carillon.draft;
     alert text;
@@ -4131,7 +4121,6 @@ $$;
 -- The object has no member app, because the caller's right is limited to one app.
 CREATE OR REPLACE FUNCTION carillon.message_of_json(app text, message jsonb) RETURNS carillon.message_arguments
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     refusal carillon.refusal;
@@ -4187,7 +4176,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.preview_message(app text, message jsonb) RETURNS TABLE (
     payload text, bytes integer, max_bytes integer, push_type text, priority smallint, topic text, tokens text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m CONSTANT carillon.message_arguments := carillon.message_of_json(app, message);
     made CONSTANT carillon.draft := carillon.draft(m);
@@ -4225,7 +4213,6 @@ CREATE OR REPLACE FUNCTION carillon.submit_once(
     m carillon.message_arguments, key text, message jsonb, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
     -- Objects are the same body whatever the order of their members and their layout.
@@ -4260,7 +4247,6 @@ CREATE OR REPLACE FUNCTION carillon.send_test(
     app text, message jsonb, on_behalf_of text DEFAULT NULL, key text DEFAULT NULL, OUT id bigint, OUT is_new boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     max_tokens CONSTANT integer := 10;
     m carillon.message_arguments := carillon.message_of_json(app, message);
@@ -4292,7 +4278,6 @@ $$;
 DO $make$
 DECLARE
     body CONSTANT text := $body$
-#variable_conflict use_variable
 DECLARE
     token CONSTANT text := tokens[1];
     whole text;
@@ -4349,7 +4334,6 @@ $make$;
 -- All messages are stored by one statement, if all are plain. Otherwise it is undone, and push() takes each message.
 CREATE OR REPLACE FUNCTION carillon.push_each(app text, tokens text[], payloads anycompatiblearray) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     given json[];
     ids bigint[];
@@ -4513,7 +4497,6 @@ CREATE OR REPLACE FUNCTION carillon.enqueue_job(
     broadcast_id bigint
 ) RETURNS void
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
     one CONSTANT json := CASE WHEN payloads IS NULL THEN made.payload WHEN cardinality(payloads) = 1 THEN payloads[1]::text END;
     each CONSTANT json[] := CASE WHEN one IS NULL THEN payloads END;
@@ -4529,6 +4512,33 @@ BEGIN
         VALUES (id, made.app_id, lane, tokens, one, each, made.push_type, made.priority, m.expires_at,
             m.collapse_id, m.topic, m.reference, coalesce(m.on_unknown, 'retry'), broadcast_id);
     END IF;
+END
+$$;
+
+-- enqueue_jobs() stores a message of several jobs. `tokens` and `payloads` are those of the first job; the cursor `slices` returns
+-- those of the others. The tokens of a broadcast with a badge have no payloads yet: each gets its own here.
+CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
+    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    job bigint;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    WHILE tokens IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
+            payloads := carillon.with_badges(made.app_id, tokens, m.badge_add, made.payload, made.after_badge);
+        END IF;
+        PERFORM carillon.enqueue_job(job, tokens, payloads, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(tokens);
+        FETCH slices INTO tokens, payloads;
+    END LOOP;
+    CLOSE slices;
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
 END
 $$;
 
@@ -4561,7 +4571,6 @@ CREATE OR REPLACE FUNCTION carillon.audience_of(
     OUT tokens text[], OUT payloads json[], OUT slices refcursor, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
     token CONSTANT text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
     wanted_kind text;
@@ -4630,7 +4639,6 @@ $$;
 -- list of 34 types.
 CREATE OR REPLACE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean, kind text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     size integer;
     made carillon.draft;
@@ -4647,11 +4655,8 @@ DECLARE
     job_tokens text[];
     job_payloads json[];
     first bigint;
-    job bigint;
     holder bigint;
     lane integer;
-    jobs integer;
-    pushes bigint;
 BEGIN
     -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. Their cost
     -- is mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
@@ -4751,24 +4756,11 @@ BEGIN
         FETCH slices INTO job_tokens, job_payloads;
     END IF;
     -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
-    m.tokens := NULL; m.payloads := NULL;
+    m.tokens := NULL;
+    m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    jobs := 0;
-    pushes := 0;
-    WHILE job_tokens IS NOT NULL LOOP
-        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
-        IF made.after_badge IS NOT NULL AND everyone THEN
-            job_payloads := carillon.with_badges(made.app_id, job_tokens, m.badge_add, made.payload, made.after_badge);
-        END IF;
-        PERFORM carillon.enqueue_job(job, job_tokens, job_payloads, m, made, lane, first);
-        jobs := jobs + 1;
-        pushes := pushes + cardinality(job_tokens);
-        FETCH slices INTO job_tokens, job_payloads;
-    END LOOP;
-    CLOSE slices;
-    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    PERFORM carillon.enqueue_jobs(first, job_tokens, job_payloads, slices, m, made, lane);
     RETURN first;
 END
 $$;
@@ -4781,7 +4773,6 @@ $$;
 -- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 BEGIN
     IF a.alert_type IN ('json'::regtype, 'jsonb'::regtype) THEN
         alert := a.alert::jsonb;
@@ -4867,15 +4858,14 @@ $$;
 -- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     m carillon.message_arguments;
     made record := carillon.activity_alert(a);
     refusal carillon.refusal := made.refusal;
     push_type CONSTANT text := 'liveactivity';
     size integer;
-    app_id integer;
-    id bigint;
+    target integer;
+    message bigint;
     due_at timestamptz;
     last bigint;
 BEGIN
@@ -4936,29 +4926,29 @@ BEGIN
     m.on_unknown := a.on_unknown;
     m.on_duplicate := 'null';
     m.is_strict := false;
-    id := carillon.submit(m, coalesce(a.everyone, false));
-    IF a.event <> 'start' AND id IS NOT NULL THEN
-        SELECT k.id INTO app_id FROM carillon.apps k WHERE k.name = a.app;
-        IF app_id IS NULL THEN
+    message := carillon.submit(m, coalesce(a.everyone, false));
+    IF a.event <> 'start' AND message IS NOT NULL THEN
+        SELECT k.id INTO target FROM carillon.apps k WHERE k.name = a.app;
+        IF target IS NULL THEN
             RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
             USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
         END IF;
         due_at := greatest(clock_timestamp(), a.run_at);
         IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(app_id, id, a.tokens, a.event = 'end', due_at, a.expires_at);
-            RETURN id;
+            PERFORM carillon.note_update(target, message, a.tokens, a.event = 'end', due_at, a.expires_at);
+            RETURN message;
         END IF;
-        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = app_id AND b.id = id;
-        PERFORM carillon.note_update(app_id, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
+        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = target AND b.id = message;
+        PERFORM carillon.note_update(target, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
             -- submit() has checked the lane.
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
-            WHERE q.app_id = app_id AND q.lane IN (0, 1, 2) AND q.id BETWEEN id AND coalesce(last, id)
+            WHERE q.app_id = target AND q.lane IN (0, 1, 2) AND q.id BETWEEN message AND coalesce(last, message)
             UNION ALL
             SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
-            WHERE q.app_id = app_id AND q.id BETWEEN id AND coalesce(last, id)
-        ) AS j WHERE last IS NULL OR j.broadcast_id = id;
+            WHERE q.app_id = target AND q.id BETWEEN message AND coalesce(last, message)
+        ) AS j WHERE last IS NULL OR j.broadcast_id = message;
     END IF;
-    RETURN id;
+    RETURN message;
 END
 $$;
 
@@ -5010,7 +5000,6 @@ $$;
 -- submit_publication() stores one job of the push type channel, whose token stands for the channel: see token_text().
 CREATE OR REPLACE FUNCTION carillon.submit_publication(p carillon.publication) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     answer record := carillon.find_channel(coalesce(p.app, ''), p.channel);
     refusal carillon.refusal := answer.refusal;
@@ -5108,7 +5097,6 @@ CREATE OR REPLACE FUNCTION carillon.broadcast_progress(
     OUT waiting bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
     chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
@@ -5154,8 +5142,9 @@ BEGIN
             coalesce(sum(r.cancelled), 0), max(r.finished_at)
         INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
         WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
-        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
-            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        SELECT broadcast_progress.sent + coalesce(sum(u.sent), 0), broadcast_progress.failed + coalesce(sum(u.failed), 0),
+            broadcast_progress.expired + coalesce(sum(u.expired), 0),
+            broadcast_progress.cancelled + coalesce(sum(u.cancelled), 0)
         INTO sent, failed, expired, cancelled FROM carillon.unfinished u
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         waiting := tokens - sent - failed - expired - cancelled;
@@ -5248,15 +5237,14 @@ $$;
 -- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
-#variable_conflict use_column
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
     -- An update that is never sent must not supersede an older one.
-    DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+    DELETE FROM carillon.updates u WHERE u.ctid = ANY (ARRAY(
         SELECT n.ctid
         FROM pg_catalog.unnest(jobs) AS g CROSS JOIN LATERAL pg_catalog.unnest(g.updates) AS t(token)
-        JOIN carillon.activity_updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
+        JOIN carillon.updates n ON n.app_id = record_cancelled.app_id AND n.token = pg_catalog.lower(t.token)
             AND n.message_id = g.message_id
         ORDER BY n.token, n.message_id FOR UPDATE OF n SKIP LOCKED));
     -- In order of id, as settlements lock them.
@@ -5282,7 +5270,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 BEGIN
     RETURN ARRAY(
         SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
@@ -5306,7 +5293,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.remove_waiting_jobs(app integer, message_ids bigint[], alone bigint[])
 RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 DECLARE
     lanes smallint[];
     taken carillon.cancelled_job[] := '{}';
@@ -5320,7 +5306,7 @@ DECLARE
     retries carillon.cancelled_job[];
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
-    FOR look IN 1..2 LOOP
+    FOR round IN 1..2 LOOP
         lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting_jobs.app) l);
         WITH ready AS (
             DELETE FROM carillon.messages m
@@ -5340,11 +5326,11 @@ BEGIN
                 SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting_jobs.app AND u.message_id = s.id));
         EXIT WHEN cardinality(unfinished_ids) = 0;
         rest := carillon.remnants(app, unfinished_ids, taken);
-        in_flight_ids := in_flight_ids || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        in_flight_ids := in_flight_ids || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.in_flight > 0);
         retries := '{}';
         -- Retries that are due are rows of messages with ids of their own. No index finds them, because every INSERT would pay for
         -- it. The rows of the app are read only if jobs are missing.
-        incomplete_ids := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        incomplete_ids := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.in_flight);
         IF cardinality(incomplete_ids) > 0 THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting_jobs.app AND m.origin = ANY (incomplete_ids)
@@ -5392,7 +5378,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-#variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
@@ -5421,7 +5406,7 @@ BEGIN
             target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_of_person('cancel', target.app_id, jsonb_build_object(
+        PERFORM carillon.record_on_behalf('cancel', target.app_id, jsonb_build_object(
             'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
             'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
     END LOOP;
@@ -5468,7 +5453,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, exact_up_to bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-#variable_conflict use_column
 DECLARE
     depth bigint;
 BEGIN
@@ -5570,10 +5554,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
         WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
-    LEFT JOIN carillon.activity_stamps s ON s.app_id = t.app_id AND s.token = t.token
+    LEFT JOIN carillon.update_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
         SELECT count(*)::integer AS updates FROM (
-            SELECT FROM carillon.activity_updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
+            SELECT FROM carillon.updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
     ORDER BY t.expires_at DESC, a.name, t.token
 $$;
 
@@ -5709,7 +5693,6 @@ $$;
 -- function each time it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 BEGIN
     IF find_messages.id IS NOT NULL THEN
         RETURN QUERY
@@ -6014,7 +5997,6 @@ CREATE OR REPLACE FUNCTION carillon.message_state(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
 ) RETURNS carillon.message_state
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_variable
 DECLARE
     unsent CONSTANT bigint := ended.failed + ended.expired + ended.cancelled;
     made carillon.message_state;
@@ -6063,7 +6045,6 @@ CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
     message carillon.chosen_message;
@@ -6234,22 +6215,21 @@ CREATE OR REPLACE FUNCTION carillon.requeue_failures(
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
-    -- The reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
-    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
-        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
-        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
-        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
-        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
-        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
-        'UnrelatedKeyIdInToken', 'Unregistered',
-        'BadChannelId', 'BadRequestParams', 'BadRequestPayload', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
-        'ChannelNotRegistered', 'FeatureNotEnabled', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingPushType',
-        'TopicMismatch',
+    -- `make docs` writes the reasons of APNs and of Carillon. Reasons of other gateways are found in failures.
+    reasons CONSTANT text[] := ARRAY[
+        'BadCertificate', 'BadCertificateEnvironment', 'BadChannelId', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath', 'BadPriority',
+        'BadRequestParams', 'BadRequestPayload', 'BadTopic', 'BroadcastFeatureNotEnabled', 'CannotCreateChannelConfig',
+        'ChannelNotRegistered', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'FeatureNotEnabled', 'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType',
         'MalformedCollapseId', 'MalformedHeader', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
-        'MismatchedPayloads', 'OutcomeUnknown', 'Poison', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType',
-        'Unqueued', 'Unreadable', 'Unrecorded'];
+        'MethodNotAllowed', 'MismatchedPayloads', 'MissingChannelId', 'MissingChannelQueueSize', 'MissingDeviceToken',
+        'MissingProviderToken', 'MissingPushType', 'MissingTopic', 'OutcomeUnknown', 'PayloadEmpty', 'PayloadTooLarge',
+        'Poison', 'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'TopicMismatch', 'TopicNotAllowed', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued', 'Unreadable',
+        'Unrecorded', 'Unregistered', 'UnrelatedKeyIdInToken'
+    ];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
     horizon timestamptz;
@@ -6329,7 +6309,6 @@ $$;
 
 CREATE OR REPLACE FUNCTION carillon.check_failure_batch(app text, after timestamptz, until timestamptz) RETURNS carillon.apps
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target carillon.apps;
     refusal carillon.refusal;
@@ -6350,7 +6329,6 @@ CREATE OR REPLACE FUNCTION carillon.count_failures(
     include_unknown boolean DEFAULT false, max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT pushes_precision text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
     last CONSTANT timestamptz := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
@@ -6361,7 +6339,8 @@ BEGIN
     ELSE
         SELECT count(*) INTO pushes FROM carillon.failures f
         WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(last, until)
-            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+            AND f.requeued_at IS NULL AND f.dismissed_at IS NULL
+            AND (count_failures.reason IS NULL OR f.reason = count_failures.reason);
     END IF;
     pushes_precision := CASE WHEN last IS NULL THEN 'exact' ELSE 'at least' END;
 END
@@ -6372,7 +6351,6 @@ CREATE OR REPLACE FUNCTION carillon.requeue_batch(
     on_behalf_of text DEFAULT NULL, max_rows_read integer DEFAULT 2000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
@@ -6394,14 +6372,14 @@ CREATE OR REPLACE FUNCTION carillon.dismiss_batch(
     max_rows_read integer DEFAULT 5000, OUT pushes bigint, OUT next timestamptz
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
 DECLARE
     target CONSTANT carillon.apps := carillon.check_failure_batch(app, after, until);
 BEGIN
     next := carillon.failure_batch_end(target.id, after, until, coalesce(max_rows_read, 5000));
     UPDATE carillon.failures f SET dismissed_at = now()
     WHERE f.app_id = target.id AND f.failed_at > after AND f.failed_at <= coalesce(next, until)
-        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL AND (reason IS NULL OR f.reason = reason);
+        AND f.requeued_at IS NULL AND f.dismissed_at IS NULL
+        AND (dismiss_batch.reason IS NULL OR f.reason = dismiss_batch.reason);
     GET DIAGNOSTICS pushes = ROW_COUNT;
     IF pushes > 0 THEN
         PERFORM carillon.act_for(on_behalf_of);
@@ -6425,22 +6403,22 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.unsearched_apps(max_rows_read integer, with_history boolean) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
     SELECT a.name FROM carillon.apps a
     WHERE EXISTS (
         SELECT FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
             SELECT FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC OFFSET (SELECT max_rows / 3 FROM look) LIMIT 1) q)
+            ORDER BY m.id DESC OFFSET (SELECT max_rows / 3 FROM bounds) LIMIT 1) q)
         OR EXISTS (
-            SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            SELECT FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR EXISTS (
             SELECT FROM carillon.unfinished u WHERE u.app_id = a.id
-            ORDER BY u.message_id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            ORDER BY u.message_id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR with_history AND EXISTS (
             SELECT FROM carillon.failures f WHERE f.app_id = a.id
-            ORDER BY f.failed_at DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            ORDER BY f.failed_at DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR with_history AND EXISTS (
-            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT max_rows FROM look) LIMIT 1)
+            SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
     ORDER BY a.name
 $$;
 
@@ -6451,7 +6429,7 @@ CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, max_rows_re
 RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
     SELECT a.name, found.id FROM (
         (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
         WHERE r.reference = search_reference.reference LIMIT 1000)
@@ -6465,15 +6443,15 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         UNION
         SELECT q.app_id, q.id FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
             SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) AS id, m.reference FROM carillon.messages m
-            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM look)) q
+            WHERE m.app_id = l.app_id AND m.lane = l.lane ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM bounds)) q
         WHERE q.reference = search_reference.reference
         UNION
         SELECT q.app_id, q.id FROM carillon.waiting_apps() w CROSS JOIN LATERAL (
             (SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) AS id, s.reference FROM carillon.scheduled s
-            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM look))
+            WHERE s.app_id = w.app_id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM bounds))
             UNION ALL
             (SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
-            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT max_rows FROM look))
+            WHERE u.app_id = w.app_id ORDER BY u.message_id DESC LIMIT (SELECT max_rows FROM bounds))
         ) q WHERE q.reference = search_reference.reference
         UNION
         SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
@@ -6489,7 +6467,7 @@ RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
-    WITH look AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
+    WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
     SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
     FROM carillon.apps a
     CROSS JOIN LATERAL (SELECT ARRAY[search_token.token, lower(search_token.token), upper(search_token.token)] AS texts) t
@@ -6499,22 +6477,24 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
         FROM carillon.tokens r WHERE r.app_id = a.id AND r.token = lower(search_token.token)
         UNION ALL
         SELECT 'failed', f.failed_at, f.message_id, f.status, f.reason, f.attempt, f.apns_id
-        FROM (SELECT * FROM carillon.failures f WHERE f.app_id = a.id ORDER BY f.failed_at DESC LIMIT (SELECT max_rows FROM look)) f
+        FROM (
+            SELECT * FROM carillon.failures f WHERE f.app_id = a.id
+            ORDER BY f.failed_at DESC LIMIT (SELECT max_rows FROM bounds)) f
         WHERE f.token = ANY (t.texts)
         UNION ALL
         SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
             unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), NULL, NULL, d.reason, NULL, NULL
-        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT max_rows FROM look)) d
+        FROM (SELECT * FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC LIMIT (SELECT max_rows FROM bounds)) d
         WHERE d.token = ANY (t.texts)
         UNION ALL
         SELECT 'ready', m.created_at, coalesce(m.broadcast_id, m.origin, m.id), m.last_status, m.last_reason, m.attempt, NULL
         FROM carillon.filled_lanes(a.id) l CROSS JOIN LATERAL (
             SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
-            ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM look)) m
+            ORDER BY m.id DESC LIMIT (SELECT max_rows / 3 FROM bounds)) m
         WHERE m.tokens && t.texts
         UNION ALL
         SELECT 'scheduled', s.run_at, coalesce(s.broadcast_id, s.origin, s.id), s.last_status, s.last_reason, s.attempt, NULL
-        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM look)) s
+        FROM (SELECT * FROM carillon.scheduled s WHERE s.app_id = a.id ORDER BY s.id DESC LIMIT (SELECT max_rows FROM bounds)) s
         WHERE s.tokens && t.texts
         UNION ALL
         SELECT 'in flight', i.claimed_at, coalesce(j.broadcast_id, j.origin, j.id), j.last_status, j.last_reason, j.attempt,
@@ -6945,10 +6925,10 @@ CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[],
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
     attempt smallint DEFAULT 1, lost_claims smallint DEFAULT 0, origin bigint DEFAULT NULL, broadcast_id bigint DEFAULT NULL,
     created_at timestamptz DEFAULT NULL, last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL,
-    unanswered smallint DEFAULT 0) RETURNS carillon.job
+    unknown_attempts smallint DEFAULT 0) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ROW(id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
-        attempt, lost_claims, unanswered, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
+        attempt, lost_claims, unknown_attempts, origin, broadcast_id, created_at, last_status, last_reason)::carillon.job
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
@@ -6958,7 +6938,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
         attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
         created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason,
-        unanswered => ready.unanswered)
+        unknown_attempts => ready.unknown_attempts)
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
@@ -6969,13 +6949,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,
         lost_claims => waiting.lost_claims, origin => waiting.origin, broadcast_id => waiting.broadcast_id,
         created_at => waiting.created_at, last_status => waiting.last_status, last_reason => waiting.last_reason,
-        unanswered => waiting.unanswered)
+        unknown_attempts => waiting.unknown_attempts)
 $$;
 
 -- In changed_job(), a new reason replaces the status as well. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.changed_job(job carillon.job, id bigint DEFAULT NULL, tokens text[] DEFAULT NULL,
     payloads json[] DEFAULT NULL, attempt smallint DEFAULT NULL, lost_claims smallint DEFAULT NULL, origin bigint DEFAULT NULL,
-    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unanswered smallint DEFAULT NULL) RETURNS carillon.job
+    last_status smallint DEFAULT NULL, last_reason text DEFAULT NULL, unknown_attempts smallint DEFAULT NULL)
+RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT carillon.job(id => coalesce(id, job.id), lane => job.lane, tokens => coalesce(tokens, job.tokens),
         payload => job.payload, payloads => coalesce(payloads, job.payloads), push_type => job.push_type,
@@ -6984,7 +6965,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         lost_claims => coalesce(lost_claims, job.lost_claims), origin => coalesce(origin, job.origin),
         broadcast_id => job.broadcast_id, created_at => job.created_at,
         last_status => CASE WHEN last_reason IS NULL THEN job.last_status ELSE last_status END,
-        last_reason => coalesce(last_reason, job.last_reason), unanswered => coalesce(unanswered, job.unanswered, 0::smallint))
+        last_reason => coalesce(last_reason, job.last_reason),
+        unknown_attempts => coalesce(unknown_attempts, job.unknown_attempts, 0::smallint))
 $$;
 
 CREATE OR REPLACE FUNCTION carillon.narrowed_job(job carillon.job, chosen text[]) RETURNS carillon.job
@@ -7023,7 +7005,7 @@ $$;
 -- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
 -- before it sends them. Both know a push by its token and its message: the id of its job, or the job's origin if it has one.
 --
--- order_updates() locks the row of inflight, then rows of activity_stamps in the order of tokens. It skips rows of activity_updates
+-- order_updates() locks the row of inflight, then rows of update_stamps in the order of tokens. It skips rows of the table updates
 -- that a cancel has locked.
 
 CREATE OR REPLACE FUNCTION carillon.note_update(
@@ -7033,11 +7015,11 @@ CREATE OR REPLACE FUNCTION carillon.note_update(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-    INSERT INTO carillon.activity_updates (app_id, token, message_id, is_end, due_at, expires_at)
+    INSERT INTO carillon.updates (app_id, token, message_id, is_end, due_at, expires_at)
     -- A new update must follow what was sent, even if the clock was set back since. An update that still waits keeps its later
     -- time, and is the newer one until then.
     SELECT app, t.token, message, is_end, greatest(due, (
-        SELECT s.due_at FROM carillon.activity_stamps s WHERE s.app_id = app AND s.token = t.token)),
+        SELECT s.due_at FROM carillon.update_stamps s WHERE s.app_id = app AND s.token = t.token)),
         -- 'epoch' means at once or never, so the update does not expire here.
         nullif(expires, 'epoch')
     FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(tokens) AS u(token)) AS t;
@@ -7051,10 +7033,10 @@ $$;
 -- ahead of the clock: at `lead` seconds ahead, the newest update waits. If they are more than a minute ahead, the clock was set
 -- back, and no update waits.
 --
--- Three kinds of pushes have no row of activity_updates: those that were ordered before, starts, and plain INSERTs. If the push
--- is the one that was ordered last, it keeps that place. Otherwise, a message id of at most activity_stamps.highest means that it
--- is older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update
--- that was enqueued after the end would show an activity that is over.
+-- Three kinds of pushes have no row in the table updates: those that were ordered before, starts, and plain INSERTs. If the push is
+-- the one that was ordered last, it keeps that place. Otherwise, a message id of at most update_stamps.highest means that it is
+-- older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update that
+-- was enqueued after the end would show an activity that is over.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions
@@ -7076,7 +7058,7 @@ BEGIN
         RETURN NULL;
     END IF;
     -- The stamps are locked first, so that two workers never order updates of one token at the same time.
-    PERFORM FROM carillon.activity_stamps s
+    PERFORM FROM carillon.update_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
     WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim
@@ -7094,27 +7076,27 @@ BEGIN
                 WHEN w.message = s.message_id THEN s.due_at
                 WHEN w.message > s.highest THEN greatest(clock, s.due_at) ELSE '-infinity' END AS due_at
         FROM wanted w
-        LEFT JOIN carillon.activity_updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
-        LEFT JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = w.token
+        LEFT JOIN carillon.updates u ON u.app_id = app AND u.token = w.token AND u.message_id = w.message
+        LEFT JOIN carillon.update_stamps s ON s.app_id = app AND s.token = w.token
     ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
             SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM ranked p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
         ) AS n
         WHERE NOT EXISTS (
-            SELECT FROM carillon.activity_updates u WHERE u.app_id = app AND u.token = n.token
+            SELECT FROM carillon.updates u WHERE u.app_id = app AND u.token = n.token
                 AND (u.is_end, u.due_at, u.message_id) > (n.is_end, n.due_at, n.message) AND u.due_at <= clock
                 AND (u.expires_at > clock) IS NOT FALSE)
     ), early AS MATERIALIZED (  -- those that wait
         SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
-        FROM newest n JOIN carillon.activity_stamps s ON s.app_id = app AND s.token = n.token
+        FROM newest n JOIN carillon.update_stamps s ON s.app_id = app AND s.token = n.token
         WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
             AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
     ), stamped AS (  -- those that are sent
-        INSERT INTO carillon.activity_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
+        INSERT INTO carillon.update_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
         SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
             -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
-            SELECT greatest(n.message, max(o.message_id)) FROM carillon.activity_updates o
+            SELECT greatest(n.message, max(o.message_id)) FROM carillon.updates o
             WHERE o.app_id = app AND o.token = n.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message)), seconds
         FROM newest n WHERE n.token NOT IN (SELECT e.token FROM early e) ORDER BY n.token
@@ -7127,9 +7109,9 @@ BEGIN
         RETURNING s.token, s.message_id, s.stamp
     ), forgotten AS (
         -- A row that a cancel has locked is skipped, and deleted with a later update.
-        DELETE FROM carillon.activity_updates u WHERE u.ctid = ANY (ARRAY(
+        DELETE FROM carillon.updates u WHERE u.ctid = ANY (ARRAY(
             SELECT o.ctid FROM stamped s JOIN newest n ON n.token = s.token
-            JOIN carillon.activity_updates o ON o.app_id = app AND o.token = s.token
+            JOIN carillon.updates o ON o.app_id = app AND o.token = s.token
                 AND (o.is_end, o.due_at, o.message_id) <= (n.is_end, n.due_at, n.message) FOR UPDATE OF o SKIP LOCKED))
     ), decided AS (
         SELECT w.place, w.job, w.token, o.stamp, e.wait,
@@ -7187,7 +7169,6 @@ CREATE OR REPLACE FUNCTION carillon.pace_push(
     OUT decision text, OUT slot_at timestamptz, OUT replaces bigint
 )
 LANGUAGE plpgsql STRICT AS $$
-#variable_conflict use_variable
 DECLARE
     others carillon.device_slot[];
     had_slot boolean;
@@ -7200,7 +7181,7 @@ BEGIN
     SELECT ARRAY(SELECT s FROM unnest(d.slots) AS s WHERE s.at > clock - interval '1 hour' AND s.at < '2200-01-01 00:00+00'
             AND s.message_id <> message),
         message IN (SELECT s.message_id FROM unnest(d.slots) AS s), d.last_at
-    INTO others, had_slot, latest FROM carillon.device_slots d WHERE d.app_id = app AND d.token = token FOR UPDATE;
+    INTO others, had_slot, latest FROM carillon.device_slots d WHERE d.app_id = app AND d.token = pace_push.token FOR UPDATE;
     -- Another worker may have sent a push since this call began: then its slot is no longer in the future.
     IF latest > clock THEN
         present := greatest(clock, pg_catalog.clock_timestamp());
@@ -7215,7 +7196,7 @@ BEGIN
         slot_at := clock + interval '1 minute'
             * pg_catalog.ceil(
                 extract(epoch FROM taken[pg_catalog.cardinality(taken) - max_per_device + 1] + interval '1 hour' - clock) / 60);
-        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = meaning AND o.at > present
+        SELECT o.* INTO waiting FROM unnest(others) AS o WHERE o.meaning = pace_push.meaning AND o.at > present
         ORDER BY o.message_id DESC LIMIT 1;
         IF waiting.message_id > message THEN
             PERFORM carillon.lock_waiting_jobs(app, waiting.message_id, ARRAY[token], claimed_ids);
@@ -7229,7 +7210,7 @@ BEGIN
     END IF;
     UPDATE carillon.device_slots d SET last_at = greatest(d.last_at, slot_at), slots = CASE WHEN decision = 'superseded' THEN others
         ELSE others || ROW(slot_at, message, meaning)::carillon.device_slot END
-    WHERE d.app_id = app AND d.token = token;
+    WHERE d.app_id = app AND d.token = pace_push.token;
 END
 $$;
 
@@ -7279,7 +7260,6 @@ CREATE OR REPLACE FUNCTION carillon.pace_devices(
 ) RETURNS carillon.push_decisions
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
 DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
     claimed_jobs carillon.job[];
@@ -7537,6 +7517,9 @@ $$;
 
 -- The jobs passed to insert_jobs() have distinct ids. A job that PostgreSQL refuses fails, so that it does not block the others. An
 -- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
+--
+-- The fields of a job are spelled out here, in split_job() and in the claim: reading a field of a composite value costs less than
+-- calling a function that makes a row of it. JobFieldTests notices a field that is missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -7552,10 +7535,10 @@ BEGIN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered)
+                    last_status, last_reason, unknown_attempts)
                 SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
                     j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint)
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint)
                 FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
@@ -7564,10 +7547,10 @@ BEGIN
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
                     collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unanswered, run_at)
+                    last_status, last_reason, unknown_attempts, run_at)
                 SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
                     j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unanswered, 0::smallint),
+                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint),
                     pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
                 FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id
@@ -7802,14 +7785,18 @@ BEGIN
         last_status, last_reason, apns_unique_ids)
     SELECT e.message_id, app, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.attempts, e.created_at, worker,
         e.last_status, e.last_reason, e.apns_unique_ids
-    FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent, ended_failed,
-        ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+    FROM carillon.endings(messages => ended, remaining => ended_remaining, reference => ended_reference,
+        broadcast => ended_broadcast, created => ended_created, sent => ended_sent, failed => ended_failed,
+        expired => ended_expired, attempts => ended_attempts, status => ended_status, reason => ended_reason,
+        unique_ids => ended_unique_ids) AS e
     WHERE e.remaining IS NULL;
     -- The others are counted in unfinished.
     IF pg_catalog.cardinality(pg_catalog.array_remove(ended_remaining, NULL)) > 0 THEN
         PERFORM carillon.end_messages(app, ARRAY(
-            SELECT e FROM carillon.endings(ended, ended_remaining, ended_reference, ended_broadcast, ended_created, ended_sent,
-                ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids) AS e
+            SELECT e FROM carillon.endings(messages => ended, remaining => ended_remaining, reference => ended_reference,
+                broadcast => ended_broadcast, created => ended_created, sent => ended_sent, failed => ended_failed,
+                expired => ended_expired, attempts => ended_attempts, status => ended_status, reason => ended_reason,
+                unique_ids => ended_unique_ids) AS e
             WHERE e.remaining IS NOT NULL), worker);
     END IF;
 END
@@ -7870,7 +7857,7 @@ $$;
 
 -- find_cancelled_going_back() has found which jobs are not returned. It may run after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.return_going_back(
-    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unanswered bigint[],
+    app integer, claimed_jobs carillon.job[], cancelled bigint[], unsure bigint[], unknown bigint[],
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[]
 ) RETURNS void
@@ -7891,9 +7878,8 @@ BEGIN
             attempt => a.attempt, lost_claims => 0::smallint,
             origin => CASE WHEN NOT a.whole THEN coalesce(j.origin, j.id) END,
             last_status => a.status, last_reason => a.reason,
-            unanswered => CASE
-                WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (return_going_back.unanswered)
-                THEN least(coalesce(j.unanswered, 0) + 1, 99)::smallint END) AS job
+            unknown_attempts => CASE WHEN a.attempt > j.attempt AND coalesce(j.origin, j.id) = ANY (unknown)
+                THEN least(coalesce(j.unknown_attempts, 0) + 1, 99)::smallint END) AS job
         FROM unnest(going_back, going_back_whole, going_back_attempt, going_back_after, going_back_status,
                 going_back_reason) WITH ORDINALITY
             AS a(id, whole, attempt, after, status, reason, place)
@@ -7925,7 +7911,7 @@ $$;
 --   new id: going_back_token has them, and going_back_place the position of the job of each in going_back, from 1.
 -- - `staying`: jobs that stay in flight. One of which only some tokens stay keeps its id; staying_token has these tokens, as above,
 --   and its message is then counted in unfinished.
--- - `unanswered`: messages with an attempt whose outcome is unknown and that may be sent again.
+-- - `unknown`: messages with an attempt whose outcome is unknown and that may be sent again.
 -- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
@@ -7937,7 +7923,7 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unanswered bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -7959,9 +7945,9 @@ BEGIN
     IF claimed_jobs IS NULL THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
-    IF cardinality(unanswered) > 0 THEN
+    IF cardinality(unknown) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
-        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
+        SELECT DISTINCT app, u.id FROM unnest(unknown) AS u(id);
     END IF;
     IF has_going_back THEN
         SELECT f.cancelled, f.unsure INTO cancelled, unsure
@@ -7977,16 +7963,24 @@ BEGIN
     -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
-        PERFORM carillon.record_ended(app, worker, ended, ended_remaining, ended_reference, ended_broadcast, ended_created,
-            ended_sent, ended_failed, ended_expired, ended_attempts, ended_status, ended_reason, ended_unique_ids);
+        PERFORM carillon.record_ended(app => app, worker => worker, ended => ended, ended_remaining => ended_remaining,
+            ended_reference => ended_reference, ended_broadcast => ended_broadcast, ended_created => ended_created,
+            ended_sent => ended_sent, ended_failed => ended_failed, ended_expired => ended_expired,
+            ended_attempts => ended_attempts, ended_status => ended_status, ended_reason => ended_reason,
+            ended_unique_ids => ended_unique_ids);
     END IF;
     IF has_failed THEN
-        PERFORM carillon.record_failed(app, claimed, claimed_jobs, has_requeueable, failed, failed_reference, failed_token,
-            failed_status, failed_reason, failed_unregistered_at, failed_apns_id, failed_unique_id, failed_attempt);
+        PERFORM carillon.record_failed(app => app, claimed => claimed, claimed_jobs => claimed_jobs,
+            has_requeueable => has_requeueable, failed => failed, failed_reference => failed_reference,
+            failed_token => failed_token, failed_status => failed_status, failed_reason => failed_reason,
+            failed_unregistered_at => failed_unregistered_at, failed_apns_id => failed_apns_id,
+            failed_unique_id => failed_unique_id, failed_attempt => failed_attempt);
     END IF;
     IF has_going_back THEN
-        PERFORM carillon.return_going_back(app, claimed_jobs, cancelled, unsure, unanswered, going_back, going_back_whole,
-            going_back_attempt, going_back_after, going_back_status, going_back_reason, going_back_place, going_back_token);
+        PERFORM carillon.return_going_back(app => app, claimed_jobs => claimed_jobs, cancelled => cancelled, unsure => unsure,
+            unknown => unknown, going_back => going_back, going_back_whole => going_back_whole,
+            going_back_attempt => going_back_attempt, going_back_after => going_back_after, going_back_status => going_back_status,
+            going_back_reason => going_back_reason, going_back_place => going_back_place, going_back_token => going_back_token);
     END IF;
     RETURN 'written';
 END
@@ -8059,7 +8053,7 @@ $$;
 -- fall_asleep() calls it twice in one transaction.
 --
 -- `fingerprint` is what the worker knows of apps and credentials; `skipped` are apps that it cannot send for now; `tasks` are names
--- of fleet_tasks that it does, with their intervals in seconds or null for that of the row, and 'requests' if it makes channels.
+-- of fleet_tasks that it does, with their intervals in seconds or null for that of the row, and 'channels' if it makes channels.
 CREATE OR REPLACE FUNCTION carillon.waiting_work(
     worker bigint, fingerprint bigint[], skipped integer[], tasks text[], intervals double precision[],
     OUT work text, OUT due_in bigint
@@ -8076,7 +8070,7 @@ BEGIN
         (SELECT min(carillon.task_due_at(c, t.seconds, clock))
             FROM unnest(tasks, intervals) AS t(name, seconds) JOIN carillon.fleet_tasks c ON c.name = t.name),
         (SELECT min(c.next_attempt_at) FROM carillon.channels c JOIN carillon.apps a ON a.id = c.app_id AND NOT a.paused
-            WHERE c.state IN ('requested', 'removing') AND 'requests' = ANY (tasks)))
+            WHERE c.state IN ('requested', 'removing') AND 'channels' = ANY (tasks)))
     INTO due_at;
     IF due_at <= clock THEN
         due_in := 0;
@@ -8237,12 +8231,13 @@ BEGIN
     BEGIN
         PERFORM carillon.use_session_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason, unanswered)
+            reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason,
+            unknown_attempts)
         SELECT split_job.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload,
             CASE WHEN bodies IS NULL THEN unmatched ELSE pg_catalog.array_agg(t.payload ORDER BY t.place) END,
             whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
             whole.on_unknown, whole.attempt, whole.lost_claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
-            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unanswered, 0::smallint)
+            whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unknown_attempts, 0::smallint)
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
@@ -8316,7 +8311,7 @@ CREATE OR REPLACE FUNCTION carillon.quarantine_from() RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 3::smallint $$;
 
 -- quarantine_size() is 500 after three lost claims, and half as much after each further one: 250, 125, 62, 31, 15, 7, 3, and 1 from
--- the eleventh on. The counts 12 and 13 mean that one or two workers have died with the push alone in flight.
+-- the eleventh on. The counts 12 and 13 mean that one or two workers have died while it was their only quarantined push.
 CREATE OR REPLACE FUNCTION carillon.quarantine_size(lost_claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(lost_claims, 12) - 2)) $$;
 
@@ -8337,7 +8332,8 @@ $$;
 --
 -- A job that was in flight when three workers died is quarantined: each of its tokens becomes a job, and only a few are in flight
 -- together. Each time a worker dies with some of them, at most half as many are in flight together the next time. A settlement
--- clears the jobs that it records. A job fails as Poison after two workers have died with it alone in flight.
+-- clears the jobs that it records. A push fails as Poison after two workers have died while it was the only quarantined push that
+-- the worker had. They may have had any number of other pushes, and may have died for another reason.
 CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
 RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -8837,7 +8833,7 @@ BEGIN
 END
 $$;
 
--- keep_feedback() is for the lists of the legacy feedback service.
+-- keep_feedback() is for the lists of the legacy feedback service, which is the source that is called binary.
 CREATE OR REPLACE FUNCTION carillon.keep_feedback(apps integer[], tokens text[], milliseconds bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -8852,7 +8848,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;
@@ -9090,7 +9085,6 @@ CREATE OR REPLACE FUNCTION carillon.catch_up_table(
     watched carillon.watched_tables, max_rows integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     gone text[];
     gone_at timestamptz[];
@@ -9302,7 +9296,6 @@ $$;
 CREATE OR REPLACE FUNCTION carillon.set_badge(app text, token text DEFAULT NULL, owner text DEFAULT NULL, badge bigint DEFAULT 0)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
     chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
@@ -9344,7 +9337,6 @@ CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     kind "char";
     found_type text;
@@ -9400,7 +9392,6 @@ CREATE OR REPLACE FUNCTION carillon.watch_tokens(
     app text, relation regclass, token_column name, updated_column name, app_column name DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
     others CONSTANT text[] := '{id,app_id,relation,created_at,last_error,missed_from}';
@@ -9446,7 +9437,6 @@ $$;
 
 CREATE OR REPLACE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     watching_app CONSTANT integer := carillon.app_id(unwatch_tokens.app);
 BEGIN
@@ -9541,7 +9531,7 @@ COMMENT ON FUNCTION carillon.validity IS
 COMMENT ON FUNCTION carillon.act_for IS 'Internal: names the person on whose behalf this transaction makes changes.';
 COMMENT ON FUNCTION carillon.changed_members IS 'Internal: returns the members whose values differ, each with its earlier value.';
 COMMENT ON FUNCTION carillon.record_change IS 'Internal: records a change in audit.';
-COMMENT ON FUNCTION carillon.record_of_person IS
+COMMENT ON FUNCTION carillon.record_on_behalf IS
     'Internal: records a change if it is made on behalf of a person, and not if a program makes it.';
 COMMENT ON FUNCTION carillon.app_record IS 'Internal: returns the settings of an app that audit records.';
 COMMENT ON FUNCTION carillon.app_recorded IS
@@ -9665,6 +9655,7 @@ COMMENT ON FUNCTION carillon.check_kinds IS
     'Internal: returns the refusal of tokens that are registered with a kind other than the push needs; null if there are none.';
 COMMENT ON FUNCTION carillon.tokens_per_job IS 'Internal: returns the maximum number of tokens of one job.';
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
+COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
 COMMENT ON FUNCTION carillon.open_audience IS 'Internal: opens a cursor of the tokens of one kind of an app, in arrays.';
 COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a message, or the refusal of an argument.';
 COMMENT ON FUNCTION carillon.plain_payload IS
@@ -10013,7 +10004,7 @@ COMMENT ON COLUMN carillon.held_apps.next_attempt_at IS 'when a worker tries the
 CREATE OR REPLACE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     queue.ready,
-    coalesce(flying.jobs, 0) AS in_flight,
+    coalesce(claimed.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,
     coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
     coalesce(counts.failed_last_minute, 0) AS failed_last_minute,
@@ -10047,7 +10038,7 @@ LEFT JOIN LATERAL (
 ) counts ON true
 LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
-) flying ON flying.app_id = a.id
+) claimed ON claimed.app_id = a.id
 LEFT JOIN LATERAL (
     -- The first job of each lane, by a loose index scan as in filled_lanes(), which readers of the view may not call.
     WITH RECURSIVE first AS (
@@ -10207,7 +10198,7 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.activity_updates, carillon.activity_stamps, carillon.device_slots, carillon.unfinished, carillon.holds,
+    carillon.updates, carillon.update_stamps, carillon.device_slots, carillon.unfinished, carillon.holds,
     carillon.push_counts, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
@@ -10269,7 +10260,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-                topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_of_person installation_state
+                topics_of app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf installation_state
                 validity queue_depth depth_precision scheduled_depth
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
@@ -10287,8 +10278,7 @@ BEGIN
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
                 reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
-                take_channels channel_made channel_failed channel_gone channels_refused channels_listed
-                request_channel record_channel channel remove_channel token_text')
+                take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text')
         ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP
@@ -10421,70 +10411,70 @@ INSERT INTO carillon.schema_routines (file, release) VALUES
 COMMIT;
 
 UPDATE carillon.schema_migrations SET checksum = '5a4dbceb780f8ccccd2c5ec031439f4de8f783f28946c06bc7cab9ed81c14900' WHERE version = '1';
-UPDATE carillon.schema_migrations SET checksum = '14ce5806a72c3fec05084686c1cba15d9ebb9ae213525a9759530a61d967da0f' WHERE version = '2';
-UPDATE carillon.schema_migrations SET checksum = 'c0ec093ab5bbb06a2c01b5678cb3f9cddc474ae6f079b1b3bf706230f5ba5cb4' WHERE version = '3';
+UPDATE carillon.schema_migrations SET checksum = 'c5f0878c0bc797c3c55782a519a07351e67523904e74bcdf50b43f09b9df493d' WHERE version = '2';
+UPDATE carillon.schema_migrations SET checksum = 'd3646326fc6390eabc8f186f1a33f0e336061e02422cada24211882cd56987e5' WHERE version = '3';
 UPDATE carillon.schema_migrations SET checksum = '9834ef88ff3ed934a7ab79e4b344aaea6eea6497517eab85ea8911d74caef7a6' WHERE version = '4';
-UPDATE carillon.schema_migrations SET checksum = '822d2ddf25eefcd42ec818c12be5f25dbdcb9b5bb0583996af1c43556e95c77c' WHERE version = '5';
-UPDATE carillon.schema_migrations SET checksum = 'bdd5c4f6ec9a7bd7b615a733dd60b74fdc9fd8367111c43372917a290ae216b2' WHERE version = '6';
+UPDATE carillon.schema_migrations SET checksum = 'cd5e0a3a373fe95552981ae705be77a58f88c86fb91e33c0fb9799da1f149a3c' WHERE version = '5';
+UPDATE carillon.schema_migrations SET checksum = 'dfc28b81666598e1f13d8a50723bf226117bc6d1e8b328f4e4f9c0810771964e' WHERE version = '6';
 UPDATE carillon.schema_migrations SET checksum = 'a9452ef9db4033de0b6aab94701f40e91afa220a8eb1e1da4d4e42c7ea2b4efa' WHERE version = '7';
 UPDATE carillon.schema_migrations SET checksum = '2b38e15dd92c84731a6ffe036e457aec66e016d27f5673babf8fc0ebf47bbe90' WHERE version = '8';
-UPDATE carillon.schema_routines SET checksum = '888936336893b1c7a4e5b64da2761dff31b10a445399c1b891e50ecc5c4a1e8e' WHERE file = 'functions/apps/api_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '6c83421df4898ce972b85c37e1eca19484b2033e0e6914168ceaf005ba9f42fb' WHERE file = 'functions/apps/apps.sql';
-UPDATE carillon.schema_routines SET checksum = '156e35093b6b394c327ad4bc1db9b7c42a0609e013be54f2788f0f1645643280' WHERE file = 'functions/apps/channels.sql';
+UPDATE carillon.schema_routines SET checksum = '93e1190c9570738526c8b21f2a2197dd364a190622f782bb53f5caf2e5c2862c' WHERE file = 'functions/apps/api_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '91efa2e7abe95e1c9d315b3c8816fddcc5de3984f95f69a2965aa29ef92a7c72' WHERE file = 'functions/apps/apps.sql';
+UPDATE carillon.schema_routines SET checksum = '93855158147f66ca3b5953d51db4c5772f37889613b12c0f8ed4168474db338b' WHERE file = 'functions/apps/channels.sql';
 UPDATE carillon.schema_routines SET checksum = 'cee0d248a276f844e58d82638e190b8b1811d9ea3b2545dc0f467e330a8f179f' WHERE file = 'functions/apps/credential_input.sql';
 UPDATE carillon.schema_routines SET checksum = 'a539b039b3cddba8a9effa91a6b73fc537fe89edaa4af901ba16c7b1294d7dd9' WHERE file = 'functions/apps/open_breakers.sql';
 UPDATE carillon.schema_routines SET checksum = '5e62594540d38e66be1ca148f62460e5e4eae280f7affd53421dfd867758d0d4' WHERE file = 'functions/apps/provider_token.sql';
 UPDATE carillon.schema_routines SET checksum = '3db42cad39ec56376d98c53d3dc5cb01ce1dee6f96eddf406ce7e38453d57cc6' WHERE file = 'functions/apps/validity.sql';
-UPDATE carillon.schema_routines SET checksum = '93114edfb79c95747ba199337172ae1f00392e7b8e0503bebb4526f191c26676' WHERE file = 'functions/database/audit.sql';
+UPDATE carillon.schema_routines SET checksum = 'c7d1c16f6f4e28146d414f49f542b7726f85a2287d424e8ce3e92a0208179930' WHERE file = 'functions/database/audit.sql';
 UPDATE carillon.schema_routines SET checksum = 'a85cc7a1a3e5d06eb6e5502810134642d99081e18eb1c3db01f9bc7e6f65b8ac' WHERE file = 'functions/database/compression.sql';
-UPDATE carillon.schema_routines SET checksum = '8ece9f5146d4648d932db7e8c32b7980c518acabff42d718ccc1909bd91f81d3' WHERE file = 'functions/database/installation.sql';
-UPDATE carillon.schema_routines SET checksum = 'ab9b939f3ad0bae995ae21f138fd2998ae624c22de1d5e818408fcbaf3bb1e24' WHERE file = 'functions/database/isolation.sql';
+UPDATE carillon.schema_routines SET checksum = 'ef9ab85845dfa368084cef5aedfdc48e48d727b91b29c9e54dd27da39d28c3a0' WHERE file = 'functions/database/installation.sql';
+UPDATE carillon.schema_routines SET checksum = '9371fc0c5de4a894f2e9d6e1e063af73e1493371b46187684b338d3c95dcfc9b' WHERE file = 'functions/database/isolation.sql';
 UPDATE carillon.schema_routines SET checksum = 'f3819c22302aa96b0c8365e404d5e38aa6925b505c93e94d1824ab4936cb0085' WHERE file = 'functions/database/lock_tables.sql';
-UPDATE carillon.schema_routines SET checksum = '9bd450b38908687131d1eb67be0648e94f00b7caab737406d24ae875e0f6e373' WHERE file = 'functions/database/maintain.sql';
+UPDATE carillon.schema_routines SET checksum = '5788cea69e5f2db14ed58c3aae2499701a2268510db604dc962de652cb44ad71' WHERE file = 'functions/database/maintain.sql';
 UPDATE carillon.schema_routines SET checksum = '6ef1454afcc40e705e631df8ef20212941f4e49762f62d22d39c18e5343c46c2' WHERE file = 'functions/database/partitions.sql';
 UPDATE carillon.schema_routines SET checksum = '7b5e20363bd3d5f6709c938254d6586b620a2a5fc5c0bd7baa213a7f2eb572f4' WHERE file = 'functions/database/recorded_rights.sql';
 UPDATE carillon.schema_routines SET checksum = 'c497cf42023213c610a713f2b5629fc69597981717c026e15a1a02f4fc43adc4' WHERE file = 'functions/database/refusal.sql';
 UPDATE carillon.schema_routines SET checksum = '9b31b66a57dc01c22eaf4b07435d7d8ff93e0d3fae03df1966fb9ce5d2227bbd' WHERE file = 'functions/database/session_path.sql';
-UPDATE carillon.schema_routines SET checksum = '3692d9544759511af3291a94b593875fcbf1448839762ed78a760528073e17d3' WHERE file = 'functions/enqueue/check_arguments.sql';
+UPDATE carillon.schema_routines SET checksum = '36a2c71b6b8a15971555289006ff17c75c3880fc0a7012aa14c2a30953fc097f' WHERE file = 'functions/enqueue/check_arguments.sql';
 UPDATE carillon.schema_routines SET checksum = 'e7c24a2bcf270dc31c5a19d65840116b91899128c52e756ea67e63660b5ba071' WHERE file = 'functions/enqueue/dedupe.sql';
-UPDATE carillon.schema_routines SET checksum = '474c6e267ce42af24f57401e7615fba85a9e13632cd56ac80a01605fa9d8b2ac' WHERE file = 'functions/enqueue/draft.sql';
+UPDATE carillon.schema_routines SET checksum = '559db2c0f29058e095370f20770a86f900f822a406912bb2cd64fd1294f2d90d' WHERE file = 'functions/enqueue/draft.sql';
 UPDATE carillon.schema_routines SET checksum = 'd57937f2f8a5a18073704a06744fdd672d5ce96b39c177b436a50024fef3ddfb' WHERE file = 'functions/enqueue/enqueue.sql';
 UPDATE carillon.schema_routines SET checksum = 'f7e28b1555232e7d9822b65fc9041d319c104b987c82fab4fb57bb44aa262cd1' WHERE file = 'functions/enqueue/json.sql';
-UPDATE carillon.schema_routines SET checksum = 'dd7b9bc748e539d587fd247621c6177fc6633a5ff5d7bab6e7127f42778ffd9e' WHERE file = 'functions/enqueue/message_of_json.sql';
-UPDATE carillon.schema_routines SET checksum = '9bad227df28dace370162c7c070ea8e2b22302557631b96a12f8016928802344' WHERE file = 'functions/enqueue/push.sql';
+UPDATE carillon.schema_routines SET checksum = '311cefc3adbe35868c08b90b46bff2f975f7b12e4142226e69e9209fe35f86cb' WHERE file = 'functions/enqueue/message_of_json.sql';
+UPDATE carillon.schema_routines SET checksum = 'b3f44499e84a5348fce00f97f774fd5171b6e8f4dbab3ed8719b6eb7759ef711' WHERE file = 'functions/enqueue/push.sql';
 UPDATE carillon.schema_routines SET checksum = 'cd43b91c5fdd53c2941de45e2153c0bd5e494d922d4a50d9af7eb97d4b4cbde8' WHERE file = 'functions/enqueue/push_types.sql';
-UPDATE carillon.schema_routines SET checksum = '19f5e8e37ed3d001163dca366e061a8620bde4084f072126e0f7e9cc1068a1d0' WHERE file = 'functions/enqueue/submit.sql';
-UPDATE carillon.schema_routines SET checksum = 'e295b2fa35a37aeef12249ff19067d1815f18cec2eef20f47ea83d5465a91a3b' WHERE file = 'functions/enqueue/submit_activity.sql';
-UPDATE carillon.schema_routines SET checksum = '6934d69c9f4bc33bbdb9fa2f5de530f14bdcc971f9a9de2254145491da66ef77' WHERE file = 'functions/enqueue/submit_publication.sql';
-UPDATE carillon.schema_routines SET checksum = '4bd941fdbecb2fe9232fbea6fdc1709704c98a6a5e2ae06b45b5eef9d52f9e8c' WHERE file = 'functions/messages/broadcast_progress.sql';
-UPDATE carillon.schema_routines SET checksum = '98a37131246fcacf7efa394e1198d7461bf4e0ef22943bf51b400520bd761d2c' WHERE file = 'functions/messages/cancel.sql';
-UPDATE carillon.schema_routines SET checksum = 'e69755ac379966b7b6a29fb23e61a8d061f6ee93e74ef6648ec0116ae08b468f' WHERE file = 'functions/messages/dashboard.sql';
-UPDATE carillon.schema_routines SET checksum = '85b15053d645a0ed2cb864f303cc8e0e9238890cc220cdf72557488b1617a2c0' WHERE file = 'functions/messages/find_messages.sql';
-UPDATE carillon.schema_routines SET checksum = '344ed4e7d6b7aa68de84cc60c1f10aa8dfcf1451e5e4f758c535443b5b6ec95e' WHERE file = 'functions/messages/message_status.sql';
-UPDATE carillon.schema_routines SET checksum = 'fba68b883d2d1f49a720939041d09f6f18225dde2f57237228ed7288addd5e9d' WHERE file = 'functions/messages/requeue.sql';
-UPDATE carillon.schema_routines SET checksum = '3a4b468a8a8a5b72a063372818406fffed3558e328d5ea11ac550b1570c5b819' WHERE file = 'functions/messages/requeue_batch.sql';
-UPDATE carillon.schema_routines SET checksum = '9839b925dd6fafdb3d048b0dc0aacf81be2d74a4d839158647b43f8aa6082085' WHERE file = 'functions/messages/search.sql';
+UPDATE carillon.schema_routines SET checksum = '910d099635243b8aebabb2dd5df4c25770b9bb873d6958eb99fe43d6a20913f0' WHERE file = 'functions/enqueue/submit.sql';
+UPDATE carillon.schema_routines SET checksum = '87cc20a4de6fd3ed40941c9d91c133c8687212890e3caf2b06d9e350303e7ab3' WHERE file = 'functions/enqueue/submit_activity.sql';
+UPDATE carillon.schema_routines SET checksum = 'd43ef219c1f1655f0d55b0bb8e03bfad015cd0f65498637631bfdca0d674ff88' WHERE file = 'functions/enqueue/submit_publication.sql';
+UPDATE carillon.schema_routines SET checksum = '03bcdc29ae22fb1b8d9afcbff39225fcaa295108d63233fb0800f7fbcfbabe58' WHERE file = 'functions/messages/broadcast_progress.sql';
+UPDATE carillon.schema_routines SET checksum = 'ca2be4531d5e275de33924c7003895201ced0f15d09d78038b68048563310e1d' WHERE file = 'functions/messages/cancel.sql';
+UPDATE carillon.schema_routines SET checksum = '57910b9837a74794a52872b11c28b28bc668665dcbb7d23eb2e22b3494855b03' WHERE file = 'functions/messages/dashboard.sql';
+UPDATE carillon.schema_routines SET checksum = '3ff093bb1dc08290b54af56995f5c2edb9f223f894a5d2121c901ce07cc8c9f2' WHERE file = 'functions/messages/find_messages.sql';
+UPDATE carillon.schema_routines SET checksum = 'd64ac6453b6f08e1e3c64d73986434b4a12d98c58efeb5bd881131aed47940b9' WHERE file = 'functions/messages/message_status.sql';
+UPDATE carillon.schema_routines SET checksum = 'dd21f7117876a7ef26f1982e06eb05e7dffab391dd490fd74b76843c3a5de676' WHERE file = 'functions/messages/requeue.sql';
+UPDATE carillon.schema_routines SET checksum = '1a8f977cbae9701f984633cb3b7464c6d649f979105eb495138c1bfcdbda8ac4' WHERE file = 'functions/messages/requeue_batch.sql';
+UPDATE carillon.schema_routines SET checksum = 'f32a2cf615b71e5a74fef9d9730d14ebc3b05ae15e0a8fe138ec3150adbfc923' WHERE file = 'functions/messages/search.sql';
 UPDATE carillon.schema_routines SET checksum = 'fb188816f517def41aa3f3e78bd06062f93ae8f57ecc80dd2bc36d3b3a7efecf' WHERE file = 'functions/queue/end_messages.sql';
 UPDATE carillon.schema_routines SET checksum = '5ed698ce651abd67f3daf6797aef47860495b79a2478cc8bef8a9506dea3a44e' WHERE file = 'functions/queue/fail_jobs.sql';
 UPDATE carillon.schema_routines SET checksum = 'fc1f2d872647a76e54a714ba62ec30d7f3f935f980d7be2bd4ed1cb07ee8a0fd' WHERE file = 'functions/queue/find_cancelled.sql';
-UPDATE carillon.schema_routines SET checksum = '080e18804c0ce8e0a2abd43dbf57115c2db369a17fc972168761551a6bf7ef1b' WHERE file = 'functions/queue/job.sql';
-UPDATE carillon.schema_routines SET checksum = '7a5cae57f9ce9fa44236e35af0a79e5f7f09b4d855973058354857023bb480dc' WHERE file = 'functions/queue/order_updates.sql';
-UPDATE carillon.schema_routines SET checksum = 'f26dcc7bd41a09f256e49dfe87f4a3f8c99877cd58fe47aca79ec204b6010dde' WHERE file = 'functions/queue/pace_devices.sql';
+UPDATE carillon.schema_routines SET checksum = '984f064daba416b1bfc0946790d2eed0ed9ab5c6c9b2ecf94beef2e9f66d2477' WHERE file = 'functions/queue/job.sql';
+UPDATE carillon.schema_routines SET checksum = 'd39cb3854d0ceb7a3566655ad77be11984f8b7ddbc103d5d778ee788792f531c' WHERE file = 'functions/queue/order_updates.sql';
+UPDATE carillon.schema_routines SET checksum = '5256c677ff68654de42eae6aa365dd9e3ead95116ea716924bfe5e3f5f36c94b' WHERE file = 'functions/queue/pace_devices.sql';
 UPDATE carillon.schema_routines SET checksum = 'a60ee346b43af39f0dea168d6f27e0fb2c6ce8ae3c56b28cdb5434f2b0fcba09' WHERE file = 'functions/queue/promote.sql';
 UPDATE carillon.schema_routines SET checksum = 'c8bdf7fc5e3a8d75d43fc123272c7ce07cfd8625820c19c7ff725e7609cd4d00' WHERE file = 'functions/queue/release.sql';
-UPDATE carillon.schema_routines SET checksum = '4bb6dabf57cfbbcf439f773e8c7ddb9c86eda667636559f6b3f5062b99197a83' WHERE file = 'functions/queue/return_jobs.sql';
-UPDATE carillon.schema_routines SET checksum = '0c388671e3f6901223354f7f66c722bffd8541add4d8e4ddd7a9b2868c68342d' WHERE file = 'functions/queue/settle.sql';
-UPDATE carillon.schema_routines SET checksum = 'd765f534870b22a5d970e147b187bce5290020de270e2aa0d6bca44796d7cb24' WHERE file = 'functions/queue/sleep.sql';
-UPDATE carillon.schema_routines SET checksum = 'e58af51b8f1a90129762aa42f78f4db14147525e5215637bdb2be494f5db1b87' WHERE file = 'functions/queue/split.sql';
-UPDATE carillon.schema_routines SET checksum = 'b4e526cf81dd470ecf3654ac39d41df527b00c49336838e857459005438fb563' WHERE file = 'functions/queue/take_over.sql';
+UPDATE carillon.schema_routines SET checksum = '044f2b7cffb608c824ed1e9105d2e3480d86351d28122e6eaed4bcfb4c433443' WHERE file = 'functions/queue/return_jobs.sql';
+UPDATE carillon.schema_routines SET checksum = '89b36a5f389db4fa09351e183fc4129893eaf0b10fe80070329e36ff0b3c3295' WHERE file = 'functions/queue/settle.sql';
+UPDATE carillon.schema_routines SET checksum = '14bdaf417abe507b453a05e60bcee8855519d270a279464f28309fd6b995a03d' WHERE file = 'functions/queue/sleep.sql';
+UPDATE carillon.schema_routines SET checksum = 'c466e9690e4222c0a5f4c4bfcfebc8e98738e293bf69b1ee9d58b8757eee00fa' WHERE file = 'functions/queue/split.sql';
+UPDATE carillon.schema_routines SET checksum = '671bb8f3cf1fff1f2aec2719e7f36a914b773035fefefd66dd7c31d9869c24b3' WHERE file = 'functions/queue/take_over.sql';
 UPDATE carillon.schema_routines SET checksum = 'f571f5a744e2816698daa0d5cfaf1cd402a9f871affc69c6869e6910934f7959' WHERE file = 'functions/queue/take_rate_turn.sql';
 UPDATE carillon.schema_routines SET checksum = 'c875a99873f36e29d5c593761b107ff4652e546c38fb0b28d695d3353db41c98' WHERE file = 'functions/queue/withdraw.sql';
-UPDATE carillon.schema_routines SET checksum = 'e5bb80f55026ad182399e2ff6f7d6903fe273dfc766067ac1dde79f4ef4a28fa' WHERE file = 'functions/tokens/reap.sql';
-UPDATE carillon.schema_routines SET checksum = 'c30c010156e0614625a46053162239e32631bc009da72247ad05547b180a125b' WHERE file = 'functions/tokens/reap_watched.sql';
-UPDATE carillon.schema_routines SET checksum = '361b5c4b59d854a21aaf97c31874b9c2cf17152ff833fe98a2617251822c0080' WHERE file = 'functions/tokens/tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '8a64cdef7deea63f0d6069dfc95965c3d15e7fbd7e86fb08651f62e0d89f8521' WHERE file = 'functions/tokens/watch_tokens.sql';
-UPDATE carillon.schema_routines SET checksum = '19af5bfebf66b0a411c00e276c30643d411bf1bf1a8d5a97a9f225f0be3edddb' WHERE file = 'rights.sql';
-UPDATE carillon.schema_routines SET checksum = 'a86a43d66642814ae34880b159e7585201744944d78fde7facc4535205f2d256' WHERE file = 'views/app_status.sql';
+UPDATE carillon.schema_routines SET checksum = '6ed70186a3674bd375f7dff061f73454f5e05fd6adc4f4f68427009a9cbc343a' WHERE file = 'functions/tokens/reap.sql';
+UPDATE carillon.schema_routines SET checksum = 'c32786fa9aa95436e7a4c767bf315f6ae581bf81f8cd37bf0bead2da7225e318' WHERE file = 'functions/tokens/reap_watched.sql';
+UPDATE carillon.schema_routines SET checksum = '08dbaf29337b798b927ac124c25311d1ec5b6d0c9457235f9d5f700fd6f7ef70' WHERE file = 'functions/tokens/tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '4783c58e1301622bfccb53ff1c3be4a3c503a08b23f64582105fb069d67934da' WHERE file = 'functions/tokens/watch_tokens.sql';
+UPDATE carillon.schema_routines SET checksum = '641b361d3c7865100507d88cdc63d5e7d71f821f988d8a1d73e1bc4cbe5badd0' WHERE file = 'rights.sql';
+UPDATE carillon.schema_routines SET checksum = 'bbecc7e94e0e64034d8fe35ac60dc8cc10069d4dc6de1610b9bfc91d6ff18143' WHERE file = 'views/app_status.sql';
 UPDATE carillon.schema_routines SET checksum = '9c635abe0b0f43c4ba220b7d918f9dec1098e6273ad2a2df7e5edfda00ba1dce' WHERE file = 'views/held_apps.sql';
 UPDATE carillon.schema_routines SET checksum = '7d3dd0d49527a66c32b377cc19aadc92e54e18c850467f40e3bc4623b4c25b84' WHERE file = 'views/pending.sql';
 UPDATE carillon.schema_routines SET checksum = '272554cecffb7f9dac70dbdced1f2bd43c790960246e9f775c4ed9c3cc4aca75' WHERE file = 'views/worker_status.sql';
