@@ -212,7 +212,8 @@ import Testing
             for app in ["app", "other"] {
                 _ = try await queue.database.value("carillon.record_channel('\(app)', 'QUJDRA==', 0, 'match')")
             }
-            try await queue.database.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channel_lists'")
+            let isDue = "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'channel_lists'"
+            try await queue.database.run(isDue)
             let backend = ChannelBackend { .list($0.app == "org.example.app" ? [ChannelID("a\0b")] : []) }
             let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
             _ = try await queue.running(worker) {
