@@ -33,7 +33,7 @@ RECORD ?=
 # What `make peers` sends of its usual number of pushes, such as 0.1, and the programs that it compares, such as 'Carillon Go'.
 SCALE ?=
 ONLY ?=
-COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+COMMIT = COMMIT="$$(git log -1 --format='%h of %cs' 2>/dev/null || echo unknown)"
 
 .PHONY: help packages needed build release dev demo test browse pictures freeze fuzz faults versions soak interop simulation test-thread test-address bench bench-long peers plots format lint docs clean
 
