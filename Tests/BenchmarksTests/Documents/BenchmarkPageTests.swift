@@ -14,6 +14,15 @@ import Testing
         try page.expect(try #require(PeersPage.text(text, with: peers), "the page has no place for the peers"))
     }
 
+    @Test(.enabled(if: !GeneratedPage.isWritten, "the page is being written"))
+    func `the README shows figures of the page, and where they were measured`() throws {
+        let page = try BenchmarkPage.page.text.split(separator: "\n\n")
+        let shown = try GeneratedPage("README.md").text.split(separator: "\n\n")
+        let table = try #require(shown.firstIndex { $0.hasPrefix("| what | measured |") })
+        let place = try #require(page.firstIndex(of: shown[table - 1]), "\(shown[table - 1])")
+        #expect(Set(shown[table].split(separator: "\n")).isSubset(of: page[place + 1].split(separator: "\n")))
+    }
+
     @Test func `the plots of the page are drawn from the data`() throws {
         let runs = try BenchmarkRecord(BenchmarkPage.data.file).runs
         let names = BenchmarkPage.plotted(on: try BenchmarkPage.page.text)
