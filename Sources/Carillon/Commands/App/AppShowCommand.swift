@@ -9,6 +9,8 @@ extension Command {
         "app show",
         roles: ["carillon_worker"],
         summary: "Show the settings and the state of an app.",
+        discussion:
+            "The line waiting counts its jobs that are ready, scheduled and in flight. With --json, that is in status.",
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],
         run: { invocation in
