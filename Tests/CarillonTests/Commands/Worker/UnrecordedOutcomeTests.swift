@@ -86,7 +86,7 @@ import Testing
             let worker = try shop.start("worker")
             let line = try await worker.line(containing: "refuses to end a message", on: loop)
             for part in [
-                #""level":"error""#, #""app":"shop","message":1"#, "here it stays", "carillon.inflight",
+                #""level":"error""#, #""app":"shop","message_id":1"#, "here it stays", "carillon.inflight",
                 "settle_unrecorded",
             ] {
                 #expect(line.contains(part), "\(part)\n\(line)")
