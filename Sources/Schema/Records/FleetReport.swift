@@ -3,14 +3,14 @@ package import CarillonPostgres
 /// The workers, and whether jobs wait without one.
 package struct FleetReport: Sendable {
     /// Whether jobs are ready or due. Those of paused apps do not wait for a worker. Only the first that are due are read, since
-    /// there may be millions.
+    /// there may be millions. $1: the queues of so many apps are read, the first by name; null: all.
     private static let jobsWait = Statement(
         "jobs_wait",
         """
-        SELECT EXISTS (
-            SELECT FROM carillon.apps a WHERE NOT a.paused AND (carillon.queue_depth(a.id, 0) > 0 OR a.id IN (
-                SELECT d.app_id FROM (
-                    SELECT p.app_id FROM carillon.pending p WHERE p.run_at <= now() ORDER BY p.run_at LIMIT 1000) d))) AS wait
+        SELECT EXISTS (SELECT FROM (SELECT a.id FROM carillon.apps a WHERE NOT a.paused ORDER BY a.name LIMIT $1) a
+            WHERE carillon.queue_depth(a.id, 0) > 0) OR EXISTS (
+            SELECT FROM (SELECT p.app_id FROM carillon.pending p WHERE p.run_at <= now() ORDER BY p.run_at LIMIT 1000) d
+            JOIN carillon.apps a ON a.id = d.app_id WHERE NOT a.paused) AS wait
         """
     )
 
@@ -18,13 +18,13 @@ package struct FleetReport: Sendable {
     /// Jobs wait, and no worker is known to be alive. A worker that is asleep is alive.
     package let lacksWorker: Bool
 
-    /// - Parameter maxRows: The largest number of workers to read, oldest first; nil reads all.
-    package init(maxRows: Int64? = nil, from database: some StatementRunner) async throws {
-        workers = try await WorkerRecord.all(maxRows: maxRows, from: database)
+    /// Of the oldest workers and the queues of the first apps by name: at most so many of each, or of all if nil.
+    package init(maxWorkers: Int64? = nil, maxApps: Int64? = nil, from database: some StatementRunner) async throws {
+        workers = try await WorkerRecord.all(maxRows: maxWorkers, from: database)
         guard workers.allSatisfy({ $0.state == .silent }) else {
             lacksWorker = false
             return
         }
-        lacksWorker = try await database.query(Self.jobsWait, Parameters()) { rows in try rows.bool(0, 0) }
+        lacksWorker = try await database.query(Self.jobsWait, Parameters(maxApps)) { rows in try rows.bool(0, 0) }
     }
 }

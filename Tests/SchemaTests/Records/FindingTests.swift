@@ -73,4 +73,23 @@ import Testing
             #expect(findings.map { "\($0.severity): \($0.sentence)" } == fleet.findings, "\(fleet.rows)")
         }
     }
+
+    @Test(.demo) func `with a limit only the first queues by name are read, and jobs of any app that are due`()
+        async throws
+    {
+        try await database.run("INSERT INTO carillon.apps (id, name) VALUES (7, 'zebra')")
+        func findings() async throws -> Int {
+            try await FleetReport(maxApps: 1, from: database.connection).findings.count
+        }
+        try await database.run("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (7, '{aa}', '{}')")
+        #expect(try await findings() == 0)
+        #expect(try await FleetReport(from: database.connection).findings.count == 1)
+        try await database.run("UPDATE carillon.apps SET paused = true WHERE name = 'demo'")
+        #expect(try await findings() == 1, "the first that is not paused")
+        try await database.run("UPDATE carillon.apps SET paused = false")
+        try await database.run(
+            "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (7, 7, '{aa}', '{}', now())"
+        )
+        #expect(try await findings() == 1)
+    }
 }

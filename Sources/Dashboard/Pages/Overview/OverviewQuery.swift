@@ -7,7 +7,7 @@ struct OverviewQuery {
 
     func run() async throws -> OverviewView {
         async let apps = AppStatus.bounded(maxRows: Int64(OverviewView.maxApps), from: database)
-        async let fleet = FleetReport(maxRows: WorkerRow.maxRows, from: database)
+        async let fleet = FleetReport(maxWorkers: WorkerRow.maxRows, maxApps: ReadDepth.maxApps, from: database)
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceReport(from: database)
