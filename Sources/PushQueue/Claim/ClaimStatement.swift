@@ -112,6 +112,7 @@ package enum ClaimStatement {
     ///
     /// The claim has a row of its own: its columns in the row of each job would cost a fifteenth of the throughput of rows with one
     /// token. It comes after the jobs, and the first SELECT names the columns. A join of the three would copy each job twice more.
+    /// `make docs` writes what `picked` returns, and the arguments of `carillon.job`.
     package static let statement = Statement(
         "claim",
         """
@@ -129,16 +130,17 @@ package enum ClaimStatement {
         ), picked AS (
             DELETE FROM carillon.messages m
             WHERE m.ctid = ANY (coalesce((SELECT a.tids FROM all_fit a), ARRAY(SELECT f.tid FROM fitting f WHERE f.fits)))
-            RETURNING m.id, m.lane, \(tokens) AS tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority,
-                m.expires_at, m.collapse_id, m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin,
-                m.broadcast_id, m.created_at, m.last_status, m.last_reason, m.unknown_attempts
+            RETURNING
+                m.id, m.lane, \(tokens) AS tokens, \(payload) AS payload, m.payloads, m.push_type, m.priority, m.expires_at,
+                m.collapse_id, m.topic, m.reference, m.on_unknown, m.attempt, m.lost_claims, m.origin, m.broadcast_id,
+                m.created_at, m.last_status, m.last_reason, m.unknown_attempts
         ), claim AS (
             INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
-            SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(id => p.id, lane => p.lane,
-                tokens => p.tokens, payload => p.payload, payloads => p.payloads, push_type => p.push_type,
-                priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id, topic => p.topic,
-                reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt, lost_claims => p.lost_claims,
-                origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
+            SELECT $4, $1, bool_or(p.lost_claims >= carillon.quarantine_from()), array_agg(carillon.job(
+                id => p.id, lane => p.lane, tokens => p.tokens, payload => p.payload, payloads => p.payloads,
+                push_type => p.push_type, priority => p.priority, expires_at => p.expires_at, collapse_id => p.collapse_id,
+                topic => p.topic, reference => p.reference, on_unknown => p.on_unknown, attempt => p.attempt,
+                lost_claims => p.lost_claims, origin => p.origin, broadcast_id => p.broadcast_id, created_at => p.created_at,
                 last_status => p.last_status, last_reason => p.last_reason, unknown_attempts => p.unknown_attempts))
             FROM picked p HAVING count(*) > 0 AND \(usualCommit)
             RETURNING id, claimed_at, quarantined

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["docs/architecture.md", "CONTRIBUTING.md", "docs/testing.md"])
+    @Test(arguments: ["docs/architecture.md", "CONTRIBUTING.md", "docs/recipes.md", "docs/testing.md"])
     func `every source file and folder that a page names exists`(page: String) throws {
         let root = GeneratedPage("").file
         var files: Set<String> = []

@@ -225,7 +225,16 @@ import Testing
             INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, created_at) VALUES
                 (1, 2, 1, 1, 2, 2000, now() - interval '8 days'), (3, 4, 1, 1, 2, 2000, now() - interval '8 days'),
                 (5, 6, 1, 1, 2, 2000, now());
-            INSERT INTO carillon.results (message_id, app_id, broadcast_id) VALUES (3, 1, 3)
+            INSERT INTO carillon.results (message_id, app_id, broadcast_id) VALUES (3, 1, 3);
+            INSERT INTO carillon.cancelled VALUES (1, 1, now() - interval '8 days'), (1, 2, now() - interval '6 days');
+            INSERT INTO carillon.updates (app_id, token, message_id, is_end, due_at) VALUES
+                (1, 'old', 1, false, now() - interval '8 days'), (1, 'new', 2, false, now() - interval '6 days');
+            INSERT INTO carillon.update_stamps (app_id, token, message_id, is_final, due_at, highest, stamp) VALUES
+                (1, 'old', 1, false, now() - interval '8 days', 1, 1), (1, 'new', 2, false, now() - interval '6 days', 2, 1);
+            INSERT INTO carillon.device_slots (app_id, token, slots, last_at) VALUES
+                (1, 'old', '{}', now() - interval '2 h'), (1, 'new', '{}', now());
+            INSERT INTO carillon.audit (source, action, at) VALUES
+                ('test', 'old', now() - interval '2 years'), ('test', 'new', now() - interval '30 days')
             """
         )
         try await maintain(database)
@@ -234,6 +243,11 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.push_counts") == "1")
         #expect(try await database.rows("SELECT token FROM carillon.feedback ORDER BY 1") == ["(bb)", "(cc)"])
         #expect(try await database.rows("SELECT id FROM carillon.split_messages ORDER BY 1") == ["(3)", "(5)"])
+        #expect(try await database.rows("SELECT message_id FROM carillon.cancelled") == ["(2)"])
+        for table in ["updates", "update_stamps", "device_slots"] {
+            #expect(try await database.rows("SELECT token FROM carillon.\(table)") == ["(new)"], "\(table)")
+        }
+        #expect(try await database.rows("SELECT action FROM carillon.audit WHERE source = 'test'") == ["(new)"])
     }
 
     @Test func `several batches are deleted, except for a row that is locked`() async throws {

@@ -1,7 +1,8 @@
 -- Maintenance, which workers run every hour, and pg_cron may. Each step is done in short transactions. A step waits at most 100 ms
 -- at a time for a lock, skips locked rows, and runs in one session at a time.
 
--- delete_old() skips locked rows. `more` tells whether rows are left.
+-- delete_old() skips locked rows. `more` tells whether rows are left. Its conditions are text, which nothing checks before it runs:
+-- PublicationTests runs each, and PartitionTests shows what most of them delete.
 CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE

@@ -43,6 +43,44 @@ $$;
 COMMENT ON FUNCTION carillon.compose_plain IS
     'Internal: returns a payload of an alert and, unless they are null, a badge and a sound.';
 
+-- These refusals of draft() cost nothing for a message that is valid.
+CREATE OR REPLACE FUNCTION carillon.unknown_push_type(push_type text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('push_type', 'one of ' || string_agg(p.push_type, ', '), quote_literal(unknown_push_type.push_type))
+    FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'
+$$;
+COMMENT ON FUNCTION carillon.unknown_push_type IS 'Internal: builds the error for an unknown push type.';
+
+CREATE OR REPLACE FUNCTION carillon.empty_payload(push_type text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('alert',
+        'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or payload is given',
+        NULL, CASE push_type WHEN 'background' THEN 'A background push takes content_available => true.' END)
+$$;
+COMMENT ON FUNCTION carillon.empty_payload IS 'Internal: builds the error for a message without content.';
+
+CREATE OR REPLACE FUNCTION carillon.oversized_message(
+    m carillon.message_arguments, bytes integer, push_type text, protocol text
+) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    size CONSTANT text := carillon.payload_size(push_type, protocol);
+    largest text;
+BEGIN
+    IF m.payload IS NOT NULL THEN
+        RETURN carillon.refusal('payload', 'a payload of ' || size, bytes || ' bytes', NULL, '54000');
+    END IF;
+    SELECT a.name INTO largest FROM (VALUES
+        ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title), ('subtitle', m.subtitle), ('body', m.body),
+        ('sound', m.sound), ('category', m.category), ('thread_id', m.thread_id), ('extra', m.extra::text),
+        ('aps', m.aps::text), ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)
+    ) AS a(name, value) ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1;
+    RETURN carillon.refusal(largest, 'a value for a payload of ' || size, format('one of %s bytes', bytes), NULL, '54000');
+END
+$$;
+COMMENT ON FUNCTION carillon.oversized_message IS
+    'Internal: builds the error for a message that is too large; it names the largest argument.';
+
 -- The push type of a publication is a separate argument, because callers cannot name it.
 CREATE OR REPLACE FUNCTION carillon.draft(m carillon.message_arguments, as_type text DEFAULT NULL) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
@@ -65,9 +103,7 @@ BEGIN
         RETURN made;
     END IF;
     IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
-        made.refusal := carillon.refusal('push_type', 'one of ' || (
-            SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
-            quote_literal(m.push_type));
+        made.refusal := carillon.unknown_push_type(m.push_type);
         RETURN made;
     END IF;
     IF m.payloads IS NOT NULL THEN
@@ -98,10 +134,7 @@ BEGIN
             nullif(concat_ws(',', carillon.other_members(m.content_available, m.mutable_content, m.category, m.thread_id), more),
                 ''), carillon.own_members(m.extra));
         IF made.payload = '{"aps":{}}' AND (made.refusal).message IS NULL THEN
-            made.refusal := carillon.refusal('alert',
-                'text, unless badge, sound, title, subtitle, body, aps, a key in extra, content_available => true or '
-                'payload is given', NULL,
-                CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
+            made.refusal := carillon.empty_payload(m.push_type);
         END IF;
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
@@ -124,17 +157,7 @@ BEGIN
     made.push_type := coalesce(as_type, m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Checked first, so that an oversized payload is neither parsed nor copied.
     IF octet_length(made.payload) > carillon.payload_limit(made.push_type, protocol) THEN
-        made.refusal := carillon.refusal(
-            -- Name the largest argument.
-            CASE WHEN m.payload IS NULL THEN (
-                SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
-                    ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
-                    ('thread_id', m.thread_id), ('extra', m.extra::text), ('aps', m.aps::text),
-                    ('target_content_id', m.target_content_id), ('filter_criteria', m.filter_criteria)) AS a(name, value)
-                ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
-            CASE WHEN m.payload IS NULL THEN 'a value for a payload of ' ELSE 'a payload of ' END
-                || carillon.payload_size(made.push_type, protocol),
-            CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
+        made.refusal := carillon.oversized_message(m, octet_length(made.payload), made.push_type, protocol);
         RETURN made;
     END IF;
     IF m.payload IS NOT NULL THEN
@@ -160,9 +183,7 @@ BEGIN
     THEN
         IF NOT carillon.has_alert(made.payload) THEN
             -- Apart, because PL/pgSQL evaluates an expression with a query much more slowly.
-            IF carillon.is_ignored(made.push_type, made.payload) THEN
-                ignored := made.payload;
-            END IF;
+            ignored := CASE WHEN carillon.is_ignored(made.push_type, made.payload) THEN made.payload END;
         END IF;
     END IF;
     IF ignored IS NOT NULL THEN

@@ -1,14 +1,18 @@
 -- Makes the 13 variants of FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity,
--- FUNCTION carillon.update_activity, FUNCTION carillon.end_activity and FUNCTION carillon.publish. They only pass their arguments
--- on as one row; submit(), submit_activity() and submit_publication(), each in the file of that name, do the work. This is one of
--- them, with most of its arguments left out:
+-- FUNCTION carillon.update_activity, FUNCTION carillon.end_activity and FUNCTION carillon.publish: so written, because that is what
+-- CONTRIBUTING searches for to find the file of a function. They only pass their arguments on as one row; submit(),
+-- submit_activity() and submit_publication(), each in the file of that name, do the work. This is one of them, with most of its
+-- arguments left out:
 --
 --     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
 --         SELECT carillon.submit_publication(ROW($1, $2, $3, $4, …))
 --
--- SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue' prints what a database has, and docs/sql.md lists the
--- arguments. The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and
--- a field in the type of the arguments, such as carillon.message_arguments.
+-- The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and a field in
+-- the type of the arguments, such as carillon.message_arguments.
+--
+-- So no file has the text of one. docs/sql.md has their arguments, and this prints the text of each variant of enqueue:
+--
+--     psql -Atc "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue'"
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has

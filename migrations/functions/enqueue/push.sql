@@ -2,9 +2,14 @@
 -- with few arguments faster than one of enqueue with its 34, and one INSERT checks and stores a plain message: a single token,
 -- and a payload whose only checks are its size and that it has an alert. All others are left to enqueue: other messages, those
 -- that it refuses, and all messages while a role is isolated. The message is the same whichever function stores it.
+--
+-- What is plain is said in submit() and twice here, because each call of one more function costs. push() looks at the token and
+-- the alert before its INSERT, and push_each() looks at those of all messages in one statement. PlainMessageTests and PushTests
+-- compare what they store.
 
 -- A template, because the variants of push differ in little. Those that accept text and untyped values try the INSERT. The others
--- are for drivers that send json or jsonb.
+-- are for drivers that send json or jsonb. enqueue.sql says how to print the functions that are made, and why the first line says
+-- FUNCTION.
 DO $make$
 DECLARE
     body CONSTANT text := $body$

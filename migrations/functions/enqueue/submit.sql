@@ -30,17 +30,26 @@ END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a message, in messages or scheduled.';
 
--- enqueue_jobs() stores a message of several jobs. `tokens` and `payloads` are those of the first job; the cursor `slices` returns
--- those of the others. The tokens of a broadcast with a badge have no payloads yet: each gets its own here.
+-- enqueue_jobs() stores a message of several jobs. With a cursor `slices`, `tokens` are those of the first job, and the cursor
+-- returns those of the others; without one, `tokens` and `payloads` are those of all jobs. The tokens of a broadcast with a badge
+-- have no payloads yet: each gets its own here.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
     first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+    size CONSTANT integer := carillon.tokens_per_job();
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
 BEGIN
+    IF slices IS NULL THEN
+        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
+            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
+        FROM unnest(tokens, payloads) WITH ORDINALITY t (token, payload, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        FETCH slices INTO tokens, payloads;
+    END IF;
     WHILE tokens IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         IF made.after_badge IS NOT NULL AND payloads IS NULL THEN
@@ -172,8 +181,7 @@ DECLARE
     own_members text;
     payload text;
     payloads json[];
-    job_tokens text[];
-    job_payloads json[];
+    first_slice text[];
     first bigint;
     holder bigint;
     lane integer;
@@ -235,7 +243,7 @@ BEGIN
     ELSIF audience.tokens IS NULL THEN
         RETURN NULL;
     ELSIF everyone THEN
-        job_tokens := audience.tokens;
+        first_slice := audience.tokens;
         slices := audience.slices;
     ELSE
         clean := audience.tokens;
@@ -268,19 +276,12 @@ BEGIN
         PERFORM carillon.enqueue_job(first, clean, payloads, m, made, lane, NULL);
         RETURN first;
     END IF;
-    IF NOT everyone THEN
-        OPEN slices FOR SELECT array_agg(t.token ORDER BY t.place),
-            CASE WHEN payloads IS NOT NULL THEN array_agg(t.payload ORDER BY t.place) END
-        FROM unnest(clean, payloads) WITH ORDINALITY t (token, payload, place)
-        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        FETCH slices INTO job_tokens, job_payloads;
-    END IF;
     -- Otherwise enqueue_job() would copy them for each job: millions of tokens, thousands of times.
     m.tokens := NULL;
     m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, job_tokens, job_payloads, slices, m, made, lane);
+    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane);
     RETURN first;
 END
 $$;

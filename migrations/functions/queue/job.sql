@@ -2,7 +2,7 @@
 -- fields.
 
 -- A field that is added to the type later is null in jobs stored by older versions. This function and the next two have no SET
--- clause, so that PostgreSQL inlines them.
+-- clause, so that PostgreSQL inlines them. `make docs` writes the lists in the next two from the arguments of this one.
 CREATE OR REPLACE FUNCTION carillon.job(id bigint, lane smallint, tokens text[], payload json, payloads json[] DEFAULT NULL,
     push_type text DEFAULT 'alert', priority smallint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
     collapse_id text DEFAULT NULL, topic text DEFAULT NULL, reference text DEFAULT NULL, on_unknown text DEFAULT 'retry',
@@ -17,8 +17,9 @@ COMMENT ON FUNCTION carillon.job IS 'Internal: builds a job from named arguments
 
 CREATE OR REPLACE FUNCTION carillon.ready_job(ready carillon.messages) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload,
-        payloads => ready.payloads, push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
+    SELECT carillon.job(
+        id => ready.id, lane => ready.lane, tokens => ready.tokens, payload => ready.payload, payloads => ready.payloads,
+        push_type => ready.push_type, priority => ready.priority, expires_at => ready.expires_at,
         collapse_id => ready.collapse_id, topic => ready.topic, reference => ready.reference, on_unknown => ready.on_unknown,
         attempt => ready.attempt, lost_claims => ready.lost_claims, origin => ready.origin, broadcast_id => ready.broadcast_id,
         created_at => ready.created_at, last_status => ready.last_status, last_reason => ready.last_reason,
@@ -28,7 +29,8 @@ COMMENT ON FUNCTION carillon.ready_job IS 'Internal: returns the job of a row of
 
 CREATE OR REPLACE FUNCTION carillon.scheduled_job(waiting carillon.scheduled) RETURNS carillon.job
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.job(id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
+    SELECT carillon.job(
+        id => waiting.id, lane => waiting.lane, tokens => waiting.tokens, payload => waiting.payload,
         payloads => waiting.payloads, push_type => waiting.push_type, priority => waiting.priority,
         expires_at => waiting.expires_at, collapse_id => waiting.collapse_id, topic => waiting.topic,
         reference => waiting.reference, on_unknown => waiting.on_unknown, attempt => waiting.attempt,

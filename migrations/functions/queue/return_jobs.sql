@@ -46,7 +46,8 @@ COMMENT ON FUNCTION carillon.renumber_jobs IS 'Internal: gives jobs new ids beca
 -- id that is not returned was in use. With `is_new` no id was in use, so a trigger has suppressed the rows that are missing.
 --
 -- The fields of a job are spelled out here, in split_job() and in the claim: reading a field of a composite value costs less than
--- calling a function that makes a row of it. JobFieldTests notices a field that is missing.
+-- calling a function that makes a row of it. `make docs` writes these lists, but for that of split_job(), of which JobFieldTests
+-- notices a field that is missing.
 CREATE OR REPLACE FUNCTION carillon.insert_jobs(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -60,25 +61,28 @@ BEGIN
         PERFORM set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
-                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unknown_attempts)
-                SELECT insert_jobs.app, j.lane, j.id, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint)
+                INSERT INTO carillon.messages (app_id,
+                    id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference,
+                    on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason,
+                    unknown_attempts)
+                SELECT insert_jobs.app,
+                    j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint)
                 FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO inserted FROM put p;
         ELSE
             WITH put AS (
-                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, payloads, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, lost_claims, origin, broadcast_id, created_at,
-                    last_status, last_reason, unknown_attempts, run_at)
-                SELECT insert_jobs.app, j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at,
-                    j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id,
-                    j.created_at, j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint),
-                    pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond'
+                INSERT INTO carillon.scheduled (app_id, run_at,
+                    id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference,
+                    on_unknown, attempt, lost_claims, origin, broadcast_id, created_at, last_status, last_reason,
+                    unknown_attempts)
+                SELECT insert_jobs.app, pg_catalog.now() + pg_catalog.float8(waits[j.ordinality]) * interval '1 millisecond',
+                    j.id, j.lane, j.tokens, j.payload, j.payloads, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.lost_claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason, coalesce(j.unknown_attempts, 0::smallint)
                 FROM pg_catalog.unnest(jobs) WITH ORDINALITY AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
