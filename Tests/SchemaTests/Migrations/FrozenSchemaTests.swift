@@ -5,8 +5,8 @@ import Testing
 
 @testable import CarillonSchema
 
-/// Upgrades the schemas of released versions, as `migrate up` of theirs left them, with rows of every kind. `make freeze` writes the
-/// one of this version.
+/// Upgrades schemas with rows of every kind: those of released versions, as `migrate up` of theirs left them, and the one of this
+/// version with other functions. `make freeze` writes the one of this version, before its tag.
 @Suite struct FrozenSchemaTests {
     private static let folder = "Tests/Upgrades/"
 
@@ -52,18 +52,23 @@ import Testing
         }.joined()
     }
 
+    private static func script() async throws -> String {
+        try await TestDatabase.with(.schema) { database in
+            try await Migrator.sql() + "\n" + checksums(database) + "\n" + rows
+        }
+    }
+
     @Test(.enabled(if: isWritten, "'make freeze' runs it")) func `the schema of this version is written`() async throws
     {
-        try await TestDatabase.with(.schema) { database in
-            let head = """
-                -- The schema and some rows of \(Release.current), as FrozenSchemaTests upgrades it. `make freeze` has written it before the tag
-                -- \(Release.current). Afterwards it is not changed: it is what users have.
+        let head = """
+            -- The schema and some rows of \(Release.current), as FrozenSchemaTests upgrades it. `make freeze` has written it before the tag
+            -- \(Release.current). Afterwards it is not changed: it is what users have.
 
 
-                """
-            let text = head + (try Migrator.sql()) + "\n" + (try await Self.checksums(database)) + "\n" + Self.rows
-            try GeneratedPage("\(Self.folder)\(Release.current).sql").write(text)
-        }
+            """
+        let folder = GeneratedPage(Self.folder).file
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try GeneratedPage("\(Self.folder)\(Release.current).sql").write(head + (try await Self.script()))
     }
 
     /// Of each table with rows, how many.
@@ -82,23 +87,43 @@ import Testing
         return counts
     }
 
-    @Test(.enabled(if: !isWritten), arguments: releases)
-    func `a released schema becomes that of a new installation, and keeps its rows`(_ release: String) async throws {
+    /// Upgrades what a schema was made as, and expects a new installation with the same rows.
+    private static func expectUpgrade(from make: (TestDatabase) async throws -> Void) async throws {
         let fresh = try await TestDatabase.with(.schema) { try await SchemaFingerprint.read($0.connection) }
         try await TestDatabase.with(.nothing) { database in
-            try await database.run(try GeneratedPage(Self.folder + release).text)
-            let before = try await Self.counts(database)
+            try await make(database)
+            let before = try await counts(database)
             #expect(before.count >= 20, "\(before)")
             _ = try await Migrator(database.connection).up()
             try await SchemaCheck.run(on: database.connection)
-            let upgraded = try await SchemaFingerprint.read(database.connection)
-            let difference = upgraded.difference(from: fresh)
-            #expect(difference.isEmpty, "Before the tag, `make freeze` writes \(release) anew.")
-            #expect(try await Self.counts(database) == before)
+            let difference = try await SchemaFingerprint.read(database.connection).difference(from: fresh)
+            #expect(difference.isEmpty, "\(difference)")
+            #expect(try await counts(database) == before)
         }
     }
 
-    @Test func `every release has its schema here`() {
-        #expect(Self.releases.contains("\(Release.current).sql") || Self.isWritten)
+    @Test(.enabled(if: !isWritten), arguments: releases)
+    func `a released schema becomes that of a new installation, and keeps its rows`(_ release: String) async throws {
+        try await Self.expectUpgrade { try await $0.run(try GeneratedPage(Self.folder + release).text) }
+    }
+
+    @Test func `what make freeze would write is the schema of this version`() async throws {
+        try await Self.expectUpgrade { try await $0.run(try await Self.script()) }
+    }
+
+    @Test func `this schema with other functions and views becomes that of a new installation`() async throws {
+        try await Self.expectUpgrade { database in
+            _ = try await Migrator(database.connection, .rewritten("0.0.1")).up()
+            try await database.run(Self.rows)
+        }
+    }
+
+    @Test(.enabled(if: !isWritten)) func `every version with a date in the changelog has its schema here`() throws {
+        let sections = try GeneratedPage("CHANGELOG.md").text.split(separator: "\n").filter { $0.hasPrefix("## ") }
+        #expect(!sections.isEmpty)
+        for section in sections where !section.hasPrefix("## Unreleased") {
+            let version = section.dropFirst(3).prefix { $0.isNumber || $0 == "." }
+            #expect(Self.releases.contains("\(version).sql"), "Before the tag, `make freeze` writes it.")
+        }
     }
 }

@@ -253,4 +253,16 @@ extension Routines {
             rights: File("rights.sql", current.rights.text + "-- \(release)\n")
         )
     }
+
+    /// A release whose functions have other bodies, and whose views have another text.
+    static func rewritten(_ release: String) -> Routines {
+        Routines(
+            of: Release(release),
+            functions: current.functions.map {
+                File($0.path, $0.text.replacing(" AS $$\n", with: " AS $$\n-- \(release)\n"))
+            },
+            views: current.views.map { File($0.path, $0.text + "-- \(release)\n") },
+            rights: current.rights
+        )
+    }
 }

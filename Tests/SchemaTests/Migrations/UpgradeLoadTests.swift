@@ -10,17 +10,7 @@ import Testing
     /// How many upgrades: `UPGRADES=1000` for a long run.
     private static let upgrades = ProcessInfo.processInfo.environment["UPGRADES"].flatMap { Int($0) } ?? 6
 
-    /// A release whose functions have other bodies, and whose views have another text.
-    private static func release(_ number: Int) -> Routines {
-        Routines(
-            of: Release("1.0.\(number)"),
-            functions: Routines.current.functions.map {
-                Routines.File($0.path, $0.text.replacing(" AS $$\n", with: " AS $$\n-- \(number)\n"))
-            },
-            views: Routines.current.views.map { Routines.File($0.path, $0.text + "-- \(number)\n") },
-            rights: Routines.current.rights
-        )
-    }
+    private static func release(_ number: Int) -> Routines { .rewritten("1.0.\(number)") }
 
     private static let enqueue = Statement("load_enqueue", "SELECT carillon.enqueue('demo', ARRAY['aa'], 'hi')")
 
