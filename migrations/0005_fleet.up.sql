@@ -61,25 +61,18 @@ COMMENT ON VIEW carillon.provider_token_input IS
 
 -- Apps that were paused because most of their pushes failed for a reason that lies in their settings.
 CREATE TABLE carillon.breakers (
-    app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
-    opened_at         timestamptz NOT NULL DEFAULT now(),
-    bad               bigint NOT NULL,
-    pushes            bigint NOT NULL,
-    closed_at         timestamptz,
+    app_id        integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    closed_at     timestamptz,
     -- The counts of the minute of closed_at, up to closed_at.
-    closed_bad        bigint NOT NULL DEFAULT 0,
-    closed_pushes     bigint NOT NULL DEFAULT 0
+    closed_bad    bigint NOT NULL DEFAULT 0,
+    closed_pushes bigint NOT NULL DEFAULT 0
 );
 COMMENT ON TABLE carillon.breakers IS
     'Apps that were paused because most of their pushes failed as BadDeviceToken or because of their topic.';
 COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
-COMMENT ON COLUMN carillon.breakers.bad IS
-    'the number of pushes that had failed as BadDeviceToken or because of their topic by then';
-COMMENT ON COLUMN carillon.breakers.pushes IS 'the number of all pushes by then';
 COMMENT ON COLUMN carillon.breakers.closed_at IS 'when the app was resumed; null while it is paused';
 COMMENT ON COLUMN carillon.breakers.closed_bad IS
-    'how many pushes had failed for this reason in the minute of closed_at; they are not counted again';
+    'how many pushes had failed in this way in the minute of closed_at; they are not counted again';
 COMMENT ON COLUMN carillon.breakers.closed_pushes IS
     'how many pushes there had been in that minute; they are not counted again';
 

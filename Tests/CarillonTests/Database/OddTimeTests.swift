@@ -54,7 +54,7 @@ import Testing
         INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'refused');
         INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent, failed) VALUES (date_trunc('minute', now()), 1, 1, 5, 1);
         INSERT INTO carillon.rates (app_id, next_at) VALUES (1, now());
-        INSERT INTO carillon.breakers (app_id, bad, pushes) VALUES (1, 1, 1);
+        INSERT INTO carillon.breakers (app_id) VALUES (1);
         INSERT INTO carillon.provider_tokens (certificate_id, jwt, issued_at) SELECT c.id, 'x', now() FROM carillon.certificates c;
         INSERT INTO carillon.fleet_tasks (name, every) VALUES ('feedback', '10 minutes') ON CONFLICT DO NOTHING;
         INSERT INTO carillon.dedupe (app_id, key, message_id, until) VALUES (1, 'k', 1, now());

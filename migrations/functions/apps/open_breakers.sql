@@ -60,9 +60,8 @@ BEGIN
                 ELSE format('''%s''', replace(target.name, '''', E'''\\''''')) END);
         PERFORM set_config('carillon.source', 'worker', true);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
-        INSERT INTO carillon.breakers AS b (app_id, bad, pushes) VALUES (target.id, bad, pushes)
-        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad = excluded.bad,
-            pushes = excluded.pushes, closed_at = NULL, closed_bad = 0, closed_pushes = 0;
+        INSERT INTO carillon.breakers (app_id) VALUES (target.id)
+        ON CONFLICT (app_id) DO UPDATE SET closed_at = NULL, closed_bad = 0, closed_pushes = 0;
         RETURN NEXT;
     END LOOP;
 END
