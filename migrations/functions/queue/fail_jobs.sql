@@ -179,7 +179,7 @@ COMMENT ON FUNCTION carillon.fail_jobs IS 'Internal: fails every token of jobs t
 
 -- The tokens of a discarded job cannot be read, so one failure represents all of them. Its content is not kept, because it can
 -- never be sent.
-CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION carillon.discard_unreadable(app integer, in_lane smallint, message bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
@@ -191,7 +191,7 @@ BEGIN
         reference => m.reference, attempt => m.attempt, lost_claims => m.lost_claims,
         origin => m.origin, broadcast_id => m.broadcast_id, created_at => m.created_at)).* INTO whole;
     IF whole.id IS NULL THEN
-        RETURN false;
+        RETURN;
     END IF;
     PERFORM carillon.use_session_path();
     BEGIN
@@ -208,7 +208,6 @@ BEGIN
             END IF;
             PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
     END;
-    RETURN true;
 END
 $$;
 COMMENT ON FUNCTION carillon.discard_unreadable IS

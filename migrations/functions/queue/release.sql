@@ -4,13 +4,12 @@
 
 -- An id alone does not name a claim, because a crash of PostgreSQL may undo a claim and give its id to another: the caller chooses
 -- the ids by the times of the claims, in the same statement.
-CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target record;
     checked record;
     claim record;
-    released bigint := 0;
 BEGIN
     FOR target IN
         SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
@@ -26,10 +25,9 @@ BEGIN
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
             RETURNING f.jobs
         LOOP
-            released := released + carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
+            PERFORM carillon.return_uncancelled(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
-    RETURN released;
 END
 $$;
-COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims from which nothing was sent; returns the number of their jobs.';
+COMMENT ON FUNCTION carillon.release IS 'Internal: releases claims from which nothing was sent.';

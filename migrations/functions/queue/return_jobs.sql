@@ -164,9 +164,8 @@ COMMENT ON FUNCTION carillon.end_as_cancelled IS
 
 -- The jobs passed to return_uncancelled() have distinct ids.
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
-RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    restored CONSTANT bigint := cardinality(jobs);
     ended carillon.job[];
     aside carillon.job[];
 BEGIN
@@ -184,8 +183,6 @@ BEGIN
         PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
     PERFORM carillon.return_jobs(app, jobs);
-    RETURN restored;
 END
 $$;
-COMMENT ON FUNCTION carillon.return_uncancelled IS
-    'Internal: returns jobs to the queue, except those that were cancelled; returns how many jobs it was given.';
+COMMENT ON FUNCTION carillon.return_uncancelled IS 'Internal: returns jobs to the queue, except those that were cancelled.';

@@ -33,7 +33,7 @@ DECLARE
     is_matched CONSTANT boolean := cardinality(whole.payloads) = cardinality(whole.tokens);
     unmatched CONSTANT json[] := CASE WHEN whole.payloads IS NOT NULL THEN '{}'::json[] END;
     pieces integer;
-    wanted integer;
+    stored integer;
     context text;
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place), CASE WHEN is_matched THEN array_agg(t.payload ORDER BY t.place) END
@@ -58,7 +58,7 @@ BEGIN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
         WHERE u.app_id = split_job.app AND u.message_id = whole.origin;
     END IF;
-    wanted := (cardinality(list) + size - 1) / size;
+    pieces := (cardinality(list) + size - 1) / size;
     BEGIN
         PERFORM carillon.use_session_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic,
@@ -71,8 +71,8 @@ BEGIN
             whole.created_at, whole.last_status, whole.last_reason, coalesce(whole.unknown_attempts, 0::smallint)
         FROM unnest(list, bodies) WITH ORDINALITY AS t(token, payload, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-        GET DIAGNOSTICS pieces = ROW_COUNT;
-        IF pieces < wanted THEN
+        GET DIAGNOSTICS stored = ROW_COUNT;
+        IF stored < pieces THEN
             RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
         END IF;
     EXCEPTION
@@ -82,7 +82,7 @@ BEGIN
                 RAISE;
             END IF;
             -- Some jobs may be stored one by one; the others fail.
-            pieces := carillon.return_uncancelled(app, ARRAY(
+            PERFORM carillon.return_uncancelled(app, ARRAY(
                 SELECT carillon.changed_job(whole, id => nextval('carillon.messages_id_seq'),
                     tokens => array_agg(t.token ORDER BY t.place),
                     payloads => CASE WHEN bodies IS NULL THEN unmatched ELSE array_agg(t.payload ORDER BY t.place) END,

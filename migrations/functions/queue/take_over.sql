@@ -36,14 +36,13 @@ COMMENT ON FUNCTION carillon.lost_claims_after_death IS
 -- clears the jobs that it records. A push fails as Poison after two workers have died while it was the only quarantined push that
 -- the worker had. They may have had any number of other pushes, and may have died for another reason.
 CREATE OR REPLACE FUNCTION carillon.return_lost_jobs(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
-RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := carillon.quarantine_from();
     poison CONSTANT smallint := 13;
     -- Pushes that enter quarantine now, and pushes that were in it before.
     fresh bigint;
     quarantined bigint;
-    recovered CONSTANT bigint := cardinality(jobs);
     chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
 BEGIN
     IF cardinality(chosen) > 0 THEN
@@ -73,7 +72,6 @@ BEGIN
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
         GROUP BY n.place ORDER BY n.place) AS t;
-    RETURN recovered;
 END
 $$;
 COMMENT ON FUNCTION carillon.return_lost_jobs IS
@@ -163,7 +161,8 @@ BEGIN
             )
             SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
         LOOP
-            jobs := jobs + carillon.return_lost_jobs(target, batch.jobs, checked.cancelled, checked.unsure);
+            jobs := jobs + cardinality(batch.jobs);
+            PERFORM carillon.return_lost_jobs(target, batch.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
 END
