@@ -28,7 +28,7 @@ CREATE TYPE carillon.message_arguments AS (
     title             text,
     subtitle          text,
     body              text,
-    is_strict         boolean,
+    strict            boolean,
     on_duplicate      text,
     aps               jsonb,
     interruption_level text,

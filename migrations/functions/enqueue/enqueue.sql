@@ -49,9 +49,9 @@ DECLARE
         'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, '
         || sending || ', on_duplicate text = ''null'', title text, body text, extra jsonb';
     -- Fields of the type that are not just the argument of the same name.
-    any_payload CONSTANT jsonb := '{"is_strict": "{strict}", "payload": "{payload}::pg_catalog.text",
+    any_payload CONSTANT jsonb := '{"payload": "{payload}::pg_catalog.text",
         "payload_type": "CASE WHEN {payload} IS NOT NULL THEN pg_catalog.pg_typeof({payload}) END"}';
-    any_payloads CONSTANT jsonb := '{"is_strict": "{strict}", "payloads": "{payloads}::pg_catalog.text[]",
+    any_payloads CONSTANT jsonb := '{"payloads": "{payloads}::pg_catalog.text[]",
         "payloads_type": "pg_catalog.pg_typeof({payloads})"}';
     json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb({alert})"}';
     text_state CONSTANT jsonb := '{"alert": "{alert}::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof({alert})",

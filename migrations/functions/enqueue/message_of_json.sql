@@ -24,15 +24,14 @@ DECLARE
     member record;
 BEGIN
     FOR member IN
-        SELECT b.key, b.value, a.attname, a.atttypid::regtype AS type,
+        SELECT b.key, b.value, a.atttypid::regtype AS type,
             carillon.fits_argument(b.key, a.atttypid::regtype, b.value) AS is_fit
         FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
-            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
-        ORDER BY 5, b.key
+            AND a.attname = b.key
+        ORDER BY is_fit, b.key
     LOOP
         BEGIN
-            PERFORM jsonb_populate_record(NULL::carillon.message_arguments,
-                jsonb_build_object(member.attname, member.value));
+            PERFORM jsonb_populate_record(NULL::carillon.message_arguments, jsonb_build_object(member.key, member.value));
             CONTINUE WHEN member.is_fit;
         EXCEPTION
             WHEN data_exception THEN
@@ -63,10 +62,9 @@ DECLARE
     m carillon.message_arguments;
     refusal carillon.refusal;
     names CONSTANT text[] := ARRAY(
-        SELECT CASE a.attname WHEN 'is_strict' THEN 'strict' ELSE a.attname END FROM pg_attribute a
+        SELECT a.attname FROM pg_attribute a
         WHERE a.attrelid = 'carillon.message_arguments'::regclass AND a.attnum > 0
-            AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type', 'is_strict')
-        UNION ALL SELECT 'strict');
+            AND a.attname NOT IN ('app', 'alert_json', 'payload_type', 'payloads_type'));
     unknown text;
 BEGIN
     IF jsonb_typeof(message) IS DISTINCT FROM 'object' THEN
@@ -82,14 +80,13 @@ BEGIN
     PERFORM carillon.refuse(refusal);
     IF EXISTS (
         SELECT FROM jsonb_each(message) AS b JOIN pg_attribute a ON a.attrelid = 'carillon.message_arguments'::regclass
-            AND a.attname = CASE b.key WHEN 'strict' THEN 'is_strict' ELSE b.key END
+            AND a.attname = b.key
         WHERE NOT carillon.fits_argument(b.key, a.atttypid::regtype, b.value)
     ) THEN
         PERFORM carillon.refuse(carillon.unfit_member(message));
     END IF;
     BEGIN
         m := jsonb_populate_record(NULL::carillon.message_arguments, message);
-        m.is_strict := coalesce((message ->> 'strict')::boolean, false);
     EXCEPTION
         WHEN data_exception THEN
             refusal := carillon.unfit_member(message);
@@ -168,7 +165,8 @@ BEGIN
         PERFORM carillon.refuse(refusal);
     END IF;
     m.dedupe_key := coalesce(key, m.dedupe_key);
-    m.is_strict := true;
+    -- PL/pgSQL reserves the word.
+    m."strict" := true;
     m.on_duplicate := 'null';
     id := carillon.submit(m, false);
     is_new := id IS NOT NULL;

@@ -159,7 +159,6 @@ BEGIN
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
     m.on_duplicate := 'null';
-    m.is_strict := false;
     message := carillon.submit(m, coalesce(a.everyone, false));
     IF a.event <> 'start' AND message IS NOT NULL THEN
         SELECT k.id INTO target FROM carillon.apps k WHERE k.name = a.app;
