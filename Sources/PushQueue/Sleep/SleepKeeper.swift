@@ -59,8 +59,9 @@ final class SleepKeeper {
         try await connection.execute(SleepStatements.clear, Parameters(context.state.sleep.wokeByItself))
     }
 
-    /// The worker is about to end.
+    /// The worker is about to end. It may be the last one, or the only one that waits for transactions that will not notify: sleepers
+    /// that are called set the flag again and read those transactions afresh.
     func signOff(on connection: PostgresConnection) async throws(PostgresError) {
-        if context.state.sleep.isPossible { try await connection.execute(SleepStatements.clearAtEnd) }
+        if context.state.sleep.isPossible { try await connection.execute(SleepStatements.clear, Parameters(true)) }
     }
 }

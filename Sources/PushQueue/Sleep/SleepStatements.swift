@@ -37,14 +37,4 @@ enum SleepStatements {
         FROM set_config('synchronous_commit', 'off', true) WHERE pg_sequence_last_value('carillon.asleep') > 1
         """
     )
-
-    /// A worker is about to end. It may be the last one, or the only one that waits for transactions that will not notify:
-    /// sleepers that are called set the flag again and read those transactions afresh.
-    static let clearAtEnd = Statement(
-        "clear_asleep_at_end",
-        """
-        SELECT setval('carillon.asleep', 1), pg_notify('\(channel)', '')
-        WHERE pg_sequence_last_value('carillon.asleep') > 1
-        """
-    )
 }

@@ -142,7 +142,7 @@ import Testing
                 try await database.run("DELETE FROM carillon.workers WHERE id = 2")
                 #expect(try await Self.ask(1, in: database) == "(t,,1,f)")
                 // Another one ends.
-                try await database.connection.execute(SleepStatements.clearAtEnd)
+                try await database.connection.execute(SleepStatements.clear, Parameters(true))
                 #expect(try await Self.ask(1, waitingFor: "{}", in: database) == "(t,,1,f)")
                 try await other.run("ROLLBACK")
             }
