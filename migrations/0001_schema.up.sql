@@ -87,19 +87,14 @@ COMMENT ON COLUMN carillon.schema_routines.applied_at IS 'when it was applied';
 
 CREATE TABLE carillon.recorded_rights (
     role        text NOT NULL,
-    kind        text NOT NULL,
-    object      text NOT NULL,
-    column_name text NOT NULL,
-    privilege   text NOT NULL,
+    kind        text NOT NULL,  -- schema, table, column, sequence or function
+    object      text NOT NULL,  -- the name, with the arguments of a function
+    column_name text NOT NULL,  -- empty, unless the right is on one column
+    privilege   text NOT NULL,  -- as GRANT names it
     PRIMARY KEY (role, kind, object, column_name, privilege)
 );
 
 COMMENT ON TABLE carillon.recorded_rights IS 'Internal: the rights that were granted to the roles; carillon check compares them.';
-COMMENT ON COLUMN carillon.recorded_rights.role IS 'the role';
-COMMENT ON COLUMN carillon.recorded_rights.kind IS 'schema, table, column, sequence or function';
-COMMENT ON COLUMN carillon.recorded_rights.object IS 'its name, with the arguments of a function';
-COMMENT ON COLUMN carillon.recorded_rights.column_name IS 'the column, for a right on one column; otherwise empty';
-COMMENT ON COLUMN carillon.recorded_rights.privilege IS 'the privilege, as GRANT names it';
 
 CREATE TABLE carillon.installation (
     id                uuid PRIMARY KEY DEFAULT gen_random_uuid(),

@@ -314,14 +314,14 @@ COMMENT ON TYPE carillon.push_decisions IS
 --
 -- Updates published to a channel are ordered in the same way; a token stands for the channel.
 
--- Updates that no worker has sent yet.
+-- Updates that no worker has sent yet. They are ordered by is_end, due_at, message_id.
 CREATE TABLE carillon.updates (
     app_id     integer,
     token      text,
     message_id bigint,
-    is_end     boolean NOT NULL,      -- updates are ordered by is_end, due_at, message_id
-    due_at     timestamptz NOT NULL,
-    expires_at timestamptz,           -- null if it does not expire
+    is_end     boolean NOT NULL,      -- an end supersedes all updates that wait with it, even later ones
+    due_at     timestamptz NOT NULL,  -- when it was enqueued, or its run_at; it replaces older ones only once it is due
+    expires_at timestamptz,           -- when it stops replacing others; null if it does not expire
     PRIMARY KEY (app_id, token, message_id)
 );
 ALTER TABLE carillon.updates SET (
@@ -330,24 +330,16 @@ ALTER TABLE carillon.updates SET (
 COMMENT ON TABLE carillon.updates IS
     'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
     'update_activity, end_activity and publish write it.';
-COMMENT ON COLUMN carillon.updates.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.updates.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.updates.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.updates.is_end IS
-    'whether it ends the Live Activity; an end supersedes all updates that wait with it, even later ones';
-COMMENT ON COLUMN carillon.updates.due_at IS
-    'when it was enqueued, or its run_at; an update replaces older ones only once it is due';
-COMMENT ON COLUMN carillon.updates.expires_at IS
-    'the time after which it replaces no other update; null if it does not expire';
 
 -- The latest update of each token that a worker has sent or is about to send.
 CREATE TABLE carillon.update_stamps (
     app_id     integer,
     token      text,
     message_id bigint NOT NULL,
-    is_final   boolean NOT NULL,
+    is_final   boolean NOT NULL,  -- it ended the activity, so nothing is sent after it; never true for a channel
     due_at     timestamptz NOT NULL,
-    highest    bigint NOT NULL,  -- the highest message id ordered so far; the table updates has no rows up to it
+    -- The highest message id ordered so far. The table updates has none up to it, and one that returns for a retry is not sent.
+    highest    bigint NOT NULL,
     stamp      bigint NOT NULL,  -- the timestamp in the payload: seconds since 1970
     PRIMARY KEY (app_id, token)
 );
@@ -357,15 +349,6 @@ ALTER TABLE carillon.update_stamps SET (
 );
 COMMENT ON TABLE carillon.update_stamps IS
     'Internal: the latest update of each token that a worker has sent or is about to send, one row for each token.';
-COMMENT ON COLUMN carillon.update_stamps.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.update_stamps.token IS 'the token of the Live Activity, or the token that stands for the channel';
-COMMENT ON COLUMN carillon.update_stamps.message_id IS 'the id of the message';
-COMMENT ON COLUMN carillon.update_stamps.is_final IS
-    'whether it has ended the activity, so that nothing is sent after it; never true for a channel';
-COMMENT ON COLUMN carillon.update_stamps.due_at IS 'its position in the order of updates';
-COMMENT ON COLUMN carillon.update_stamps.highest IS
-    'the highest message id ordered so far; an older update that returns for a retry is not sent';
-COMMENT ON COLUMN carillon.update_stamps.stamp IS 'the timestamp that it was sent with, in seconds since 1970';
 
 -- A lock with two modes, one for cancels and one for sessions that return jobs to the queue. Each mode is shared, and the two
 -- exclude each other. It is a view, because VACUUM and pg_dump do not lock views for long. Cancels use the weaker mode. A role
@@ -377,11 +360,10 @@ COMMENT ON VIEW carillon.cancelling IS
 -- A trigger of apps inserts the rows, which are only locked.
 CREATE TABLE carillon.app_locks (
     app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
-    lock_number smallint, PRIMARY KEY (app_id, lock_number)
+    lock_number smallint,  -- 0 to 63: messages whose id has this remainder modulo 64; 64: requeueing
+    PRIMARY KEY (app_id, lock_number)
 );
 COMMENT ON TABLE carillon.app_locks IS
     'Internal: rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time.';
-COMMENT ON COLUMN carillon.app_locks.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.app_locks.lock_number IS '0 to 63: messages whose id has this remainder modulo 64; 64: requeueing';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

@@ -11,6 +11,7 @@ ALTER TABLE carillon.rates SET (
 COMMENT ON TABLE carillon.rates IS
     'Internal: when pushes of each app with max_rate may next be sent, which keeps all workers together within its rate.';
 
+-- The meaning is a hash: see pace_devices.sql.
 CREATE TYPE carillon.device_slot AS (at timestamptz, message_id bigint, meaning bigint);
 COMMENT ON TYPE carillon.device_slot IS
     'Internal: the time at which one background push was or will be sent to a device token, for apps with max_per_device.';
@@ -27,7 +28,7 @@ CREATE TABLE carillon.device_slots (
     app_id  integer,
     token   text,
     slots   carillon.device_slot[] NOT NULL,
-    last_at timestamptz NOT NULL,
+    last_at timestamptz NOT NULL,  -- the latest of their times
     PRIMARY KEY (app_id, token)
 );
 ALTER TABLE carillon.device_slots SET (
@@ -37,10 +38,6 @@ ALTER TABLE carillon.device_slots SET (
 COMMENT ON TABLE carillon.device_slots IS
     'Internal: when background pushes were sent to each token, and when waiting ones will be sent. Only apps with max_per_device '
     'have rows.';
-COMMENT ON COLUMN carillon.device_slots.app_id IS 'the id of the app';
-COMMENT ON COLUMN carillon.device_slots.token IS 'the device token';
-COMMENT ON COLUMN carillon.device_slots.slots IS 'the times, each with its message and a hash of its meaning';
-COMMENT ON COLUMN carillon.device_slots.last_at IS 'the latest of the times';
 
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,

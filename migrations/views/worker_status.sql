@@ -40,7 +40,7 @@ COMMENT ON COLUMN carillon.worker_status.heartbeat_at IS 'the time of its last h
 COMMENT ON COLUMN carillon.worker_status.lease_until IS 'when its lease ends unless another heartbeat extends it';
 COMMENT ON COLUMN carillon.worker_status.connections IS
     'the number of connections to gateways that its program had at its last heartbeat';
-COMMENT ON COLUMN carillon.worker_status.beat IS 'the number of its heartbeats';
+COMMENT ON COLUMN carillon.worker_status.beat IS 'Internal: the number of its heartbeats';
 COMMENT ON COLUMN carillon.worker_status.state IS
     'alive; asleep while there is nothing to do; silent if two heartbeats are missing; stuck if it has claims and settles none';
 COMMENT ON COLUMN carillon.worker_status.lease IS 'its lease; heartbeats are a fifth of it apart';
