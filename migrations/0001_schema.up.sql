@@ -1,12 +1,7 @@
 -- The schema itself, the roles that may use it, and the record of what has been applied to it.
 --
 -- `carillon migrate up` runs the numbered files in order, each in one transaction, and applies all functions, views and rights
--- together with the last one. To do the same by hand:
---     export PGOPTIONS='-c check_function_bodies=off'
---     for f in migrations/*.up.sql migrations/functions/*/*.sql migrations/views/{pending,held_apps,app_status,worker_status}.sql \
---         migrations/rights.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
--- Each numbered file records itself in carillon.schema_migrations. The other files do not, so run `carillon migrate up` last: it
--- applies them again and records them. Workers start only if they are recorded.
+-- together with the last one. `carillon migrate sql` prints all of them in this order, for psql.
 
 DO $$
 BEGIN

@@ -3,7 +3,7 @@ import CarillonSchema
 import FoundationEssentials
 import Testing
 
-/// The program carries the files of `migrations/`, and people run those files: they must be the same.
+/// The program carries the files of `migrations/`, which people read: they must be the same.
 @Suite struct MigrationFilesTests {
     private static let folder: URL = {
         var url = URL(filePath: #filePath)
@@ -35,11 +35,6 @@ import Testing
 
     @Test func `the functions, views and rights in the program are those of the files`() throws {
         for file in Routines.current.files { #expect(try file.text == Self.text(file.path), "\(file.path)") }
-    }
-
-    @Test func `the order by hand is the order of the program`() {
-        let views = Routines.current.views.map { $0.path.dropFirst("views/".count).dropLast(".sql".count) }
-        #expect(Migration.all[0].up.contains("migrations/views/{\(views.joined(separator: ","))}.sql"))
     }
 
     @Test func `versions have no gap`() {
