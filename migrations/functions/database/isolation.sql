@@ -7,6 +7,10 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT '{apps,messages,tokens,results,failures,chan
 COMMENT ON FUNCTION carillon.guarded_tables IS
     'Internal: returns the tables that row-level security guards while a role is isolated.';
 
+CREATE OR REPLACE FUNCTION carillon.roles_of_all_apps() RETURNS name[]
+LANGUAGE sql IMMUTABLE AS $$ SELECT '{carillon_app,carillon_reader,carillon_operator,carillon_worker}'::pg_catalog.name[] $$;
+COMMENT ON FUNCTION carillon.roles_of_all_apps IS 'Internal: returns the roles whose members see all apps.';
+
 -- Roles belong to the cluster: a role that is isolated in another database is a carillon_tenant here too, and must not use the
 -- schema while nothing limits it. Every upgrade calls enforce_isolation() with the current state, which then needs no lock.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
@@ -55,8 +59,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     SELECT CASE
         WHEN pg_has_role(c.role, 'carillon_app', 'USAGE') OR pg_has_role(c.role, current_user, 'USAGE') THEN NULL
         WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') OR NOT (
-                pg_has_role(c.role, 'carillon_worker', 'USAGE') OR pg_has_role(c.role, 'carillon_operator', 'USAGE')
-                OR pg_has_role(c.role, 'carillon_reader', 'USAGE')
+                EXISTS (SELECT FROM unnest(carillon.roles_of_all_apps()) AS g(role) WHERE pg_has_role(c.role, g.role, 'USAGE'))
                 OR NOT EXISTS (SELECT FROM carillon.app_roles)
                 -- Rights that were granted by hand.
                 OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
@@ -88,7 +91,7 @@ BEGIN
     isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
     SELECT g.name INTO wider FROM (
-        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_operator', 'carillon_worker']) AS name
+        SELECT unnest(carillon.roles_of_all_apps()) AS name
         UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
     IF known.oid IS NULL THEN

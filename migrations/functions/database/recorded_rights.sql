@@ -19,7 +19,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS o (kind, object, column_name, acl)
     CROSS JOIN LATERAL aclexplode(o.acl) AS g
     JOIN pg_roles r ON r.oid = g.grantee
-    WHERE r.rolname IN ('carillon_app', 'carillon_operator', 'carillon_reader', 'carillon_tenant', 'carillon_worker')
+    WHERE r.rolname = ANY (carillon.roles_of_all_apps() || name 'carillon_tenant')
 $$;
 COMMENT ON FUNCTION carillon.present_rights IS 'Internal: returns the rights that the roles of Carillon have in its schema.';
 
