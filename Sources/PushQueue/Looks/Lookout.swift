@@ -59,9 +59,7 @@ final class Lookout {
         var look = context.event { $0.lookBegan(at: .now) }
         let paused = context.state.apps.pausedRanges
         let parameters = LookStatements.parameters(look.range, over: paused, dueAfter: look.start)
-        let answer = try await database.ask(connection, LookStatements.above, parameters) {
-            try LookRows($0)
-        }
+        let answer = try await database.ask(connection, LookStatements.above, parameters) { try LookRows($0) }
         look.cost = answer.cost
         look.end = answer.end
         let lanes = answer.lanes
