@@ -46,7 +46,7 @@ extension SimulatedWorker {
             wakes ? $0.wake(worker, lease: lease) : $0.heartbeat(worker, lease: lease)
         } then: { answer in
             guard case .success(let alive) = answer else { return then(answer.map { _ in }) }
-            guard self.state.heartbeatAnswered(alive, of: worker, askedAt: askedAt) else {
+            guard self.state.heartbeatReturned(alive, of: worker, askedAt: askedAt) else {
                 self.dispatch()
                 return then(.success(()))
             }

@@ -193,7 +193,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(.failure(loss))
             case .success(let answer):
                 if wasAsleep, answer.hasWork { self.simulation.foundWhileAsleep() }
-                let (wait, dead) = self.state.sleepAnswered(answer, askedAt: askedAt, at: self.now)
+                let (wait, dead) = self.state.sleepReturned(answer, askedAt: askedAt, at: self.now)
                 self.sawDead(dead)
                 if !wasAsleep, !self.state.sleep.isAwake { self.simulation.sleeps += 1 }
                 then(.success((wait, answer.hasWork)))

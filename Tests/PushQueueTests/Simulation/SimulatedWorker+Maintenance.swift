@@ -169,7 +169,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(loss)
             case .success(let batch):
                 var pass = pass
-                guard let wait = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
+                guard let wait = pass.returned(batch, after: .milliseconds(1)) else { return then(nil) }
                 self.after(wait) { self.reap(pass, on: link, then: then) }
             }
         }
