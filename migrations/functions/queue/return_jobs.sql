@@ -166,7 +166,7 @@ COMMENT ON FUNCTION carillon.end_as_cancelled IS
 CREATE OR REPLACE FUNCTION carillon.return_uncancelled(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[])
 RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    restored CONSTANT bigint := cardinality(jobs);
+    job_count CONSTANT bigint := cardinality(jobs);
     ended carillon.job[];
     aside carillon.job[];
 BEGIN
@@ -184,7 +184,7 @@ BEGIN
         PERFORM carillon.return_jobs(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
     PERFORM carillon.return_jobs(app, jobs);
-    RETURN restored;
+    RETURN job_count;
 END
 $$;
 COMMENT ON FUNCTION carillon.return_uncancelled IS
