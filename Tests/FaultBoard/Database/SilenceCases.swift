@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test
-    func `D36: a database that freezes with a living kernel is left within a lease and five seconds, and said so`()
+    func `D36: a frozen database whose kernel lives is abandoned within a lease and five seconds, and the log says so`()
         async throws
     {
         try await Self.withTwoHosts(in: scene) { first, url in

@@ -249,8 +249,7 @@ import Testing
     }
 
     @Test(arguments: [Outcome(.safe), .accepted])
-    func `what is learned by an earlier route neither holds the app nor says that it can send`(outcome: Outcome) throws
-    {
+    func `outcomes of an earlier route neither hold the app nor show that it can send`(outcome: Outcome) throws {
         var state = try begin(with: [first])
         let late = try claim(&state, at: now)
         if outcome == .accepted {
