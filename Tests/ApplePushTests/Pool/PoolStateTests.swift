@@ -113,8 +113,8 @@ import Testing
 
     @Test func `a refused credential ends the pushes that wait, and preparing returns`() throws {
         var state = try self.state()
-        let begins1 = state.preparationBegan()
-        #expect(begins1)
+        let mayWait = state.preparationBegan()
+        #expect(mayWait)
         state.spread(left: 0, at: start)
         expect(["dial 1"], of: &state)
         var status = ready(free: 0)
@@ -146,8 +146,8 @@ import Testing
         expect(["end 1 shutdown", "give up"], of: &state)
         state.deliveryAdded()
         expect(["give up"], of: &state)
-        let begins2 = state.preparationBegan()
-        #expect(!begins2)
+        let mayWait = state.preparationBegan()
+        #expect(!mayWait)
         state.spread(left: 1, at: start)
         expect([], of: &state)
     }
@@ -156,8 +156,8 @@ import Testing
         var state = try self.state()
         let busy = state.outdated(hasDeliveries: true)
         #expect(!busy && !state.isOutdated)
-        let begins3 = state.preparationBegan()
-        #expect(begins3)
+        let mayWait = state.preparationBegan()
+        #expect(mayWait)
         let preparing = state.outdated(hasDeliveries: false)
         #expect(!preparing)
         state.preparationEnded()
