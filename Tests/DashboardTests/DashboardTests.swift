@@ -300,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `it starts without a database, says so, and continues when that is back`() async throws {
+    @Test func `the dashboard starts without a database, says so, and continues when it is back`() async throws {
         try await withReader { shop, client, loop, login in
             #expect(await client.get("/").status == "200")
             try await shop.database.run("ALTER ROLE \(login) NOLOGIN")

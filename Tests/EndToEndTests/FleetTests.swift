@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
+    @Test func `a dead worker's pushes are sent by another, or fail if they may not be repeated`() async throws {
         try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
@@ -211,7 +211,7 @@ import Testing
         )
     }
 
-    @Test func `what a worker says of apps that cannot send goes with it when it signs off`() async throws {
+    @Test func `the holds that a worker has noted are deleted when it signs off`() async throws {
         try await queue.fill(rows: 3)
         let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
         let holds = "SELECT count(*) FROM carillon.holds"

@@ -45,7 +45,7 @@ import Testing
         #expect(try await queue.database.rows("SELECT sent, expired, attempts FROM carillon.results") == ["(1,0,2)"])
     }
 
-    @Test func `what expires at the epoch may be scheduled, and requeued`() async throws {
+    @Test func `a message that expires at the epoch may be scheduled and requeued`() async throws {
         try await Self.enqueue(queue, ", expires_at => 'epoch', run_at => now() + interval '1 hour'")
         try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
         try await queue.drain(RecordedBackend { _ in .rejected(400, "BadTopic") })

@@ -77,7 +77,7 @@ import Testing
         ("'{aa}'", "NULL", "ARRAY[to_json(repeat('x', 30000000))]", ["(aa,PayloadTooLarge)"]),
         ("'{}'", "NULL", "'{\"{}\"}'", []),
     ])
-    func `what has no payload of its own fails by itself`(
+    func `a push without a payload of its own fails alone`(
         tokens: String,
         payload: String,
         payloads: String,

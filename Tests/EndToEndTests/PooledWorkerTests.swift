@@ -44,7 +44,7 @@ struct PooledWorkerTests {
     }
 
     /// Temporary types are found before PostgreSQL's own, unless the search_path says otherwise.
-    @Test(.demo) func `what another client has left in a session of the pooler is used by no statement and no script`()
+    @Test(.demo) func `no statement or script uses objects that another client left in a session of the pooler`()
         async throws
     {
         try await database.run(

@@ -93,7 +93,7 @@ import Testing
         #expect(try await queue.database.rows("SELECT sent FROM carillon.results") == ["(2)"])
     }
 
-    @Test func `what the gateway would not take just now is sent after a moment, by a worker that runs once too`()
+    @Test func `pushes that are safe to send again are sent after a moment, even by a worker that runs once`()
         async throws
     {
         try await insert(queue, tokens: "{aa,bb,cc}")
@@ -112,7 +112,7 @@ import Testing
         #expect(try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
     }
 
-    @Test func `what is throttled is tried again later, as the same job and the same push`() async throws {
+    @Test func `a throttled push is tried again later, as the same job and the same push`() async throws {
         try await insert(queue, tokens: "{aa}", [("collapse_id", "'x'")])
         let busy = RecordedBackend { _ in .rejected(429, "TooManyRequests", retryAfter: 60) }
         let report = try await queue.drain(busy) { $0.retry = RetryPolicy() }
@@ -284,7 +284,7 @@ import Testing
         ("on_unknown", "''", "MalformedOnUnknown"),
         ("app_id", "99", "UnknownApp"),
     ])
-    func `what cannot be sent fails by itself and harms no other`(
+    func `a message that cannot be sent fails alone and harms no other`(
         column: String,
         value: String,
         reason: String

@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: Chore.allCases)
-    func `what a worker has much of and PostgreSQL refuses is repeated at most 20 times a second, and soon succeeds`(
+    func `many refused statements of one kind are repeated at most 20 times a second, and soon succeed`(
         chore: Chore
     ) async throws {
         let backend = RecordedBackend { $0.hasPrefix("bad") ? .rejected(400, "BadDeviceToken") : .accepted }

@@ -157,7 +157,7 @@ import Testing
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
     }
 
-    @Test(.queue) func `what a constraint refuses ends as one failure, and delays nobody`() async throws {
+    @Test(.queue) func `a result that a constraint refuses ends as one failure, and delays no others`() async throws {
         try await fill(queue)
         try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
         let backend = RecordedBackend()

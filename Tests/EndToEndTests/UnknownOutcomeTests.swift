@@ -89,14 +89,14 @@ import Testing
         #expect(try await Self.end(queue) == ["(cancelled,t,f)"])
     }
 
-    @Test func `what was surely refused before it expired has not arrived, and frees its dedupe key`() async throws {
+    @Test func `an expired push that was always rejected has not arrived, and frees its dedupe key`() async throws {
         try await Self.enqueue(queue, ", dedupe_key => 'k', expires_at => now() + interval '30 minutes'")
         try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
         #expect(try await Self.end(queue) == ["(expired,f,t)"])
     }
 
     @Test(arguments: [("retry", "(sent,f,f)"), ("fail", "(failed,t,f)")])
-    func `what was delivered in the end has arrived, and what failed for want of an answer may have`(
+    func `a delivered push has not 'may have arrived', and one that failed without an answer has`(
         onUnknown: String,
         expected: String
     ) async throws {
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what may have arrived is sent again with its identity as collapse id, if the app wants that`(isOn: Bool)
+    func `a push that may have arrived is repeated with its identity as collapse id, if the app wants that`(isOn: Bool)
         async throws
     {
         try await queue.database.run(
@@ -152,7 +152,7 @@ import Testing
         #expect(backend.sent.count == 1)
     }
 
-    @Test func `what is known of pushes that may have arrived goes with the results of their message`() async throws {
+    @Test func `records of pushes that may have arrived are deleted with the results of their message`() async throws {
         try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
         try await Self.enqueue(queue)
         try await queue.drain(RecordedBackend { _ in .unknown })

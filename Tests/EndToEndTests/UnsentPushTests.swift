@@ -74,7 +74,7 @@ import Testing
             "(failed,,PayloadTooLarge,0)"
         ),
     ])
-    func `what was never sent has no attempt`(_ values: String, _ status: String) async throws {
+    func `a push that was never sent has no attempt`(_ values: String, _ status: String) async throws {
         try await queue.database.run(
             "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
         )

@@ -9,7 +9,7 @@ import Testing
         #expect(settings.known(to: 170_000).pairs.map(\.name) == ["lock_timeout", "transaction_timeout"])
     }
 
-    @Test func `whatever a database is set to, a session has its own timeouts, on every version`() async throws {
+    @Test func `a session has its own timeouts, whatever the database sets, on every version`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             try await connection.script(
                 """

@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `it can be stopped and started again with the same root and port`() async throws {
+    @Test func `a simulator can be stopped and started again with the same root and port`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let first = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)

@@ -1,7 +1,7 @@
 import CarillonIO
 
-/// Lets nobody pass until it is opened, once and for all. A cancelled task opens it: then the test is over, or what it waits for
-/// was shut down.
+/// Blocks callers of `pass` until it is opened, which is final. A cancelled task opens it: then the test is over, or what it
+/// waits for was shut down.
 package final class Gate: Sendable {
     private let state = Guarded<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 

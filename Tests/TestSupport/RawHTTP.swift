@@ -1,10 +1,10 @@
 import CarillonIO
 import Glibc
 
-/// A plain socket to a server on this machine: HTTP as the bytes that are written here.
+/// Plain sockets to a server on this machine, which send HTTP byte for byte.
 package enum RawHTTP {
-    /// Writes all, and gives all that comes until the server closes the connection; or until what has come is whole. Blocks only a
-    /// thread of its own: the handlers need those of the tasks.
+    /// Sends the text, and returns everything that arrives until the server closes the connection or the response is whole.
+    /// Blocks only a thread of its own, because the handlers need the threads of the tasks.
     package static func exchange(
         _ port: UInt16,
         _ text: String,

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["250ms", "10s", "5m", "1h30m", "7d", "1m0s500ms", "0s"])
-    func `what is written reads as the same duration`(text: String) throws {
+    func `a duration that is written reads as the same`(text: String) throws {
         let duration = try #require(DurationText.read(text))
         #expect(DurationText.read(DurationText.write(duration)) == duration)
     }

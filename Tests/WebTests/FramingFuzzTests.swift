@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `whatever comes over a socket is answered or cut off, in time that grows with its bytes`() async throws {
+    @Test func `any bytes from a socket are answered or cut off, in time that grows with their number`() async throws {
         let reading = Reading()
         let server = WebServer(
             host: "127.0.0.1",

@@ -60,9 +60,10 @@ COMMENT ON COLUMN carillon.app_status.ready IS 'the number of ready jobs';
 COMMENT ON COLUMN carillon.app_status.in_flight IS 'the number of jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest ready job has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS
-    'pushes sent since the start of the previous minute, 60 to 120 seconds ago; if a worker was killed, its last second is missing';
+    'pushes sent since the previous minute began, that is, in the last 60 to 120 seconds; if a worker was killed, its last second '
+    'is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS
-    'pushes that failed since the start of the previous minute, 60 to 120 seconds ago';
+    'pushes that failed since the previous minute began, that is, in the last 60 to 120 seconds';
 COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
     'pushes sent in the last hour; if a worker was killed, its last second is missing';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes that failed in the last hour';

@@ -61,8 +61,8 @@ public struct APNs: Sendable {
     }
 }
 
-/// The same as `APNs.Session`, for files in which no other module has a `Session`.
+/// The same as `APNs.Session`, named as in apnsclient, for files in which no other module has a `Session`.
 public typealias Session = APNs.Session
 
-/// The same as `APNs.Message`, for files in which no other module has a `Message`.
+/// The same as `APNs.Message`, named as in apnsclient, for files in which no other module has a `Message`.
 public typealias Message = APNs.Message

@@ -27,7 +27,7 @@ extension APNs {
         public let refuted: Int
         /// A word for the reason, for metrics.
         ///
-        /// - No longer needed: `idle`, `spare`, `aged`, `shutdown`.
+        /// - No longer needed: `idle`, `spare`, `aged`, `replaced` (the credential), `shutdown`.
         /// - Used up, or ended by the gateway: `used_up`, `closed`, `goaway`, `exhausted`; over the binary protocol
         ///   `refused_push`, `gateway_shutdown`, `barrier`.
         /// - Failed: `unconnected`, `refused` (the credential), `broken`, `silent`, `stalled`, `starved`, `window_closed`,

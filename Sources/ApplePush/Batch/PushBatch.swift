@@ -1,7 +1,8 @@
 package import CarillonIO
 
 /// Pushes to one gateway with one credential: headings, each a message that several pushes share, and the pushes under them.
-/// Everything is in a few flat arrays, so a batch of a million pushes has no more heap objects than a batch of one.
+/// Everything is in a few flat arrays, so a batch of a million pushes has no more heap objects than a batch of one. The position of
+/// a push is its number in the batch, from 0.
 public struct PushBatch: Sendable {
     /// Header fields, which adjacent headings often share.
     package struct Fields: Sendable {

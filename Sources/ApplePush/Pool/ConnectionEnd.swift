@@ -48,7 +48,8 @@ struct ConnectionEnd: Error, Equatable {
 
     static let idle = ours("idle", "it was idle for too long")
     static let spare = ours("spare", "fewer connections were needed")
-    static let aged = ours("aged", "a newer connection has replaced it")
+    static let aged = ours("aged", "it was old")
+    static let replaced = ours("replaced", "its credential was replaced")
     static let shutDown = ours("shutdown", "the session was shut down")
     static let usedUp = Self("used_up", .usedUp, "the gateway accepts no more pushes on it")
     static let closedByPeer = Self("closed", .goodbye, "the gateway closed it")

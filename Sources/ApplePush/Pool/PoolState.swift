@@ -134,7 +134,7 @@ struct PoolState {
     /// No push is waiting: idle connections that are old or whose credential was replaced are no longer needed.
     private mutating func closeIdle() {
         for member in roster.members where member.isIdle && (member.phase == .old || (isReplaced && !isPreparing)) {
-            actions.append(.end(member.id, .aged))
+            actions.append(.end(member.id, isReplaced ? .replaced : .aged))
         }
     }
 
@@ -196,7 +196,7 @@ struct PoolState {
     /// The credential was replaced: its connections accept no more pushes. Waiting pushes are sent over new connections.
     mutating func credentialReplaced(waiting: Int) {
         isReplaced = waiting > 0 || !roster.members.isEmpty
-        for member in roster.members { actions.append(.retire(member.id, .aged)) }
+        for member in roster.members { actions.append(.retire(member.id, .replaced)) }
     }
 
     /// Returns true if nothing is left in the pool; it then accepts no more deliveries.

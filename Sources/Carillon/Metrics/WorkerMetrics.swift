@@ -11,7 +11,6 @@ struct WorkerMetrics {
 
     var measurements: MetricsText {
         var metrics = MetricsText(label: database.map { ("database", $0) })
-        addPushes(to: &metrics)
         for metric in CountedMetric.all { add(metric, to: &metrics) }
         addState(to: &metrics)
         addQueues(to: &metrics)
@@ -24,51 +23,18 @@ struct WorkerMetrics {
         switch metric.value(counters) {
         case .count(let count): metrics.add(metric.name, metric.help, count)
         case .durations(let durations): metrics.add(metric.name, metric.help, durations)
-        case .countsByApp(let counts):
+        case .byApp(let counts):
             metrics.begin(metric.name, metric.help)
             for (app, count) in counts.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
-        }
-    }
-
-    private func addPushes(to metrics: inout MetricsText) {
-        let apps = counters.apps.sorted { $0.key < $1.key }
-        metrics.begin(
-            "carillon_pushes_total",
-            "Pushes that ended in this worker's claims, except cancelled ones, by status and reason. The status is 0 if there was no answer. An app's reasons after the first 64 count as OtherReasons, with status 0."
-        )
-        for (app, pushes) in apps {
-            metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
-            if pushes.expired > 0 {
-                metrics.add(pushes.expired, ["app": name(of: app), "status": "0", "reason": "Expired"])
+        case .byReason(let counts):
+            metrics.begin(metric.name, metric.help)
+            let sorted = counts.sorted {
+                ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
             }
-            if pushes.superseded > 0 {
-                metrics.add(pushes.superseded, ["app": name(of: app), "status": "0", "reason": "Superseded"])
+            for (outcome, count) in sorted {
+                let app = counters.name(of: outcome.app)
+                metrics.add(count, ["app": app, "status": String(outcome.status), "reason": outcome.reason])
             }
-        }
-        addReasons(counters.failures, to: &metrics)
-        metrics.begin(
-            "carillon_retries_total",
-            "Attempts that led to a retry, by status and reason, as in carillon_pushes_total."
-        )
-        addReasons(counters.retries, to: &metrics)
-        metrics.begin(
-            "carillon_returned_pushes_total",
-            "Pushes returned to the queue without counting as an attempt."
-        )
-        for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
-        metrics.begin("carillon_unknown_outcomes_total", "Attempts whose outcome is unknown.")
-        for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
-    }
-
-    private func addReasons(_ counts: [WorkerCounters.FailureKey: Int], to metrics: inout MetricsText) {
-        let counts = counts.sorted {
-            ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
-        }
-        for (failure, count) in counts {
-            metrics.add(
-                count,
-                ["app": name(of: failure.app), "status": String(failure.status), "reason": failure.reason]
-            )
         }
     }
 
@@ -135,6 +101,4 @@ struct WorkerMetrics {
         )
         for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.step]) }
     }
-
-    private func name(of app: Int32) -> String { counters.names[app] ?? String(app) }
 }

@@ -3,7 +3,7 @@ import CarillonText
 /// Reads a record from a row: each property from the column with its name, so `failedAt` from `failed_at`, and `isPaused` from
 /// `is_paused` or `paused`. A property that is itself a record is read from the same row. For many rows, `Rows` is faster.
 package struct RowDecoder: Decoder {
-    /// The rows of an answer, with the positions of their columns.
+    /// The rows, with the positions of their columns.
     package final class Source {
         package let rows: Rows
         private let columns: [String: Int]
@@ -68,7 +68,7 @@ package struct RowDecoder: Decoder {
     }
 
     private func missing(_ property: String) -> PostgresError {
-        PostgresError(.unexpectedValue, "the answer has no column for \(property)")
+        PostgresError(.unexpectedValue, "the rows have no column for \(property)")
     }
 
     private struct Properties<Key: CodingKey>: KeyedDecodingContainerProtocol {

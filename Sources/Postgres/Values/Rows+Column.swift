@@ -1,5 +1,5 @@
 extension Rows {
-    /// A column of an answer. Access by name searches for the column each time, so read an answer of many rows by position.
+    /// A column. Access by name searches for the column each time, so read many rows by position.
     package enum Column: Sendable {
         case index(Int)
         case name(StaticString)
@@ -16,7 +16,7 @@ extension Rows {
         case .index(let index): return index
         case .name(let name):
             guard let index = result.index(of: name) else {
-                throw PostgresError(.unexpectedValue, "the answer has no column named \(name)")
+                throw PostgresError(.unexpectedValue, "the rows have no column named \(name)")
             }
             return index
         }

@@ -1,6 +1,6 @@
 import CarillonCPostgres
 
-/// The rows of an answer, in PostgreSQL's binary format, read in place.
+/// The rows that a statement returned, in PostgreSQL's binary format, read in place.
 ///
 /// Reading a value throws if its column has another type or the value is null: others may change the database, and a changed column
 /// must not crash the program.

@@ -126,7 +126,7 @@ final class AppWatch {
             throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
         }
         do throws(PostgresError) {
-            let answer = try await CredentialStatements.providerToken(
+            let result = try await CredentialStatements.providerToken(
                 of: row.certificate,
                 row.since,
                 refusing: refused,
@@ -134,7 +134,7 @@ final class AppWatch {
                 on: connection
             )
             context.event { $0.refusals.succeeded(.token) }
-            return answer
+            return result
         } catch {
             database.failed(error, on: connection, isPaced: true)
             if error.code == .server {

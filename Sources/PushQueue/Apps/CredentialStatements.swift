@@ -8,7 +8,7 @@ enum CredentialStatements {
         "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3) AS t"
     )
 
-    /// The token that all workers use now. If there is none, the caller mints one with the time in the answer, and asks again.
+    /// The token that all workers use now. If there is none, the caller mints one with the time returned, and asks again.
     ///
     /// - Parameters:
     ///   - since: When the credential was written.

@@ -1,8 +1,8 @@
 import CarillonPostgres
 
-/// Where the columns of the answer to a claim are: found by name once for each answer, then read by position.
+/// Where the columns of the rows of a claim are: found by name once for each claim, then read by position.
 ///
-/// The answer has one row for the claim, one for each job, and one for the first row that did not fit, in no order. Most messages
+/// There is one row for the claim, one for each job, and one for the first row that did not fit, in no order. Most messages
 /// use few columns: those that are null in every row are nil here, and cost nothing more.
 struct ClaimColumns {
     /// Of the row that stands for the claim; null in all others.

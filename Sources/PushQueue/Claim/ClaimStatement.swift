@@ -164,7 +164,7 @@ package enum ClaimStatement {
         Array(repeating: "NULL", count: count).joined(separator: ", ")
     }
 
-    /// - Parameter collapseUnknown: The answer marks the jobs whose pushes get a collapse id because they may have arrived.
+    /// - Parameter collapseUnknown: The rows mark the jobs whose pushes get a collapse id because they may have arrived.
     package static func parameters(
         _ plan: ClaimPlan,
         worker: Int64,

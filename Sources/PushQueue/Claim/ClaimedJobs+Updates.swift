@@ -26,8 +26,8 @@ extension ClaimedJobs {
     /// of its message.
     /// - Parameter decisions: One for each.
     mutating func keep(_ positions: [Int32], _ decisions: [PushDecisions.Decision]) {
-        var answers = zip(positions, decisions).makeIterator()
-        var next = answers.next()
+        var decided = zip(positions, decisions).makeIterator()
+        var next = decided.next()
         let old = batch
         var kept = PushBatch()
         kept.reserve(pushes: old.count, headings: jobs.count, bytes: old.bytes.count)
@@ -41,9 +41,9 @@ extension ClaimedJobs {
             for position in pushes {
                 let push = old.pushes[Int(position)]
                 var stamp: Int64?
-                if let answer = next, answer.0 == position {
-                    next = answers.next()
-                    guard case .send(let time) = answer.1 else { continue }
+                if let decision = next, decision.0 == position {
+                    next = decided.next()
+                    guard case .send(let time) = decision.1 else { continue }
                     stamp = time
                 }
                 let number: Int

@@ -8,7 +8,7 @@ final class AppWriter {
     static let manyRows = 64
 
     private let database: WorkerDatabase
-    /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
+    /// Two large statements run at a time, so that the server always has the next one. They return in order, so a small
     /// statement waits for two large ones at most.
     private var large = AccessQueue<CheckedContinuation<Void, Never>>(places: 2)
     private var lockedApps = LockedApps()
@@ -16,7 +16,7 @@ final class AppWriter {
 
     init(_ database: WorkerDatabase) { self.database = database }
 
-    /// A large statement waits for others. Call `largeEnded` after its answer.
+    /// A large statement waits for others. Call `largeEnded` when it has returned.
     func waitForLarge() async { await withCheckedContinuation { if large.join($0) { $0.resume() } } }
 
     func largeEnded() { large.leave()?.resume() }
@@ -33,21 +33,21 @@ final class AppWriter {
     ) async throws(PostgresError) -> R? {
         guard let connection = await database.connection() else { return nil }
         do throws(PostgresError) {
-            let answer: R
+            let result: R
             if timedOut || lockedApps.mustDetour(app, at: .now) {
-                answer = try await askAside(for: app, statement, parameters, decode)
+                result = try await askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await waitForLarge() }
                 defer { if isLarge { largeEnded() } }
                 do throws(PostgresError) {
-                    answer = try await database.ask(connection, statement, parameters, decode)
+                    result = try await database.ask(connection, statement, parameters, decode)
                 } catch {
                     database.failed(error, on: connection, isPaced: true)
                     throw error
                 }
             }
             lockedApps.passed(app)
-            return answer
+            return result
         } catch {
             if error.isTimeout { lockedApps.met(lockOf: app, at: .now) }
             throw error

@@ -4,7 +4,7 @@ import CarillonIO
 /// that workers do not reconnect all at once.
 ///
 /// While no connection can be made, waits grow to three seconds, so that a failover is noticed soon. If connections end
-/// through a fault of the worker, such as an answer that is too large for its memory, waits grow to half a minute, until a
+/// through a fault of the worker, such as rows that are too large for its memory, waits grow to half a minute, until a
 /// connection has lasted.
 struct DatabaseReconnectPace: Sendable {
     static let shortest = Duration.milliseconds(50)

@@ -2,11 +2,11 @@ import CarillonPostgres
 
 /// Whether the database went back to an older state of itself, as after restoring a backup.
 struct WALState: Sendable {
-    /// The position of the last answer.
+    /// The position that was read last.
     private(set) var last: WALPosition?
 
-    /// - Parameter known: The last position when this one was asked for. If another answer came meanwhile, it is not known which
-    ///   is the newer one.
+    /// - Parameter known: The last position when this one was asked for. If another one was read meanwhile, it is not known
+    ///   which is newer.
     /// - Returns: The earlier position, if the log has been shortened or continued elsewhere since.
     mutating func saw(_ wal: WALPosition, since known: WALPosition?) -> WALPosition? {
         guard known == last else { return nil }

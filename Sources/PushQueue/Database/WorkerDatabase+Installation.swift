@@ -17,7 +17,7 @@ extension WorkerDatabase {
         }
     }
 
-    /// A heartbeat was answered. Behind a pooler, it may be the first statement that gets to a copy: all connections are closed.
+    /// A heartbeat has returned. Behind a pooler, it may be the first statement that gets to a copy: all connections are closed.
     func saw(_ sighting: InstallationSighting, since known: WALPosition?) async throws(PostgresError) {
         do throws(PostgresError) {
             try note(sighting, since: known)

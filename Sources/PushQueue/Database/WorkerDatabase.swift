@@ -172,7 +172,7 @@ final class WorkerDatabase {
         for connection in own.values { await connection.close() }
     }
 
-    /// What waits for an answer gets an error, and nothing waits for a connection any more.
+    /// Statements under way fail, and nothing waits for a connection any more.
     func stopWaiting() async {
         wakeWaiting()
         await shared?.close()
@@ -219,9 +219,9 @@ final class WorkerDatabase {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        let answer = try await connection.query(statement, parameters, decode)
+        let result = try await connection.query(statement, parameters, decode)
         if connection === shared { context.count { $0.answeredAt = .now } }
-        return answer
+        return result
     }
 
     /// A statement failed, perhaps because its connection is lost.

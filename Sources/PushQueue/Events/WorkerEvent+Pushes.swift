@@ -9,11 +9,11 @@ extension WorkerEvent {
             .with(["claim": claim]).counted { $0.stale += 1 }
     }
 
-    /// - Parameter isWritten: Whether PostgreSQL took the counts at least.
+    /// - Parameter isWritten: whether a part of the outcome is recorded.
     static func unrecorded(app: String, message: Int64, error: String, isWritten: Bool) -> Self {
-        let what = isWritten ? "all" : "anything"
-        let advice = isWritten ? "; 'carillon message show \(message)' shows what could be recorded." : "."
-        return Self(.unrecorded, .error, "PostgreSQL refused to record \(what) of a message's outcome" + advice)
+        let part = "PostgreSQL refused part of a message's outcome; 'carillon message show \(message)' shows the rest."
+        let all = "PostgreSQL refused a message's outcome: nothing of it is recorded."
+        return Self(.unrecorded, .error, isWritten ? part : all)
             .with(["app": app, "message_id": message, "error": error]).counted { $0.unrecorded += 1 }
     }
 

@@ -28,7 +28,7 @@ struct ClaimHandler: Sendable {
 
     init(_ claim: UnsettledClaim) {
         self.claim = claim
-        now = claim.answeredAt
+        now = claim.returnedAt
     }
 
     private var app: Int32 { claim.jobs.app }
@@ -111,10 +111,10 @@ struct ClaimHandler: Sendable {
         _ state: inout WorkerState
     ) -> Step? {
         switch event {
-        case .decided(let answer):
+        case .decided(let decided):
             retries.succeeded(.question, &state)
-            claim.jobs.keep(positions, answer.decisions)
-            notes.append(.superseded(pushes: answer.superseded, app: app))
+            claim.jobs.keep(positions, decided.decisions)
+            notes.append(.superseded(pushes: decided.superseded, app: app))
             state.schedule.shrank(&claim)
             guard claim.jobs.count > 0 else {
                 state.schedule.stoppedWaiting(app)
@@ -259,9 +259,9 @@ struct ClaimHandler: Sendable {
     ) -> Step? {
         var writing = writing
         switch event {
-        case .written(let answer):
-            if retries.isTry, writing.writesOutcomes(answer) { state.triedSettlementWritten(of: app) }
-            writing.callEnded(answer)
+        case .written(let effect):
+            if retries.isTry, writing.writesOutcomes(effect) { state.triedSettlementWritten(of: app) }
+            writing.callEnded(effect)
             retries.succeeded(.settlement, &state)
         case .waited: break
         case .failed(let error):

@@ -39,7 +39,7 @@ extension Flight {
     enum Event: Sendable {
         case claimed(ClaimRows)
         case claimFailed(ClaimFault)
-        /// What the question's statement answers.
+        /// What the question's statement returned.
         case decided(PushDecisions)
         /// Another worker has taken the claim over.
         case claimLost
@@ -58,8 +58,8 @@ extension Flight {
         /// The worker is stopping, so the step was not done.
         case abandoned
 
-        /// - Parameter answer: The answer to a question, or nil if the claim is lost.
-        init(_ answer: PushDecisions?) { self = answer.map { .decided($0) } ?? .claimLost }
+        /// - Parameter decisions: Nil if the claim is lost.
+        init(_ decisions: PushDecisions?) { self = decisions.map { .decided($0) } ?? .claimLost }
     }
 
     /// What is to be counted and logged.

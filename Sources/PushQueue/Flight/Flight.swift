@@ -71,10 +71,10 @@ struct Flight: Sendable {
             stage = .over
             return .end
         }
-        large = state.claimAnswered(rows, to: plan, at: now)
+        large = state.claimReturned(rows, to: plan, at: now)
         guard let jobs = rows.jobs else { return splitLarge() }
         notes.append(.claimed(jobs: jobs.count, waits: jobs.waits))
-        var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, answeredAt: now))
+        var handler = ClaimHandler(UnsettledClaim(jobs, claimedAs: worker, returnedAt: now))
         return handle(&handler, event, &state, at: now)
     }
 

@@ -24,7 +24,7 @@ enum FlightStatements {
         Parameters(lane.app, lane.number, message)
     }
 
-    /// Answers with `PushDecisions`.
+    /// Returns `PushDecisions`.
     static let orderUpdates = Statement(
         "order_updates",
         "SELECT v.decisions, v.stamps, v.superseded FROM carillon.order_updates($1, $2, $3, $4, $5, $6) AS v"
@@ -41,7 +41,7 @@ enum FlightStatements {
         )
     }
 
-    /// Answers with `PushDecisions`.
+    /// Returns `PushDecisions`.
     static let paceDevices = Statement(
         "pace_devices",
         "SELECT v.decisions, v.stamps, v.superseded FROM carillon.pace_devices($1, $2, $3, $4, $5, $6, $7) AS v"

@@ -16,7 +16,7 @@ struct UnsettledClaim: Sendable {
     let lowest: Int64
     /// The worker's id when it claimed, which fences the settlement.
     let worker: Int64
-    let answeredAt: MonotonicInstant
+    let returnedAt: MonotonicInstant
     var maxAttempts = Int16.max
     /// The route by which its pushes were sent; nil if none was sent.
     var route: App.Route?
@@ -28,11 +28,11 @@ struct UnsettledClaim: Sendable {
     /// Pushes that are not settled.
     var pushes: Int
 
-    init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
+    init(_ jobs: ClaimedJobs, claimedAs worker: Int64, returnedAt: MonotonicInstant) {
         self.jobs = jobs
         lowest = jobs.lowest
         self.worker = worker
-        self.answeredAt = answeredAt
+        self.returnedAt = returnedAt
         pushes = jobs.batch.count
     }
 

@@ -9,9 +9,9 @@ extension WorkerState {
     }
 
     /// Returns the row that has to be split, if any.
-    mutating func claimAnswered(_ rows: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
-        refusals.claimAnswered(rows, to: plan)
-        return schedule.answered(rows, to: plan, rate: apps.maxRate(of: plan.lane.app), at: now)
+    mutating func claimReturned(_ rows: ClaimRows, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
+        refusals.claimReturned(rows, to: plan)
+        return schedule.claimed(rows, to: plan, rate: apps.maxRate(of: plan.lane.app), at: now)
     }
 
     enum Disposition: Sendable {
@@ -38,8 +38,8 @@ extension WorkerState {
             after: claim.settled,
             policy: options.retry,
             maxAttempts: claim.maxAttempts,
-            // The database's clock at the claim, plus the time since the answer.
-            now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
+            // The database's clock at the claim, plus the time since it returned.
+            now: claim.jobs.claimedAt + (now - claim.returnedAt).nanoseconds / 1000,
             keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
             using: &random
         )

@@ -9,7 +9,7 @@ struct ClaimSchedule: Sendable {
     private(set) var slots = ClaimSlots()
     /// When the last of the jobs that went back without using up an attempt is due.
     private var returnsDue: MonotonicInstant?
-    /// Claims that were answered and are not settled yet, which are rows of `inflight`, and how many bytes each has.
+    /// Claims that have returned jobs and are not settled yet, which are rows of `inflight`, and how many bytes each has.
     private var flights: [ClaimKey: Int] = [:]
     /// Since when it has had claims and settled none.
     private(set) var unsettledSince: MonotonicInstant?
@@ -85,7 +85,7 @@ struct ClaimSchedule: Sendable {
 
     /// - Parameter rate: The app's `max_rate`.
     /// - Returns: The row that has to be split, if any.
-    mutating func answered(_ rows: ClaimRows, to plan: ClaimPlan, rate: Int32?, at now: MonotonicInstant) -> Int64? {
+    mutating func claimed(_ rows: ClaimRows, to plan: ClaimPlan, rate: Int32?, at now: MonotonicInstant) -> Int64? {
         let pushes = rows.jobs?.batch.count ?? 0
         let most = admission.maxPushes(at: rate)
         let large = rows.next.flatMap { $0.pushes > most ? $0.id : nil }
@@ -103,7 +103,7 @@ struct ClaimSchedule: Sendable {
         board.freed(plan.lane.app)
         if let jobs = rows.jobs {
             flights[jobs.key] = jobs.byteCount
-            admission.answered(jobs.byteCount, of: jobs.app)
+            admission.claimReturned(jobs.byteCount, of: jobs.app)
             unsettledSince = unsettledSince ?? now
         } else {
             admission.ended(of: plan.lane.app)

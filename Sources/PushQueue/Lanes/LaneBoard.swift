@@ -118,7 +118,7 @@ struct LaneBoard: Sendable {
         return true
     }
 
-    /// A claim was answered. `LaneState.claimed` describes the parameters.
+    /// A claim has returned. `LaneState.claimed` describes the parameters.
     mutating func claimed(
         _ plan: ClaimPlan,
         rows: Int,

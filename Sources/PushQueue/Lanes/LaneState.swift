@@ -19,7 +19,7 @@ struct LaneState: Sendable {
     private var floor = LaneState.beginning
     /// Pushes that may be claimed before the next lane is served. A row larger than that leaves a debt: then it is negative.
     private var credit = 0
-    /// Claims without an answer. Those of a deep lane may overlap.
+    /// Claims that have not returned. Those of a deep lane may overlap.
     private var asked = 0
     /// The average of the latest claims.
     private var pushesPerRow = 0.0
@@ -62,7 +62,7 @@ struct LaneState: Sendable {
         return false
     }
 
-    /// A claim was answered. The lane stays ready if it may have more rows, and its depth may have changed.
+    /// A claim has returned. The lane stays ready if it may have more rows, and its depth may have changed.
     /// - Parameters:
     ///   - lowest: The lowest id.
     ///   - next: The pushes of the next row, if it did not fit.
@@ -139,7 +139,7 @@ struct LaneState: Sendable {
         guard pushes <= room else { return nil }
         credit -= pushes
         asked += 1
-        // The answer says whether a shallow lane has more rows.
+        // The rows say whether a shallow lane has more rows.
         if depth == .shallow { isReady = false }
         let rows = (Double(pushes) / max(1, pushesPerRow)).rounded(.up)
         return ClaimPlan(

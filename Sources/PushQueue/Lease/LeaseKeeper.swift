@@ -74,8 +74,8 @@ final class LeaseKeeper {
             (try rows.int64IfPresent(0, "workers"), try InstallationSighting(rows))
         }
         try await database.saw(sighting, since: known)
-        let answer = alive.map { Int($0) }
-        if context.event({ $0.heartbeatAnswered(answer, of: worker, askedAt: askedAt) }) {
+        let workersAlive = alive.map { Int($0) }
+        if context.event({ $0.heartbeatReturned(workersAlive, of: worker, askedAt: askedAt) }) {
             defer { context.event { $0.lease.registeringEnded() } }
             try await register(on: connection)
             context.log(.leaseLost(worker: context.state.lease.id))

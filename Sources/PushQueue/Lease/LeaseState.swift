@@ -73,7 +73,7 @@ struct LeaseState: Sendable {
     /// Between two heartbeats.
     var interval: Duration { lease.interval }
 
-    /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
+    /// The wait before the next heartbeat: zero if the last one returned after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
         lease.isValid(at: now) ? lease.interval : .zero
     }

@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Claims of the worker that it does not know, because their answers were lost. An answer may still be on its way, so a claim
+/// Claims of the worker that it does not know, because their rows were lost. They may still be on their way, so a claim
 /// is released only after a grace period.
 struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]

@@ -20,7 +20,7 @@ struct Admission: Sendable {
     private struct Load {
         var pushes = 0
         var claims = 0
-        /// Of claims that were answered.
+        /// Of claims that have returned.
         var bytes = 0
 
         var isNone: Bool { pushes == 0 && claims == 0 && bytes == 0 }
@@ -118,10 +118,10 @@ struct Admission: Sendable {
         rates.planned(of: app)
     }
 
-    /// It was answered with so many bytes.
-    mutating func answered(_ bytes: Int, of app: Int32) { add(Load(bytes: bytes), of: app) }
+    /// It returned jobs of so many bytes.
+    mutating func claimReturned(_ bytes: Int, of app: Int32) { add(Load(bytes: bytes), of: app) }
 
-    /// It has ended, perhaps without an answer or jobs.
+    /// It has ended, perhaps without having returned jobs.
     mutating func ended(_ bytes: Int = 0, of app: Int32) { add(Load(claims: -1, bytes: -bytes), of: app) }
 
     /// Outcomes were committed, or the claim turned out smaller than planned.

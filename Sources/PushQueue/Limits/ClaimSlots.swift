@@ -1,4 +1,4 @@
-/// Limits the claims that wait for answers. Deep and shallow lanes have separate slots, so that one app with many messages and
+/// Limits the claims that have not returned. Deep and shallow lanes have separate slots, so that one app with many messages and
 /// many apps with few do not delay each other.
 struct ClaimSlots: Sendable {
     /// These claims are small, and many share a round trip.
@@ -26,6 +26,6 @@ struct ClaimSlots: Sendable {
         case .shallow: taken.shallow += claims
         case .deep: taken.deep += claims
         }
-        precondition(taken.shallow >= 0 && taken.deep >= 0, "more claims were answered than asked for")
+        precondition(taken.shallow >= 0 && taken.deep >= 0, "more claims have returned than were made")
     }
 }

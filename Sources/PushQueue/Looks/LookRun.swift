@@ -19,7 +19,7 @@ struct LookRun: Sendable {
     }
 
     private(set) var step: Step
-    /// The wait before the next run, from the look or the answer.
+    /// The wait before the next run, from the look or `fall_asleep`.
     private var wait: Duration?
 
     init(in state: inout WorkerState, at now: MonotonicInstant) {
@@ -35,7 +35,7 @@ struct LookRun: Sendable {
 
     /// The step was done.
     /// - Parameters:
-    ///   - wait: After a look or an answer.
+    ///   - wait: After a look, or `fall_asleep`.
     ///   - foundWork: A worker that asked must not sleep.
     mutating func succeeded(_ wait: Duration? = nil, foundWork: Bool = false, in state: inout WorkerState) {
         if case .wake = step {

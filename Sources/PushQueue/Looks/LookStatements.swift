@@ -5,7 +5,7 @@ enum LookStatements {
     /// The lanes that have rows, except those of paused apps. The index is walked from lane to lane, never over the rows of known
     /// lanes, which are looked up from their floors instead. A range of paused apps is skipped in one step. The last row says where
     /// the walk ended, whether jobs in `scheduled` are due after a position, and how many microseconds the server took, since the
-    /// time until the answer includes other statements.
+    /// time until it returns includes other statements.
     ///
     /// The first four arrays are the stops of the walk, in the order of the index: each with the lane that the walk goes on
     /// after, and the lane before which it stops. The first stop is where it begins. Apps are 64-bit numbers here, and lanes 32-bit

@@ -59,14 +59,12 @@ final class Lookout {
         var look = context.event { $0.lookBegan(at: .now) }
         let paused = context.state.apps.pausedRanges
         let parameters = LookStatements.parameters(look.range, over: paused, dueAfter: look.start)
-        let answer = try await database.ask(connection, LookStatements.above, parameters) {
-            try LookRows($0)
-        }
-        look.cost = answer.cost
-        look.end = answer.end
-        let lanes = answer.lanes
-        let start = look.startOfPromotion(isDue: answer.isDue)
-        // Pipelined, since on a busy connection each answer takes long.
+        let rows = try await database.ask(connection, LookStatements.above, parameters) { try LookRows($0) }
+        look.cost = rows.cost
+        look.end = rows.end
+        let lanes = rows.lanes
+        let start = look.startOfPromotion(isDue: rows.isDue)
+        // Pipelined, since on a busy connection each statement takes long.
         async let promotion = Self.promotion(from: start, on: connection)
         let understood = await understand(lanes, in: &look, on: connection)
         let promoted = await promotion
@@ -91,7 +89,7 @@ final class Lookout {
             try await apps.read(Array(unread), on: connection)
             let readAt = MonotonicInstant.now
             let events = context.event { $0.understood(lanes, at: readAt) }
-            // Excludes the wait for the answers of other statements.
+            // Excludes the time of other statements.
             look.cost = (look.cost ?? .zero) + (MonotonicInstant.now - readAt)
             for event in events { context.log(event) }
             return .success(())

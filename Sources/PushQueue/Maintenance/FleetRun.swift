@@ -20,10 +20,10 @@ struct FleetRun: Sendable {
     /// Whether a run may begin, if the task is due.
     static func mayBegin(in state: WorkerState) -> Bool { state.phase == .working }
 
-    /// The step was done, with the answer if it has one. A run whose step fails goes no further.
-    mutating func succeeded(_ answer: Bool = true, in state: inout WorkerState) {
+    /// The step was done; `isTaken` says whether this worker has the task now. A run whose step fails goes no further.
+    mutating func succeeded(_ isTaken: Bool = true, in state: inout WorkerState) {
         switch step {
-        case .take where answer: step = .work
+        case .take where isTaken: step = .work
         // A worker that ends may leave the task unfinished, for another to take.
         case .work where state.phase == .working: step = .end
         case .take, .end:

@@ -54,16 +54,16 @@ final class MaintenanceRunner {
                 let worker = context.state.lease.id
                 var run = context.event { FleetRun(task.name, in: &$0) }
                 while true {
-                    var answer = true
+                    var isTaken = true
                     switch run.step {
                     case .take:
                         let parameters = fleetTask.parameters(every: interval, worker: worker)
-                        answer = try await own.execute(FleetTask.take, parameters) == 1
+                        isTaken = try await own.execute(FleetTask.take, parameters) == 1
                     case .work: try await work(tools, own)
                     case .end: try await own.execute(FleetTask.end, fleetTask.parameters(of: worker))
                     case .over: return
                     }
-                    context.event { run.succeeded(answer, in: &$0) }
+                    context.event { run.succeeded(isTaken, in: &$0) }
                 }
             }
         }

@@ -1,6 +1,6 @@
 import CarillonPostgres
 
-/// The answer to one batch of a feedback pass.
+/// What one batch of a feedback pass returns.
 struct ReapBatch: Decodable, Sendable {
     enum State: String, Decodable, Sendable {
         case more

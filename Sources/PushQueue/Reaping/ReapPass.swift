@@ -17,7 +17,7 @@ package struct ReapPass: Sendable {
     package init(of app: String? = nil) { self.app = app }
 
     /// Returns the wait before the next batch, or nil if there is none.
-    mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
+    mutating func returned(_ batch: ReapBatch, after cost: Duration) -> Duration? {
         tally.add(batch)
         next = batch.next
         switch batch.state {
@@ -35,7 +35,7 @@ package struct ReapPass: Sendable {
         while mayGoOn() {
             let began = MonotonicInstant.now
             let batch = try await ReapBatch.reap(app, from: next, on: connection)
-            guard let wait = answered(batch, after: .now - began) else { return }
+            guard let wait = returned(batch, after: .now - began) else { return }
             try? await loop.sleep(for: wait)
         }
     }

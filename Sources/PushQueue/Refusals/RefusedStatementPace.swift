@@ -174,7 +174,7 @@ struct RefusedStatementPace: Sendable {
         waits[lane] = wait
     }
 
-    mutating func claimAnswered(_ rows: ClaimRows, to plan: ClaimPlan) {
+    mutating func claimReturned(_ rows: ClaimRows, to plan: ClaimPlan) {
         if rows.jobs == nil { settlements.ended(plan.lane) }
         succeeded(.claim)
         guard !waits.isEmpty else { return }

@@ -50,7 +50,7 @@ struct SettlementWriting: Sendable {
     /// How many settlements of the claim there were.
     private(set) var settlementNumber: Int16
     private var stage = Stage.whole
-    /// An answer was lost.
+    /// What a call returned was lost.
     private var mayBeWritten = false
     private var refusal = ""
 

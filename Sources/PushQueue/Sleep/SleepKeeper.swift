@@ -40,13 +40,13 @@ final class SleepKeeper {
         let known = context.state.wal.last
         let askedAt = MonotonicInstant.now
         let parameters = SleepStatements.parameters(askingFor: context.state)
-        let (answer, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
+        let (rows, sighting) = try await database.ask(connection, SleepStatements.ask, parameters) { rows in
             (try SleepRows(rows), try InstallationSighting(rows))
         }
         try await database.saw(sighting, since: known)
-        let (wait, dead) = context.event { $0.sleepAnswered(answer, askedAt: askedAt, at: .now) }
+        let (wait, dead) = context.event { $0.sleepReturned(rows, askedAt: askedAt, at: .now) }
         lease.sawDead(dead)
-        return (wait, answer.hasWork)
+        return (wait, rows.hasWork)
     }
 
     /// Tells the fleet that the worker is awake.

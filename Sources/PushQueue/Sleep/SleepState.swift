@@ -12,8 +12,8 @@ struct SleepState: Sendable {
         var end: MonotonicInstant?
         /// The fleet takes it for asleep.
         var isKnown = false
-        /// Answers since it fell asleep, or was called last.
-        var answers = 0
+        /// Slow looks since it fell asleep, or was called last.
+        var looks = 0
         /// Open transactions that may bring work but will not notify. Nil if another worker has been awake since they were last
         /// read: the worker that was waiting for them may have exited, so they must be read again.
         var holders: [String]?
@@ -26,7 +26,7 @@ struct SleepState: Sendable {
     /// The longest wait between slow looks, unless the lease is short. Where another host may take over, they also show in time that
     /// this one has stopped answering.
     private static let longestWaits = (oneHost: Duration.seconds(30), manyHosts: Duration.seconds(5))
-    /// The waits after the first answers.
+    /// The waits after the first looks.
     private static let waits: [Duration] = [.milliseconds(100), .seconds(1), .seconds(10)]
     /// The waits while another worker is awake: shorter, because that worker may die. The first is almost zero, so that of two
     /// workers that fall asleep at the same time, one notices that both are asleep.
@@ -37,7 +37,7 @@ struct SleepState: Sendable {
     private static let idleTimes = (shortest: Duration.milliseconds(50), longest: Duration.seconds(30))
     /// A shorter sleep costs more than looking.
     private static let worthwhile = Duration.milliseconds(100)
-    /// A worker asks so rarely that answers take at most one part in this many of its time: an answer has to read past all dead
+    /// A worker looks so rarely that this takes at most one part in this many of its time: a look has to read past all dead
     /// entries of the queue.
     private static let costFactor = 20
     /// Two calls in vain within this time cost more than looking.
@@ -54,7 +54,7 @@ struct SleepState: Sendable {
     /// Since when looks have found nothing.
     private(set) var idleSince: MonotonicInstant?
     private var idleTime = Self.idleTimes.shortest
-    /// How long the last answer took.
+    /// How long the last look took.
     private var cost = Duration.zero
     private var refusals = BackOff(from: .milliseconds(100), to: .seconds(5))
     private var refusedUntil: MonotonicInstant?
@@ -120,27 +120,27 @@ struct SleepState: Sendable {
         return true
     }
 
-    /// - Parameter cost: How long the answer took.
+    /// - Parameter cost: How long the statement took.
     /// - Returns: The wait before the next step.
-    mutating func answered(_ answer: SleepRows, after cost: Duration, at now: MonotonicInstant) -> Duration {
+    mutating func returned(_ rows: SleepRows, after cost: Duration, at now: MonotonicInstant) -> Duration {
         self.cost = cost
         // Also if it has woken while the question was under way.
-        mustAnnounce = mustAnnounce || answer.isAlive != nil
+        mustAnnounce = mustAnnounce || rows.isAlive != nil
         guard var sleep else { return .zero }
         let isNew = !sleep.isKnown
-        if !answer.maySleep { isPossible = false }
-        guard answer.maySleep, answer.isAlive == true, !answer.hasWork else {
+        if !rows.maySleep { isPossible = false }
+        guard rows.maySleep, rows.isAlive == true, !rows.hasWork else {
             if isNew { refusedUntil = now + refusals.next(using: &random) }
             woke(by: isNew ? .refusal : .itself, at: now)
             return .zero
         }
         refusals.reset()
         sleep.isKnown = true
-        sleep.answers += 1
-        sleep.holders = answer.holders
+        sleep.looks += 1
+        sleep.holders = rows.holders
         self.sleep = sleep
-        var wait = wait(of: sleep, watches: answer.othersAreAwake, at: now)
-        if let due = answer.dueIn { wait = min(wait, due + .milliseconds(1)) }
+        var wait = wait(of: sleep, watches: rows.othersAreAwake, at: now)
+        if let due = rows.dueIn { wait = min(wait, due + .milliseconds(1)) }
         return cut(wait, at: sleep.end, now)
     }
 
@@ -151,13 +151,13 @@ struct SleepState: Sendable {
             usual = min(max((now - sleep.since) / limits.part, limits.shortest), limits.longest)
         } else {
             let waits = watches ? Self.watchfulWaits : Self.waits
-            let index = sleep.answers - 1
+            let index = sleep.looks - 1
             usual = index < waits.count ? waits[index] : watches ? waits[waits.count - 1] : longest
         }
         return paced(usual)
     }
 
-    /// So that answers take a small part of the time.
+    /// So that looks take a small part of the time.
     private func paced(_ wait: Duration) -> Duration { min(max(wait, cost * Self.costFactor), longest) }
 
     private func cut(_ wait: Duration, at end: MonotonicInstant?, _ now: MonotonicInstant) -> Duration {
@@ -199,7 +199,7 @@ struct SleepState: Sendable {
         }
         vainCallAt = now
         // Apps may have changed, or another worker has woken.
-        sleep?.answers = 0
+        sleep?.looks = 0
         sleep?.end = end
         return cut(paced(Self.waits[0]), at: end, now)
     }

@@ -31,19 +31,19 @@ extension WorkerState {
         return holds.endTime(of: id, at: now) == nil
     }
 
-    /// `carillon.fall_asleep` has answered.
+    /// `carillon.fall_asleep` has returned.
     /// - Returns: The wait before the next step, and the workers that are dead.
-    mutating func sleepAnswered(
-        _ answer: SleepRows,
+    mutating func sleepReturned(
+        _ rows: SleepRows,
         askedAt: MonotonicInstant,
         at now: MonotonicInstant
     ) -> (wait: Duration, dead: [HeartbeatState.Sighting]) {
         // It may be below a floor.
-        if answer.hasWork { forgetFloors() }
-        let wait = sleep.answered(answer, after: now - askedAt, at: now)
-        guard answer.isAlive == true else { return (wait, []) }
+        if rows.hasWork { forgetFloors() }
+        let wait = sleep.returned(rows, after: now - askedAt, at: now)
+        guard rows.isAlive == true else { return (wait, []) }
         lease.slept(askedAt: askedAt, upTo: sleep.lease)
-        return (wait, lease.saw(answer.others, at: now))
+        return (wait, lease.saw(rows.others, at: now))
     }
 
     /// The wait before the next heartbeat. A sleeper sends none.

@@ -215,9 +215,7 @@ package actor Worker {
         return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            holds: context.state.holds.all.map {
-                ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.hold)
-            }
+            holds: context.state.holds.all.map { ($0.app, counters.name(of: $0.app), $0.hold) }
         )
     }
 

@@ -3,8 +3,8 @@ package import CarillonIO
 
 /// What a worker has done since it started, and its present state.
 package struct WorkerCounters: Sendable {
-    /// Why pushes failed or are retried.
-    package struct FailureKey: Hashable, Sendable {
+    /// How pushes ended, or why they are retried.
+    package struct OutcomeKey: Hashable, Sendable {
         package let app: Int32
         /// 0: not sent, or not answered.
         package let status: Int16
@@ -20,19 +20,14 @@ package struct WorkerCounters: Sendable {
         case leaseUnproven
     }
 
+    // Each of these is in `CountedMetric.all`. Dictionaries with `String` are by the names of apps.
     package internal(set) var apps: [Int32: Settlement.Tally] = [:]
-    package internal(set) var failures: [FailureKey: Int] = [:]
-    package internal(set) var retries: [FailureKey: Int] = [:]
-    /// How many kinds of failures and retries each app has.
-    private var reasons: [Int32: Int] = [:]
-    package internal(set) var names: [Int32: String] = [:]
-    // Each of these has a line in `CountedMetric.all`. Dictionaries are by the names of apps.
+    package internal(set) var failures: [OutcomeKey: Int] = [:]
+    package internal(set) var retries: [OutcomeKey: Int] = [:]
     package internal(set) var waits = DurationHistogram()
     package internal(set) var claims = 0
     package internal(set) var jobs = 0
-    /// Settlements of claims that another worker had taken over.
     package internal(set) var stale = 0
-    /// Jobs whose outcome PostgreSQL refused to record.
     package internal(set) var unrecorded = 0
     package internal(set) var takeovers = 0
     package internal(set) var databaseErrors = 0
@@ -43,6 +38,9 @@ package struct WorkerCounters: Sendable {
     package internal(set) var breakers: [String: Int] = [:]
     package internal(set) var inFlight = 0
 
+    var names: [Int32: String] = [:]
+    /// How many kinds of failures and retries each app has.
+    private var reasons: [Int32: Int] = [:]
     package internal(set) var isConnected = false
     /// It was told to end at once, or draining took too long.
     package internal(set) var hasGivenUp = false
@@ -54,6 +52,25 @@ package struct WorkerCounters: Sendable {
     package init() {}
 
     package var total: Settlement.Tally { .sum(apps.values) }
+
+    package func name(of app: Int32) -> String { names[app] ?? String(app) }
+
+    /// By the names of apps.
+    func counts(_ count: (Settlement.Tally) -> Int) -> [String: Int] {
+        Dictionary(apps.map { (name(of: $0.key), count($0.value)) }, uniquingKeysWith: +)
+    }
+
+    /// Pushes that have ended. The status of those sent is 200.
+    var ended: [OutcomeKey: Int] {
+        var ended = failures
+        for (app, pushes) in apps {
+            ended[OutcomeKey(app: app, status: 200, reason: "")] = pushes.sent
+            for (reason, count) in [("Expired", pushes.expired), ("Superseded", pushes.superseded)] where count > 0 {
+                ended[OutcomeKey(app: app, status: 0, reason: reason)] = count
+            }
+        }
+        return ended
+    }
 
     /// The worker queries the database more than once a second, and in its sleep every half minute.
     private static let longestSilence = (awake: Duration.seconds(4), asleep: Duration.seconds(35))
@@ -74,11 +91,11 @@ package struct WorkerCounters: Sendable {
         let app = place(of: app)
         apps[app, default: Settlement.Tally()] += settlement.tally
         for failure in settlement.failures {
-            let failure = FailureKey(app: app, status: failure.status ?? 0, reason: failure.reason)
+            let failure = OutcomeKey(app: app, status: failure.status ?? 0, reason: failure.reason)
             failures[place(of: failure), default: 0] += 1
         }
         for (cause, pushes) in settlement.retryCauses.all {
-            let retry = FailureKey(app: app, status: cause.status ?? 0, reason: cause.reason)
+            let retry = OutcomeKey(app: app, status: cause.status ?? 0, reason: cause.reason)
             retries[place(of: retry), default: 0] += pushes
         }
     }
@@ -95,10 +112,10 @@ package struct WorkerCounters: Sendable {
         return apps.count < names.count + Self.maxUnknownApps ? app : 0
     }
 
-    private mutating func place(of failure: FailureKey) -> FailureKey {
+    private mutating func place(of failure: OutcomeKey) -> OutcomeKey {
         if failures[failure] != nil || retries[failure] != nil { return failure }
         guard reasons[failure.app, default: 0] < Self.maxReasons else {
-            return FailureKey(app: failure.app, status: 0, reason: "OtherReasons")
+            return OutcomeKey(app: failure.app, status: 0, reason: "OtherReasons")
         }
         reasons[failure.app, default: 0] += 1
         return failure

@@ -107,12 +107,12 @@ struct WorkerState: Sendable {
 
     // MARK: The lease
 
-    /// A heartbeat was answered.
+    /// A heartbeat has returned.
     /// - Parameters:
     ///   - workersAlive: Nil: others have declared the worker dead.
     ///   - worker: The id that it had when it asked.
     /// - Returns: Whether to register again.
-    mutating func heartbeatAnswered(_ workersAlive: Int?, of worker: Int64, askedAt: MonotonicInstant) -> Bool {
+    mutating func heartbeatReturned(_ workersAlive: Int?, of worker: Int64, askedAt: MonotonicInstant) -> Bool {
         // When the worker wakes, two connections may renew the lease at once.
         guard worker == lease.id, !lease.isRegisteringAgain else { return false }
         guard let workersAlive else {
@@ -159,7 +159,7 @@ struct WorkerState: Sendable {
         let followsPromotion: Bool
         /// Due jobs that were moved to the queue.
         var promoted = 0
-        /// How long the server took, if known. The time until the answer includes other statements.
+        /// How long the server took, if known. The time until it returns includes other statements.
         var cost: Duration?
 
         /// Where to begin to move due jobs; nil if there is no need.

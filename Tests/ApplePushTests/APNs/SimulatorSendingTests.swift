@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `what the simulator rejects is rejected with its reason`() async throws {
+    @Test func `a push that the simulator rejects is rejected with its reason`() async throws {
         try await withSimulator {
             $0.answers = [
                 try AnswerRule(parsing: "dead=410:Unregistered:1700000000123"),

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `when the connection is lost, what is told of each push is true, and a retry of safe ones repeats none`(
+    func `after a lost connection, each outcome is true, and retrying safe pushes duplicates none`(
         kind: Kind
     ) async throws {
         let script = GatewayScript { number, earlier in number == 7 && earlier == 0 ? .cut : .accept }

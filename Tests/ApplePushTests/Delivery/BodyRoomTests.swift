@@ -7,7 +7,7 @@ import Testing
         BodyRoom(window: window, waiting: waiting).count(of: size)
     }
 
-    @Test func `as many bodies are sent as fit into the window`() {
+    @Test func `bodies are sent as long as they fit into the window`() {
         #expect(count(4_096, window: 65_535) == 15)
         #expect(count(4_096, window: 4_096) == 1)
         #expect(count(25, window: 65_535, waiting: 65_000) == 21)

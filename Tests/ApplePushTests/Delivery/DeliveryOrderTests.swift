@@ -112,7 +112,7 @@ import Testing
 
     /// Deliveries of random lengths join and leave at random. Each one's wait is compared with the guarantee.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `whatever joins and leaves, no delivery is lost or waits for more than a quantum of each other`(seed: UInt64) {
+    func `no delivery is lost or waits for more than a quantum of each other, however they come and go`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var order = DeliveryOrder()
         var left: [Int32: Int] = [:]

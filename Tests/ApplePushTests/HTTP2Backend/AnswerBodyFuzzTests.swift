@@ -12,7 +12,7 @@ import Testing
         String(repeating: "x", count: 300), "99999999999999999999",
     ]
 
-    @Test func `whatever a body contains, its reason is short printable text`() async {
+    @Test func `the reason in a body is short printable text, whatever the body contains`() async {
         await Fuzzing.seeds(3_000) { seed in
             var random = SeededGenerator(seed: seed)
             var bytes = Array("{\"reason\":\"".utf8.prefix(seed & 1 == 0 ? 0 : 11))

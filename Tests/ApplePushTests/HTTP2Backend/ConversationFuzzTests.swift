@@ -5,7 +5,7 @@ import Testing
 @testable import ApplePush
 
 @Suite struct ConversationFuzzTests {
-    @Test func `whatever the gateway sends, every push ends once`() async throws {
+    @Test func `every push ends once, whatever the gateway sends`() async throws {
         var delivered = 0
         var conversations = 0
         try await Fuzzing.seeds(120) { seed in

@@ -32,7 +32,7 @@ import Testing
         #expect(isSmallAllowed)
     }
 
-    @Test func `what was sent in one interval may be answered in a later one`() {
+    @Test func `requests of one interval may be answered in a later one`() {
         var budget = FrameBudget(at: start)
         // A thousand requests are in flight from the end of the first interval until the third.
         let requests = FrameBudget.Counts(requests: 1_000, bodyBytes: 4_096_000)
@@ -46,7 +46,7 @@ import Testing
         #expect(answers == Array(repeating: true, count: 5))
     }
 
-    @Test func `what is left of earlier intervals is limited`() {
+    @Test func `allowances left from earlier intervals are limited`() {
         var budget = FrameBudget(at: start)
         var counts = FrameBudget.Counts(answers: 1_000_000, requests: 1_000_000)
         var answers = [budget.allows(counts, at: start + .seconds(9)), budget.allows(counts, at: start + .seconds(10))]
@@ -61,7 +61,7 @@ import Testing
         #expect(answers == [true, true, true, false, false])
     }
 
-    @Test func `what was spent for nothing is not owed in the next interval`() {
+    @Test func `frames allowed without requests do not count in the next interval`() {
         var budget = FrameBudget(at: start)
         let answers = [(1_000, 1), (1_000, 10), (2_000, 11), (2_001, 11)].map { frames, seconds in
             budget.allows(.init(frames: frames), at: start + .seconds(seconds))

@@ -245,7 +245,7 @@ func batch(
             for await _ in steps { break }
             waiting.cancel()
             #expect(await waiting.value[0].verdict == .safe)
-            try await eventually { backend.traffic.ends == ["aged": 1] }
+            try await eventually { backend.traffic.ends == ["replaced": 1] }
             #expect(backend.traffic.connections == 1)
             await backend.shutdown()
             #expect(await inFlight[0].verdict == .unknown)

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `it waits for room on a connection that is full`() async throws {
+    @Test func `preparing waits for room on a connection that is full`() async throws {
         let (arrived, mayAnswer) = (Gate(), Gate())
         let isAnswered = Guarded(false)
         try await RawGateway.withBackend { line in

@@ -55,7 +55,7 @@ import Testing
 
     /// Of a thousand, one is refused, and the gateway says so when it has read all of them.
     @Test(arguments: [0, 1, 500, 998, 999])
-    func `what follows a refused push is sent again, in one piece and once`(bad: Int) async throws {
+    func `the pushes after a refused one are sent again, in one piece and once`(bad: Int) async throws {
         let taken = Guarded<[Int]>([])
         try await Self.with { line in
             guard line.number == 1 else {

@@ -40,7 +40,7 @@ import Testing
         ([8, 8, 0, 0, 0, 3], 8), ([8, 10, 0, 0, 0, 3], 7), ([8, 8, 0, 0, 0, 11], 0), ([8, 8, 0, 0, 0, 0], 0),
         ([0, 0, 18, 4, 0, 0], 10),
     ])
-    func `what a late error contradicts is counted`(bytes: [UInt8], count: Int) throws {
+    func `accepted pushes that a late error contradicts are counted`(bytes: [UInt8], count: Int) throws {
         let outcomes = try Self.outcomes { conversation in
             let later = Self.start + .seconds(4)
             conversation.passed(to: later)

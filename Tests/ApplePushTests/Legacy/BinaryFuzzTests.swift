@@ -5,7 +5,7 @@ import Testing
 @testable import ApplePush
 
 @Suite struct BinaryFuzzTests {
-    @Test func `what is said of each push is true, and none that was accepted is sent again`() async throws {
+    @Test func `the outcome of each push is true, and no accepted push is sent again`() async throws {
         var delivered = 0
         var conversations = 0
         try await Fuzzing.seeds(300) { seed in

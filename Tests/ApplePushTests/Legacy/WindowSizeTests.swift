@@ -3,7 +3,7 @@ import Testing
 @testable import ApplePush
 
 @Suite struct WindowSizeTests {
-    @Test func `it doubles up to its limit`() {
+    @Test func `the window doubles up to its limit`() {
         var size = WindowSize(first: 1_000, limit: 5_000)
         let counts = (0..<4).map { _ in
             size.proved()
@@ -12,7 +12,7 @@ import Testing
         #expect(counts == [2_000, 4_000, 5_000, 5_000])
     }
 
-    @Test func `after a loss it is half as large, and grows slowly`() {
+    @Test func `after a loss the window is half as large, and grows slowly`() {
         var size = WindowSize(first: 1_000, limit: 100_000)
         size.lost()
         #expect(size.count == 500)

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ["7", "[]", "true", "null"])
-    func `what is neither a text nor an object is no alert and no sound`(text: String) throws {
+    func `a value that is neither a text nor an object is no alert and no sound`(text: String) throws {
         let data = Data(text.utf8)
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(APNs.Alert.self, from: data) }
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(APNs.Sound.self, from: data) }

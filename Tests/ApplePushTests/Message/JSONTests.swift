@@ -11,7 +11,7 @@ import Testing
         "null", "true", "0", "-9223372036854775808", "18446744073709551615", "0.1", "1234567890123456789.01", "1e+300",
         "5e-324", "\"Grüße/\"", "[1,[],{}]", #"{"a":{"b":[null,1.5]},"c":"d"}"#,
     ])
-    func `what is read is written with the same digits`(text: String) throws {
+    func `numbers are written with the digits that were read`(text: String) throws {
         let value = try read(text)
         #expect(value.description == text)
         #expect(try read(value.description) == value)

@@ -86,7 +86,7 @@ import Testing
         #expect(throws: PushError.self) { try JSONEncoder().encode(message) }
     }
 
-    @Test func `what the message refuses when it is made, it refuses when it was changed`() async throws {
+    @Test func `a changed message is refused for the same reasons as a new one`() async throws {
         let connection = Session(backend: RecordedBackend())
             .connection(to: .production, credential: try TestCredential.providerToken())
         var grouped = try Message(tokens: ["a1"], alert: "Hello")

@@ -76,9 +76,9 @@ import Testing
 
     @Test func `every end has a name of its own`() {
         let ends: [ConnectionEnd] = [
-            .idle, .spare, .aged, .exhausted, .shutDown, .goneAway(reason: nil), .usedUp, .refused(""), .closedByPeer,
-            .unconnected(PushError(.unreachable, "")), .broken(""), .violated(""), .flooded(""), .settingsMissing,
-            .settingsUnacknowledged, .silent, .stalled, .starved, .windowClosed,
+            .idle, .spare, .aged, .replaced, .exhausted, .shutDown, .goneAway(reason: nil), .usedUp, .refused(""),
+            .closedByPeer, .unconnected(PushError(.unreachable, "")), .broken(""), .violated(""), .flooded(""),
+            .settingsMissing, .settingsUnacknowledged, .silent, .stalled, .starved, .windowClosed,
         ]
         #expect(Set(ends.map(\.name)).count == ends.count)
         #expect(ConnectionEnd.broken("a") != .broken("b"))

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what a worker holds does not expire if its heartbeat is under way`() async throws {
+    @Test func `the claims of a worker do not expire while its heartbeat is under way`() async throws {
         try await Self.claim()
         try await shop.database.session { worker in
             try await worker.run("BEGIN")

@@ -133,8 +133,7 @@ import Testing
         }
     }
 
-    @Test func `what the page takes out of a dump for a server without LZ4 is the compression of columns`() async throws
-    {
+    @Test func `for a server without LZ4, the page removes only the compression of columns from a dump`() async throws {
         let page = try GeneratedPage("docs/backup.md").text
         let edit = try #require(page.firstMatch(of: #/sed '([^']+)'/#)).output.1
         try await TestDatabase.with(.schema) { database in

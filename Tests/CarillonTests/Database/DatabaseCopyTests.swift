@@ -105,7 +105,7 @@ import Testing
         return (oid, "the cluster \(cluster ?? "")")
     }
 
-    @Test func `what sends says that a restored dump is a copy, and sends once it is adopted`() async throws {
+    @Test func `every command that sends refuses a restored dump until it is adopted`() async throws {
         try await shop.enqueue(5)
         try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-02T03:04:05Z' WHERE id = 1")
         // At the time of the backup.
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `what is older than a time expires in the adopted copy, and is not sent`() async throws {
+    @Test func `messages older than a given time expire in the adopted copy, and are not sent`() async throws {
         try await shop.enqueue(5)
         try await shop.database.run("UPDATE carillon.messages SET created_at = '2026-01-01' WHERE id <= 3")
         try await Self.withCopy(of: shop) { copy in
@@ -345,7 +345,7 @@ import Testing
     }
 
     /// An older state of the same database has its numbers, too. What workers held when it was saved has not been settled there.
-    @Test func `what is older than a time expires in a restored database, including claimed jobs`() async throws {
+    @Test func `messages older than a given time expire in a restored database, including claimed jobs`() async throws {
         try await shop.enqueue(5)
         // For APNs to deliver at once or never, which is no limit to the wait here.
         try await shop.database.run("UPDATE carillon.messages SET expires_at = 'epoch' WHERE id IN (1, 3)")
@@ -358,7 +358,7 @@ import Testing
     }
 
     /// Nothing tells whether that worker has stopped.
-    @Test func `what a worker with a lease has claimed does not expire, and the command says so`() async throws {
+    @Test func `the claims of a worker with a lease do not expire, and the command says so`() async throws {
         try await shop.enqueue(5)
         try await Self.claimTwo(in: shop, leaseEnd: "10 minutes")
         let early = try await shop.run("adopt", "--yes", "--expire-before", "now")

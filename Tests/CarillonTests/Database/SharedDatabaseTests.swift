@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `what depends on the schema is named when it cannot be taken away`() async throws {
+    @Test(.shop) func `objects that depend on the schema are named when it cannot be dropped`() async throws {
         try await shop.database.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
         let down = try await shop.run("migrate", "down", "--to", "0", "--yes")
         #expect(down.status == 1)

@@ -130,7 +130,7 @@ import Testing
         (["strict"], "carillon strict needs NAME: a name"),
         (["strict", "a"], "carillon strict needs --topic TOPIC: The app's topic, which is its bundle ID."),
     ])
-    func `what cannot be followed is refused in a sentence`(words: [String], sentence: String) {
+    func `arguments that cannot be followed are refused in a sentence`(words: [String], sentence: String) {
         #expect(refusal(words) == sentence)
     }
 

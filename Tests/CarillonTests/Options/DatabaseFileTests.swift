@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `what a pipe has said once is not asked for again`() async throws {
+    @Test(.shop) func `a URL from a pipe is read only once`() async throws {
         let file = try shop.folder.write("url", shop.database.url)
         // The command connects several times, and each time to the same.
         var command = ChildProcess.Command(

@@ -11,7 +11,7 @@ import Testing
         #expect(Suggestion.nearest(to: word, among: Option.all.map(\.flag)) == meant)
     }
 
-    @Test func `what is like nothing finds nothing`() {
+    @Test func `a word that resembles no option gets no suggestion`() {
         #expect(Suggestion.nearest(to: "zyzzyva", among: Option.all.map(\.flag)) == nil)
     }
 }

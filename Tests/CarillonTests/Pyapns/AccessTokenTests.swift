@@ -12,7 +12,7 @@ import Testing
         ("Bearer ", false), ("Bearer", false), ("Basic MDEyMzQ1Njc4OWFiY2RlZg==", false), ("Basic !", false),
         ("0123456789abcdef", false), ("", false),
     ])
-    func `is a bearer token, or anybody's password`(header: String, isAdmitted: Bool) throws {
+    func `an access token is a bearer token, or anybody's password`(header: String, isAdmitted: Bool) throws {
         #expect(try AccessToken("0123456789abcdef").admits(header) == isAdmitted)
         #expect(try !AccessToken("0123456789abcdef").admits(nil))
     }
@@ -23,7 +23,7 @@ import Testing
         #expect((0..<2000).allSatisfy { !token.admits("Bearer \($0) is another token") })
     }
 
-    @Test func `is read again from its file, and stays while that is of no use`() throws {
+    @Test func `a token is read again from its file, and stays while the file is of no use`() throws {
         try TemporaryFolder.with { folder in
             let path = try folder.write("token", "0123456789abcdef\n")
             let failures = Guarded<[String]>([])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["", "short", "0123456789 abcdef", "0123456789äbcdefg"])
-    func `is long enough, and visible`(text: String) {
+    func `a token that is too short, or not visible, is refused`(text: String) {
         let error = #expect(throws: UsageError.self) { try AccessToken(text) }
         #expect(error?.sentence.contains("openssl rand") == true)
     }

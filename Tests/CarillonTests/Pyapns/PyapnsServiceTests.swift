@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `it answers what is under way before it ends`() async throws {
+    @Test func `calls under way are answered before the service ends`() async throws {
         try await Client.with(shop.database.url, in: shop.folder, ending: nil) { client, program, loop in
             try await shop.database.session { other in
                 try await other.run("BEGIN; LOCK TABLE carillon.messages")
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `what is no call of a client is refused`() async throws {
+    @Test func `requests that no client makes are refused`() async throws {
         try await Client.with(shop.database.url, in: shop.folder) { client, _, _ in
             for (headers, start) in [
                 ("Content-Type: text/plain\r\n", "HTTP/1.1 415 "), ("", "HTTP/1.1 415 "),

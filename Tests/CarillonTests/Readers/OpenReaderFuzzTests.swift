@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: OpenReader.all)
-    func `whatever anybody sends is read without a crash, in time that grows with its bytes`(reader: OpenReader) async {
+    func `any input is read without a crash, in time that grows with its bytes`(reader: OpenReader) async {
         await Fuzzing.seeds(24) { seed in
             var random = SeededGenerator(seed: seed)
             let bytes = [16, 1_024, 32_768, 131_072][Int.random(in: 0..<4, using: &random)]

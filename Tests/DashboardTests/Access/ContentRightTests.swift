@@ -63,7 +63,9 @@ import Testing
         }
     }
 
-    @Test func `those who are let see whole tokens and what a message says, if the login may read it`() async throws {
+    @Test func `permitted users see whole tokens and the contents of messages, if the login may read them`()
+        async throws
+    {
         try await withMessages(["--show-contents", "readers"]) { shop, client, failed, waiting, login in
             let denied = await client.get("/messages/\(failed)").body
             #expect(denied.contains(Self.token) && !denied.contains("secret"))

@@ -60,7 +60,7 @@ import Testing
         #expect(Self.source(from: "127.0.0.1", trusting: nil) == .machine)
     }
 
-    @Test func `one who writes another address into each guess is soon refused`() async {
+    @Test func `a client that forges another address for each guess is soon refused`() async {
         let rules = WebAccess.Rules(password: DerivedPassword("password"), proxy: Self.proxy)
         let start = MonotonicInstant.now
         func guesses(_ access: WebAccess, from peer: String, _ forwarded: (Int) -> String) async -> Int {

@@ -314,7 +314,7 @@ import Testing
         #expect(challenge(password, from: "10.0.0.3").status == 303)
     }
 
-    @Test func `one who may only read is told what gives the right here`() throws {
+    @Test func `a user who may only read is told what gives the right to change`() throws {
         let proxy = ProxyTrust(addresses: ["10.0.0.2"], header: "X-User", operators: ["anna"])
         let password = DerivedPassword("operators' own")
         func way(_ rules: WebAccess.Rules, from peer: String = "127.0.0.1", as user: String? = nil) throws -> String {

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(.shop)
-    func `as many pages are live as are allowed, and a further one is told to look by itself`() async throws {
+    func `the number of live pages is limited, and a further page is told to poll`() async throws {
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, loop in
             try await withStreams(LiveFeed.maxFeeds, client.port) {
                 let refused = await client.get("/live?page=/", json: true)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `what was not looked at is not drawn as nothing`() async throws {
+    @Test(.shop) func `a period that was not searched is not drawn as zero`() async throws {
         try await shop.database.run(
             """
             INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)

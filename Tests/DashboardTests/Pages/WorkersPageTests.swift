@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `what the page says is wrong with maintenance is in its JSON, in the same words`() async throws {
+    @Test func `the page and its JSON have the same findings about maintenance`() async throws {
         try await shop.database.run(
             """
             \(Self.rows);

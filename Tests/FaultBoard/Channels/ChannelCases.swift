@@ -4,7 +4,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-/// Channels of Live Activities: what Apple has made and nobody has recorded, and what is published to a channel that is gone.
+/// Channels of Live Activities: one that Apple has created and nobody has recorded, and one that is gone when it is used.
 @Suite struct ChannelCases {
     private func with(
         _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
@@ -54,7 +54,7 @@ import Testing
             try await isReady(in: scene)
             let known = try await scene.client.text("SELECT channel_id FROM carillon.channels")
             #expect(channels(of: scene) == [orphan, known])
-            // Nothing says that the other one is ours, so it stays until somebody says so.
+            // Nothing shows that the other channel is ours, so it stays until an operator has it removed.
             let told = try await sync(scene, "--remove-unknown")
             #expect(told.contains("1 channel ready, 0 missing at Apple, 1 unknown, 0 removed."), "\(told)")
             #expect(channels(of: scene) == [orphan, known])
@@ -113,7 +113,7 @@ import Testing
                     """
                 ) == "1 19 400 ChannelNotRegistered \(channel)"
             )
-            // The next call of publish says so.
+            // The channel is marked, so that the next call of publish fails.
             #expect(try await scene.client.text("SELECT state FROM carillon.channels") == "missing")
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.feedback") == 0)
             #expect(try await scene.registered() == [Scene.token("aa", 1)])

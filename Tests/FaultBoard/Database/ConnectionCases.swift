@@ -4,7 +4,7 @@ import Testing
 
 /// Faults between a worker and its database.
 @Suite(.scene) struct ConnectionCases {
-    /// Until `/readyz` is correct (I14).
+    /// How long `/readyz` may take to be correct (I14).
     private static let moment = Board.sized(Duration.seconds(30), full: .seconds(5))
 
     @Test func `D1: workers whose sessions are ended again and again come back and lose nothing`() async throws {

@@ -9,7 +9,7 @@ import Testing
         async throws
     {
         let rows = Board.sized(100_000, full: 1_000_000)
-        // Stale rows, of numbers that no message has.
+        // Stale rows, with ids that no message has.
         try await scene.client.run(
             """
             \(TestDatabase.forgetPartitions);
@@ -78,7 +78,7 @@ import Testing
             try await session.script("COMMIT")
             return worker
         }
-        // A step that meets another lock, as of a worker that writes results, succeeds in a later round.
+        // A step that meets another lock, such as that of a worker that writes results, succeeds in a later round.
         var failing = ""
         try await scene.eventually("no step of maintenance fails, \(failing)") {
             let rounds = worker.lines(containing: "Maintenance has succeeded.").count

@@ -4,8 +4,8 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-/// Locks of other sessions, held for longer than a lease: no worker loses its lease, nothing is sent twice, and other apps go
-/// on.
+/// Locks of other sessions, held for longer than a lease: no worker loses its lease, nothing is sent twice, and other apps are
+/// served.
 @Suite struct LockCases {
     private static let lease = Duration.seconds(8)
     /// How long the lock is held: several leases.

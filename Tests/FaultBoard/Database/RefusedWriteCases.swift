@@ -3,7 +3,7 @@ import CarillonIO
 import TestSupport
 import Testing
 
-/// What PostgreSQL refuses running workers.
+/// Statements that PostgreSQL refuses while workers run.
 @Suite struct RefusedWriteCases {
     enum Refusal: Sendable {
         /// The right to insert into these tables is revoked.
@@ -46,7 +46,7 @@ import Testing
             }
         }
 
-        /// What a worker says of it.
+        /// What a worker logs about it.
         var complaint: String {
             switch self {
             case .rights, .trigger: "permission denied"

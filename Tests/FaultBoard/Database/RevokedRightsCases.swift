@@ -128,12 +128,12 @@ import Testing
         """
 
     private static let shares = 4
-    /// Every share has it, because others may not be needed within a second.
+    /// Every share has this right, because a worker may not need the others within a second.
     private static let needed = "DELETE ON carillon.messages"
 
-    /// `make test` takes a twelfth of them, by the seed.
+    /// `make test` revokes a twelfth of the rights, chosen by the seed.
     @Test(arguments: 0..<Self.shares)
-    func `D42: whatever right is revoked, PostgreSQL logs at most 20 errors a second, and no push is charged`(
+    func `D42: PostgreSQL logs at most 20 errors a second whichever right is revoked, and no push is charged`(
         share: Int
     ) async throws {
         try await Self.withWorker { scene in

@@ -3,10 +3,10 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-/// Databases that answer nothing, although the kernel acknowledges what is sent to them: the proxy is frozen.
+/// Databases that answer nothing, while the kernel still acknowledges packets: the proxy is frozen.
 @Suite(.scene) struct SilenceCases {
     static let silence = "has answered nothing"
-    /// Until a worker has left a database that freezes.
+    /// How long a worker may take to leave a database that freezes.
     static let limit = Board.sized(Duration.seconds(60), full: Fleet.lease + .seconds(5))
 
     /// A proxy before the database, and a URL that names it first and the database itself second.
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test
-    func `D36: a database that freezes with a living kernel is left within a lease and five seconds, and said so`()
+    func `D36: a frozen database whose kernel lives is abandoned within a lease and five seconds, and the log says so`()
         async throws
     {
         try await Self.withTwoHosts(in: scene) { first, url in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Before anything is answered, while a connection is made, once it is greeted, and while the worker is registered.
+    /// It freezes before it answers anything, while a connection is made, when this is complete, and while the worker registers.
     @Test(arguments: [0, 200, 1200, 2500, 4000])
     func `D38: a worker whose first host freezes while it starts sends within ten seconds, over the second`(bytes: Int)
         async throws

@@ -88,7 +88,7 @@ import Testing
         try await scene.drained()
         var waits: [Duration] = []
         for number in 2...Board.sized(6, full: 40) {
-            // As long as it takes until it looks for work at the longest interval.
+            // By then, the worker looks for work at the longest interval.
             try await scene.livesOn(worker, for: .milliseconds(500))
             let begin = MonotonicInstant.now
             try await scene.enqueue(1)

@@ -3,7 +3,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-/// Processes of the database that are suspended: the kernel still acknowledges what they are sent.
+/// Processes of the database that are suspended, while the kernel still acknowledges packets.
 @Suite struct SuspensionCases {
     /// Sessions of workers.
     private static let sessions = """
@@ -11,8 +11,8 @@ import Testing
         WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
         """
 
-    /// The worker leaves a database whose processes are suspended under load, and uses it again once they go on. What it had
-    /// sent to them is then carried out late.
+    /// The worker leaves a database whose processes are suspended under load, and uses it again once they resume. Statements that
+    /// it had sent to them then run late.
     private static func leaves(
         _ worker: WorkerProcess,
         in scene: Scene,
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// The server itself goes on, and lets the worker in again.
+    /// The server itself keeps running, and accepts the worker again.
     @Test func `D45: a worker with suspended sessions continues in others, and what they do later changes nothing`()
         async throws
     {

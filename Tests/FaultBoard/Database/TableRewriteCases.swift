@@ -5,9 +5,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Tables that an administrator has rewritten against bloat, while workers use them.
+/// Tables that an administrator rewrites to remove bloat while workers use them.
 @Suite struct TableRewriteCases {
-    /// Beside the server's own programs, to which there may be only links on the PATH.
+    /// The path of pg_repack, which is beside the programs of the server; the PATH may have only links to these.
     private static let repack: String? = {
         guard let postgres = try? PrivateCluster.program("postgres"), let path = realpath(postgres, nil) else {
             return nil

@@ -35,7 +35,7 @@ import Testing
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             let failed = try await scene.client.number("SELECT count(*) FROM carillon.failures")
             #expect((100..<4000).contains(failed), "\(failed)")
-            // Its feedback is never applied, whenever a pass comes to it.
+            // Its feedback is never applied, however late the pass is.
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.feedback") == failed)
             try await scene.client.run("UPDATE carillon.feedback SET seen_at = seen_at - interval '6 minutes'")
             try await scene.client.run("UPDATE carillon.push_counts SET minute = minute - interval '6 minutes'")

@@ -157,7 +157,7 @@ import Testing
         _ = try await first.end()
         try await scene.feedbackIsHandled(dead.count)
         #expect(try await scene.registered() == [])
-        // A worker that is told to stop leaves the pass to others too, at once.
+        // A worker that is told to stop also leaves the pass to others, at once.
         try await scene.fleet.started(interval)
         try await scene.register(dead)
         try await scene.refillSlowTable()

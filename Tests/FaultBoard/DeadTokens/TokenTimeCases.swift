@@ -61,7 +61,7 @@ import Testing
     {
         let now = Self.now
         let hourAgo = now - Self.hour
-        // Only timestamps that are not times delete device tokens that were registered between then and the push.
+        // A timestamp that is no time counts as the time of the push: tokens registered in the last hour are then deleted too.
         let rules: [(prefix: String, timestamp: String, isTime: Bool)] = [
             ("d1", "\(hourAgo * 1000)", true), ("d2", "\(hourAgo)", true), ("d3", "\((now + Self.hour) * 1000)", false),
             ("d4", "-", false), ("d5", "0", false), ("d6", "\(Int64.max)", false),
@@ -110,12 +110,12 @@ import Testing
             COMMIT
             """
         )
-        // Registered after its death, although by the clock before it.
+        // This is after the death of the token, although the clock says before.
         try await scene.registerAgain([again])
         try await scene.feedbackIsHandled(2)
         #expect(try await scene.registered().contains(again))
         #expect(try await scene.registered().contains(live))
-        // The next push finds out again that a device token is dead, which is deleted once the time of its registration has passed.
+        // The next push reports the dead token again, and it is deleted, because its registration is now in the past.
         try await scene.client.run("UPDATE carillon.tokens SET last_update = last_update - interval '1 hour'")
         try await scene.bury([dead])
         try await scene.feedbackIsHandled(3)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ApplePushSimulator
 
-/// The audit itself has to find each breach.
+/// The audit itself finds each breach.
 @Suite struct AuditTests {
     private static let token = Scene.token("", 1)
     private static let message = Ledger.Message(reference: "m0", tokens: [token], payload: "{}", mayRepeat: true)

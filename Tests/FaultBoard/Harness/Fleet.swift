@@ -60,7 +60,7 @@ final class Fleet: Sendable {
         return worker
     }
 
-    /// Starts so many.
+    /// Starts that many workers.
     @discardableResult
     func started(_ count: Int, _ flags: [String] = [], lease: Duration = Fleet.lease) async throws -> [WorkerProcess] {
         var workers: [WorkerProcess] = []

@@ -59,7 +59,7 @@ extension Scene {
         )
     }
 
-    /// Waits until the leases of all workers ran out, at least that long ago.
+    /// Waits until the leases of all workers have been over for at least that long.
     func leasesRanOut(ago duration: Duration = .zero) async throws {
         try await eventually("all leases ran out \(duration) ago", within: duration + .seconds(180)) {
             try await client.number(

@@ -1,10 +1,10 @@
 /// What must not be in a log (I12).
 enum Secrecy {
-    /// A device token, a line of a certificate or a key in PEM, and each part of a provider token have so many characters
-    /// of Base64, and nothing else in a log has.
+    /// Device tokens, lines of certificates and keys in PEM, and the parts of provider tokens have at least this many characters
+    /// of Base64 in a row; nothing else in a log has.
     private static let length = 64
 
-    /// The secrets in the log lines, as far as their form tells them, and the payloads of `Scene.enqueue`.
+    /// The secrets in the log lines that their form reveals, and the payloads of `Scene.enqueue`.
     static func breaches(in log: String) -> [String] {
         var breaches = log.contains(#"alert\":\"Board"#) ? ["a payload"] : []
         for line in log.utf8.split(separator: UInt8(ascii: "\n")) where line.first == UInt8(ascii: "{") {

@@ -1,6 +1,6 @@
 import Testing
 
-/// The search for secrets has to find each, and nothing else.
+/// The search for secrets finds each of them, and nothing else.
 @Suite struct SecrecyTests {
     @Test(arguments: [
         Scene.token("", 1), String(repeating: "aZ0+", count: 16), "eyJ" + String(repeating: "_-", count: 40),

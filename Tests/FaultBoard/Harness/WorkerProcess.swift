@@ -25,7 +25,7 @@ final class WorkerProcess: Sendable {
 
     var processID: Int32 { child.processID }
 
-    // MARK: What is done to it
+    // MARK: Control
 
     func signal(_ number: CInt) { child.signal(number) }
     func kill() {
@@ -52,7 +52,7 @@ final class WorkerProcess: Sendable {
     /// A worker that was killed counts as ended, though the kernel may take a moment.
     var isRunning: Bool { !wasKilled.withLock { $0 } && child.exitIfEnded() == nil }
 
-    // MARK: What it says
+    // MARK: Output
 
     /// Its log so far.
     var said: String { (try? folder.read("\(name).log")) ?? "" }
@@ -64,7 +64,7 @@ final class WorkerProcess: Sendable {
     /// The last lines of its log.
     var last: String { said.split(separator: "\n").suffix(10).joined(separator: "\n") }
 
-    /// Waits until so many lines of its log contain the text.
+    /// Waits until that many lines of its log contain the text.
     func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(180)) async throws {
         try await loop.eventually("\(name) said '\(text)'", within: limit) {
             guard lines(containing: text).count < count else { return true }

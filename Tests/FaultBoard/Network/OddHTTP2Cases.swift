@@ -192,7 +192,7 @@ import Testing
 
     // MARK: Broken rules
 
-    @Test func `H16: whatever rule of HTTP/2 is broken, the connection ends and each push ends once`() async throws {
+    @Test func `H16: the connection ends and each push ends once whichever rule of HTTP/2 is broken`() async throws {
         try await Scene.survive([
             { _ in FrameBytes.windowUpdate(0, 0) }, { _ in FrameBytes.windowUpdate(0, (1 << 31) - 1) },
             { _ in FrameBytes.data(9_999, [1], end: true) },
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `H21: whatever bytes a gateway sends, each push ends once`() async throws {
+    @Test func `H21: each push ends once, whatever bytes a gateway sends`() async throws {
         let connections = Board.sized(10, full: 200)
         let seed = Board.seed
         try await Scene.send(Board.sized(3000, full: 20_000), duplicates: connections * Scene.inFlight) { frame in

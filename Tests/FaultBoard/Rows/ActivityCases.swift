@@ -95,8 +95,8 @@ import Testing
         let clock = ContinuousClock()
         let time = try await clock.measure { try await Self.enqueue(1...count, in: scene) }
         try await Self.end(scene)
-        // What the rate let through meanwhile, what it lets through at once, and then one push for each activity. A worker
-        // may hold two claims whose order it has asked for.
+        // The pushes that the rate allows for this time and at once, and then one for each activity. A worker may have ordered
+        // the updates of two claims.
         let seconds = Int(time.components.seconds) + 1
         #expect(scene.record.requests <= rate * (seconds + 1) + 3 * Self.activities, "\(seconds) s")
         try await Self.check(scene, upTo: count)

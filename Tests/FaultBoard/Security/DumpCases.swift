@@ -24,7 +24,7 @@ import Testing
         try await scene.enqueue(200)
         #expect(try await victim.end() == .signal(SIGSEGV))
         #expect(try dumps() == [])
-        // Another program, which does not prevent it, leaves one.
+        // A program that does not prevent core dumps leaves one.
         var other = ChildProcess.Command("/bin/sh", ["-c", "\(shell); kill -SEGV $$"])
         other.directory = scene.folder.path
         #expect(try await ChildProcess(other).wait(on: scene.loop) == .signal(SIGSEGV))

@@ -4,7 +4,7 @@ import CarillonPostgres
 import TestSupport
 import Testing
 
-/// Gateways that an app's row names, and that are none.
+/// Gateways of apps that are other services.
 @Suite(.scene) struct GatewayTargetCases {
     private static let columns = ["gateway", "feedback_gateway", "channel_gateway"]
 
@@ -46,12 +46,12 @@ import Testing
             let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
             try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
             try await scene.eventually("it is tried again") { reception.connections >= 2 }
-            // Each connection began, and ended, with a TLS handshake.
+            // Each connection got no further than the TLS handshake.
             let bytes = heard.withLock { $0 }
             #expect(bytes.starts(with: [22, 3]))
             let text = String(decoding: bytes, as: UTF8.self)
             for word in ["POST", "PRI ", Scene.topic, "Board"] { #expect(!text.contains(word), "\(word)") }
-            // What is said of it says nothing of what the service answers.
+            // Neither the hold nor the log reveals what the service answered.
             let hold = try await scene.client.text("SELECT string_agg(h.reason, ' ') FROM carillon.holds h")
             #expect(!hold.contains("banner") && !worker.said.contains("banner"), "\(hold)")
             try await scene.lead(to: "localhost:\(scene.simulator.port)", trusting: scene.simulator.rootPEM)

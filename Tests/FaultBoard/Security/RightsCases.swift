@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// All that the role must not do. None of it would have an effect if it were allowed.
+    /// Everything that the role must not do. None of it would have an effect if it were allowed.
     private static func statements(_ columns: [Column], for role: String) -> [String] {
         let mayWrite = Self.mayWrite[role, default: []]
         let mayNotRead = Self.mayNotRead[role, default: []]
@@ -225,7 +225,7 @@ import Testing
             }
         }
         #expect(try await scene.client.text("SELECT string_agg(DISTINCT s.trap, ', ') FROM evil.stolen s") == "")
-        // All went to the right objects.
+        // All calls used the right objects.
         #expect(
             try await scene.client.text(
                 "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"

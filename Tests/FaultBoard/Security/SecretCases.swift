@@ -9,7 +9,7 @@ import Testing
 @testable import ApplePush
 @testable import Carillon
 
-/// Secrets that would be seen if a part of Carillon said them.
+/// Secrets that would be found if any part of Carillon printed them.
 @Suite struct SecretCases {
     @Test
     func `S1: no log, metric, view or page shows a key, a passphrase, a whole token or a payload, whatever fails`()

@@ -2,7 +2,7 @@ import CarillonIO
 import Glibc
 import TestSupport
 
-/// What strangers, and one viewer with many open pages, send to a dashboard all the time, from many addresses.
+/// Requests that strangers, and one viewer with many open pages, send to a dashboard without pause, from many addresses.
 final class WebAttack: Sendable {
     private static let bodyBytes = 256 * 1024
 
@@ -12,14 +12,14 @@ final class WebAttack: Sendable {
 
     init(port: UInt16) { self.port = port }
 
-    /// How many answers of each status came, of "" for connections that were cut off.
+    /// How many answers had each status; "" stands for connections that were cut off.
     var statuses: [String: Int] { answers.withLock { $0 } }
 
-    /// First they guess passwords, until they may guess no more. Then they send all the rest, too.
+    /// First they guess passwords, until guesses are refused. Then they also send all other requests.
     ///
     /// - Parameters:
     ///   - session: the header of a viewer.
-    ///   - password: of somebody who logs in again and again, as a form has it.
+    ///   - password: the right password, as a form has it, for a client that logs in repeatedly.
     func go(session: String, password: String, while body: () async throws -> Void) async throws {
         let attackers = Task {
             await withTaskGroup(of: Void.self) { group in
@@ -47,7 +47,7 @@ final class WebAttack: Sendable {
         )
     }
 
-    /// The right password uses up no attempt, so each is checked, which takes as long as for a guess.
+    /// The right password uses up no attempt, so each login is checked, which takes as long as a guess.
     private func enter(_ password: String) async {
         let form = "password=\(password)"
         await repeatedly(
@@ -58,7 +58,7 @@ final class WebAttack: Sendable {
         )
     }
 
-    /// The largest body, or all but its last byte, and whatever is answered. PostgreSQL finds that the token is unknown.
+    /// Sends the largest body, or all but its last byte, and accepts any answer. PostgreSQL finds that the token is unknown.
     private func post(_ host: UInt8, isWhole: Bool) async {
         let body = String(repeating: "[", count: Self.bodyBytes - (isWhole ? 0 : 1))
         await repeatedly(

@@ -156,7 +156,7 @@ import Testing
             return [.say(FrameBytes.headers(stream, [(":status", "500")]) + FrameBytes.data(stream, body, end: true))]
         } then: { scene, worker, _ in
             for name in hostile {
-                // Held, and with a job that waits.
+                // The app is held, and a job of it waits.
                 try await scene.client.run(
                     """
                     INSERT INTO carillon.apps (name, topic) VALUES (\(OddRow.quoted(name)), 'com.example.hostile');

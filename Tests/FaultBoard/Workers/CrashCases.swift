@@ -13,13 +13,12 @@ import Testing
         let duplicates = try await scene.crash(at: point)
         try await scene.fleet.started()
         let audit = try await scene.finish(duplicates: duplicates)
-        // Exactly the pushes are sent again that the gateway had accepted without a commit.
+        // Exactly those pushes are sent again that the gateway had accepted, and whose settlement was not committed.
         if point == .beforeCommit { #expect(audit.duplicates == duplicates) }
     }
 
     @Test(.scene)
-    func
-        `W1: what may have arrived before a worker was killed is sent again with a collapse id, if the app wants that`()
+    func `W1: a push that may have arrived before a kill is sent again with a collapse id, if the app wants that`()
         async throws
     {
         try await scene.client.run("UPDATE carillon.apps SET collapse_unknown = true")

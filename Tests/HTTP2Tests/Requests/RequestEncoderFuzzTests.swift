@@ -3,7 +3,7 @@ import Testing
 
 /// Requests, settings, drains and cancellations in any order, read by nghttp2's decoder.
 @Suite struct RequestEncoderFuzzTests {
-    @Test func `whatever is asked for and whatever the peer allows, it reads exactly that`() async throws {
+    @Test func `the peer reads exactly the requests that were made, whatever it allows`() async throws {
         var (read, continued, cancelled) = (0, 0, 0)
         try await Fuzzing.seeds(150) { seed in
             let run = try EncoderRun(seed: seed)

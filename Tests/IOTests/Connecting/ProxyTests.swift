@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `holds all bytes back, and continues where it stopped`() async throws {
+    @Test func `a frozen proxy holds all bytes back, and continues where it stopped`() async throws {
         try await Self.with { proxy, client, loop in
             try await proxy.openBlackHole()
             try client.send("hello")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `refuses connections, and accepts them again on the same port`() async throws {
+    @Test func `a proxy refuses connections, and accepts them again on the same port`() async throws {
         try await Self.with { proxy, client, loop in
             try client.send("hello")
             #expect(try await client.some(on: loop) == "hello")

@@ -104,7 +104,7 @@ actor Resident {
         }
     }
 
-    @Test func `what is submitted runs in its order`() async throws {
+    @Test func `submitted actions run in order`() async throws {
         try await TestLoop.with { loop in
             let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
             for number in 0..<100 { loop.submit { continuation.yield(number) } }

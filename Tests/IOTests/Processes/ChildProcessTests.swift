@@ -9,14 +9,14 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 42, 255] as [CInt])
-    func `its exit status is reported`(status: CInt) async throws {
+    func `the exit status of a child is reported`(status: CInt) async throws {
         let child = try ChildProcess(Self.shell("exit \(status)"))
         #expect(try await child.wait(on: TestLoop.shared) == .status(status))
         #expect(child.exitIfEnded() == .status(status))
     }
 
     @Test(arguments: [SIGTERM, SIGKILL, SIGINT])
-    func `the signal that ended it is reported`(number: CInt) async throws {
+    func `the signal that ended a child is reported`(number: CInt) async throws {
         let child = try ChildProcess(Self.shell("read -r forever </dev/zero; echo never"))
         #expect(child.exitIfEnded() == nil)
         child.signal(number)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await child.wait(on: TestLoop.shared) == .signal(SIGKILL))
     }
 
-    @Test func `it is killed when the thread that has started it ends, if it is to be`() async throws {
+    @Test func `a child is killed when the thread that has started it ends, if it is to be`() async throws {
         try await TemporaryFolder.with { folder in
             let (child, other) = try await TestLoop.with { loop in
                 var command = Self.shell("echo runs; exec tail -f /dev/null")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `its streams, environment and folder are those it was given`() async throws {
+    @Test func `a child has the streams, environment and folder that it was given`() async throws {
         try await TemporaryFolder.with { folder in
             var command = Self.shell("cat; printf '%s %s' \"$GREETING\" \"$(pwd)\"; echo wrong >&2; echo ${HOME-none}")
             command.input = .file(try folder.write("input", "first "))
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `it inherits no descriptor of ours`() async throws {
+    @Test func `a child inherits no descriptor of ours`() async throws {
         let leak = open("/dev/null", O_RDONLY)  // as somebody who forgets to close on exec
         defer { close(leak) }
         let child = try ChildProcess(Self.shell("[ ! -e /proc/self/fd/\(leak) ]"))

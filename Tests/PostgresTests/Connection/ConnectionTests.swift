@@ -17,7 +17,7 @@ import Testing
         return try await connection.query(Self.divide, parameters) { rows in Int(try rows.int64(0, 0)) }
     }
 
-    @Test func `serves many tasks, each with its own answer`() async throws {
+    @Test func `a connection serves many tasks, each with its own rows`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for value in 0..<1_000 {
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `returns the number of rows that a statement affected`() async throws {
+    @Test func `the number of rows that a statement affected is returned`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             #expect(try await connection.execute(Statement("in", "INSERT INTO t SELECT generate_series(1, 12)")) == 12)
@@ -303,7 +303,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `may go after its loop has ended`(isClosed: Bool) async throws {
+    func `a connection may be released after its loop has ended`(isClosed: Bool) async throws {
         try await TestDatabase.unconnected(.nothing) { url in
             let loop = try EventLoop(name: "short")
             let connection = try await PostgresConnection.connect(url, on: loop, application: "late")
@@ -314,7 +314,7 @@ import Testing
         }
     }
 
-    @Test func `ends its session with the last reference`() async throws {
+    @Test func `a connection ends its session with the last reference`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             func forget() async throws -> Int32 {
                 try await PostgresConnection.connect(url, application: "forgotten")
@@ -328,7 +328,7 @@ import Testing
         }
     }
 
-    @Test func `reports its name and the server's version`() async throws {
+    @Test func `a connection reports its name and the server's version`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             #expect(connection.serverVersion >= 130_000)
             let name = Statement(

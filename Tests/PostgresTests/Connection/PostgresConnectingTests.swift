@@ -37,7 +37,7 @@ import Testing
         #expect(error.message.contains("did not answer within 0.1 seconds"))
     }
 
-    @Test func `ends at once when the task is cancelled`() async throws {
+    @Test func `connecting ends at once when the task is cancelled`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
         let url = "postgresql://127.0.0.1:\(listener.port)/db"

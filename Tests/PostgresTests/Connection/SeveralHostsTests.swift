@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `one that freezes before it is greeted is left for the second`() async throws {
+    @Test func `a host that freezes before it greets is left for the second`() async throws {
         let cluster = try await TestCluster.shared
         try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
             let hosts = "127.0.0.1:\(await proxy.port),127.0.0.1:\(cluster.port)"
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `one that accepts writes is used, and left when it stops accepting them`() async throws {
+    @Test func `a host that accepts writes is used, and left when it stops accepting them`() async throws {
         var settings = PrivateCluster.Settings.fast
         settings.parameters = ["default_transaction_read_only": "on"]
         let standby = try await PrivateCluster.start(settings, on: TestLoop.shared)

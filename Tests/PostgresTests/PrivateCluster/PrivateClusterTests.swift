@@ -13,7 +13,7 @@ import Testing
         try await TestLoop.shared.eventually("\(folder) is gone") { !Self.exists(folder) }
     }
 
-    @Test func `stops on request, and leaves nothing`() async throws {
+    @Test func `a cluster stops on request, and leaves nothing`() async throws {
         let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
         let server = try Self.firstLine(of: cluster.folder + "/server.pid")
         #expect(Self.exists(cluster.folder + "/.s.PGSQL.5432"))
@@ -24,7 +24,7 @@ import Testing
         await cluster.stop()
     }
 
-    @Test func `stops with the last reference to it`() async throws {
+    @Test func `a cluster stops with the last reference to it`() async throws {
         func forget() async throws -> (folder: String, server: Int32?) {
             let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
             return (cluster.folder, Int32(try Self.firstLine(of: cluster.folder + "/server.pid")))
@@ -34,7 +34,7 @@ import Testing
         #expect(kill(try #require(server), 0) == -1)
     }
 
-    @Test func `ends with its owner, even one that is killed`() async throws {
+    @Test func `a cluster ends with its owner, even one that is killed`() async throws {
         try await TemporaryFolder.with { work in
             let owner = try BackgroundProgram(["try"], in: work)
             let psql = try await owner.line(containing: "psql '", on: TestLoop.shared)
@@ -56,7 +56,7 @@ import Testing
         #expect(facts.st_mode & 0o077 == 0)
     }
 
-    @Test func `keeps its data in the folder that it is given`() async throws {
+    @Test func `a cluster keeps its data in the folder that it is given`() async throws {
         try await TemporaryFolder.with { folder in
             // The server's user has to get through, whoever that is.
             #expect(chmod(folder.path, 0o755) == 0)
@@ -92,7 +92,7 @@ import Testing
         #expect(error?.hint?.contains("apt-get install postgresql") == true)
     }
 
-    @Test func `takes the highest version that Debian installed`() throws {
+    @Test func `a cluster has the highest version that Debian installed`() throws {
         try TemporaryFolder.with { folder in
             for version in ["9", "15", "banana"] {
                 #expect(mkdir(folder.file(version), 0o755) == 0)

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `it is part of the transaction around it`() async throws {
+    @Test func `a copy is part of the transaction around it`() async throws {
         try await Self.with { connection, _ in
             let error = await #expect(throws: PostgresError.self) {
                 try await connection.transaction {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that is lost meanwhile ends it`() async throws {
+    @Test func `a lost connection ends a copy`() async throws {
         try await Self.with { connection, other in
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             async let copied = Result { try await connection.copy(Self.copy, Self.rows(10_000)) }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `as a script, or from the server, it is refused`() async throws {
+    @Test func `a copy by a script, or from the server, is refused`() async throws {
         for sql in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
             try await Self.with { connection, _ in
                 let error = await #expect(throws: PostgresError.self) { try await connection.script(sql) }

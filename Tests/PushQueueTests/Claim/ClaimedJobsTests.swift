@@ -110,7 +110,7 @@ import Testing
     }
 
     /// While its claims have many bytes, a worker makes no other.
-    @Test(.demo) func `what is read from a row counts toward the bytes of the claim`() async throws {
+    @Test(.demo) func `all columns that are read from a row count toward the bytes of the claim`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'one', 'infinity');

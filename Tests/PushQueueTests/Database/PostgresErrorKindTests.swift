@@ -35,7 +35,7 @@ import Testing
         #expect(ClaimFault(raised) == .lane)
     }
 
-    @Test func `what may be too large is tried with less`() {
+    @Test func `a statement that may be too large is tried with less`() {
         for state in ["54000", "53200", "XX000"] { #expect(PostgresError(.server, "?", sqlState: state).isAboutSize) }
         #expect(!PostgresError(.server, "?", sqlState: "40001").isAboutSize)
         #expect(!PostgresError(.unreachable, "?").isAboutSize)

@@ -32,8 +32,8 @@ import Testing
         answer.jobs = jobs
         answer.rows = jobs.count
         answer.lowest = jobs.lowest
-        _ = state.claimAnswered(answer, to: plan, at: now)
-        return UnsettledClaim(jobs, claimedAs: 1, answeredAt: now)
+        _ = state.claimReturned(answer, to: plan, at: now)
+        return UnsettledClaim(jobs, claimedAs: 1, returnedAt: now)
     }
 
     @Test func `settled pushes make room, and the claim is in flight until its last part`() throws {

@@ -34,7 +34,7 @@ import Testing
             var claims = 0
             while admission.room(for: app) > 0, isOpen(allowance(of: app)) {
                 admission.admit(1, of: app)
-                admission.answered(100, of: app)
+                admission.claimReturned(100, of: app)
                 claims += 1
             }
             return claims

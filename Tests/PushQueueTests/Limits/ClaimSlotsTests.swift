@@ -44,7 +44,7 @@ import Testing
         var answer = ClaimRows()
         answer.rows = Int(plan.rows)
         answer.lowest = 1
-        let tooLarge = state.claimAnswered(answer, to: plan, at: start)
+        let tooLarge = state.claimReturned(answer, to: plan, at: start)
         #expect(tooLarge == nil)
     }
 }

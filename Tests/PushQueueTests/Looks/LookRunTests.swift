@@ -72,7 +72,7 @@ import Testing
     @Test mutating func `a sleeper whose look fails wakes, and says nothing`() {
         let later = idle()
         var run = LookRun(in: &state, at: later)
-        _ = state.sleepAnswered(SleepRows(isAlive: true), askedAt: later, at: later)
+        _ = state.sleepReturned(SleepRows(isAlive: true), askedAt: later, at: later)
         run.succeeded(.seconds(1), in: &state)
         #expect(wait(run) == .seconds(1) && !state.sleep.isAwake)
         _ = state.sleep.called()
@@ -89,7 +89,7 @@ import Testing
         var run = LookRun(in: &state, at: later)
         #expect(name(run) == "ask")
         let answer = SleepRows(hasWork: true)
-        let (wait, _) = state.sleepAnswered(answer, askedAt: later, at: later)
+        let (wait, _) = state.sleepReturned(answer, askedAt: later, at: later)
         run.succeeded(wait, foundWork: answer.hasWork, in: &state)
         #expect(name(run) == "refresh" && !run.mayClaim && state.sleep.isAwake)
         run.succeeded(in: &state)

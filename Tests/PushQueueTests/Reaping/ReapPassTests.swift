@@ -9,17 +9,17 @@ import Testing
 
     @Test func `the wait after a batch is longer than the batch, up to a limit`() {
         var pass = ReapPass()
-        #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
-        #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == ReapPass.longestWait)
-        #expect(pass.answered(Self.batch(.busy), after: .zero) == ReapPass.waitForOthers)
+        #expect(pass.returned(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
+        #expect(pass.returned(Self.batch(.more), after: .seconds(60)) == ReapPass.longestWait)
+        #expect(pass.returned(Self.batch(.busy), after: .zero) == ReapPass.waitForOthers)
         #expect(!pass.tally.isComplete)
-        #expect(pass.answered(Self.batch(.over), after: .zero) == nil)
+        #expect(pass.returned(Self.batch(.over), after: .zero) == nil)
         #expect(pass.tally.isComplete)
     }
 
     @Test func `a pass counts deleted tokens by app, and each fault once`() {
         var pass = ReapPass()
-        for _ in 0..<2 { _ = pass.answered(Self.batch(.more, deleted: 5, faults: ["devices: no"]), after: .zero) }
+        for _ in 0..<2 { _ = pass.returned(Self.batch(.more, deleted: 5, faults: ["devices: no"]), after: .zero) }
         #expect(pass.tally.deleted == ["shop": 10])
         #expect(pass.tally.total == 10 && pass.tally.handled == 10)
         #expect(pass.tally.faults == ["devices: no"])

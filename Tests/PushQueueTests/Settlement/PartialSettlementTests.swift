@@ -199,7 +199,7 @@ import Testing
         after earlier: [String: Outcome]? = nil,
         in database: TestDatabase
     ) async throws -> SettlementWriting {
-        var held = UnsettledClaim(claim, claimedAs: 1, answeredAt: .now)
+        var held = UnsettledClaim(claim, claimedAs: 1, returnedAt: .now)
         if let earlier { held.progress = .partSettled(self.outcomes(claim, earlier)) }
         let settlement = settlement(claim, outcomes, after: earlier)
         var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRemainder: false)

@@ -20,7 +20,7 @@ import Testing
             now: 0,
             using: &generator
         )
-        var claim = UnsettledClaim(builder.jobs, claimedAs: 1, answeredAt: MonotonicInstant(nanoseconds: 0))
+        var claim = UnsettledClaim(builder.jobs, claimedAs: 1, returnedAt: MonotonicInstant(nanoseconds: 0))
         if isRest { claim.progress = .partSettled(outcomes) }
         return SettlementWriting(claim, settlement, outcomes, hasRemainder: false)
     }

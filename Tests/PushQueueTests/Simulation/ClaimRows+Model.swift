@@ -3,7 +3,7 @@ import ApplePush
 @testable import CarillonPushQueue
 
 extension ClaimRows {
-    /// The answer that a worker reads of the model's claim.
+    /// The rows that a worker reads of a claim of the model.
     init(_ claim: ModelClaim?, next: ModelJob?, lane: Lane, appIsKnown: Bool = true) {
         self.init()
         self.next = next.map { NextRow(id: $0.id, pushes: $0.tokens.count) }

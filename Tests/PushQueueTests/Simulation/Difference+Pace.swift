@@ -2,12 +2,12 @@ import CarillonPostgres
 
 @testable import CarillonPushQueue
 
-/// Pacing, which may divide jobs of `scheduled` too.
+/// Pacing, which may also divide jobs of `scheduled`.
 extension Difference {
-    /// Asks which background pushes of a claim are sent, twice perhaps because the answer was lost.
+    /// Paces the background pushes of a claim, possibly twice, as a worker does that lost the result.
     mutating func pace() async throws -> String {
         let unsettled = held.indices.filter { held[$0].settled == nil && !held[$0].claim.paced.isEmpty }
-        // Most are of workers that have died since.
+        // Most claims belong to workers that have died.
         let live = unsettled.filter { model.tables.inflight[held[$0].claim.id]?.worker == held[$0].worker }
         let some = live.isEmpty || flip(1, outOf: 8) ? unsettled : live
         guard let place = some.randomElement(using: &random) else { return "nothing to pace" }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import CarillonPushQueue
 
-/// Settling, and all other ways in which jobs come back.
+/// Settling, and all other ways in which jobs leave a claim.
 extension Difference {
     private mutating func outcome(mayWait: Bool) -> Outcome {
         switch Int.random(in: mayWait ? 0..<9 : 0..<7, using: &random) {
@@ -32,7 +32,7 @@ extension Difference {
             held.claim,
             outcomes,
             after: held.settled,
-            // Whatever the jitter, that is not before the test is over.
+            // Whatever the jitter is, retries are due only after the test.
             policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
             maxAttempts: 3,
             now: held.claim.claimedAt,
@@ -70,7 +70,7 @@ extension Difference {
         return step
     }
 
-    /// Asks for the order of the updates of a claim, twice perhaps because the answer was lost.
+    /// Orders the updates of a claim, possibly twice, as a worker does that lost the result.
     mutating func order() async throws -> String {
         let unsettled = held.indices.filter { held[$0].settled == nil && !held[$0].claim.updates.isEmpty }
         guard let place = unsettled.randomElement(using: &random) else { return "nothing to order" }
@@ -84,7 +84,7 @@ extension Difference {
                 try PushDecisions(rows)
             }
             let model = self.model.order(updates, of: claim, as: worker)
-            // Their clocks differ, and times that are ahead of them make updates wait.
+            // The clocks of the two differ, and a time ahead of the clock makes updates wait.
             try await database.run("UPDATE carillon.update_stamps SET stamp = 0")
             self.model.forgetStamps()
             step = same("order \(claim.id) by \(worker)", Self.ended(real), Self.ended(model))
@@ -121,7 +121,7 @@ extension Difference {
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
 
-    /// Time passes, and what was put off is due.
+    /// Makes all scheduled jobs due, and moves them to the queue.
     mutating func promote() async throws -> String {
         try await database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
@@ -134,7 +134,7 @@ extension Difference {
             let parameters = PromotionRows.parameters(maxRows: Int32(maxRows), after: places.real)
             let real = try await ask(PromotionRows.statement, parameters) { try PromotionRows($0) }
             let model = self.model.promote(maxRows: maxRows, after: places.model)
-            // The clocks are not the same.
+            // The clocks of the two differ, so only ids are compared.
             _ = same("promote after \(places)", real.next.id, model.next.id)
             let step = same("promote after \(places)", Self.texts(real.promotions), Self.texts(model.promotions))
             if real.rows < maxRows { return step }
@@ -158,8 +158,8 @@ extension Difference {
 
     // MARK: Tables
 
-    /// One statement may give several numbers, and in which order is PostgreSQL's own affair: the model takes over which
-    /// job got which.
+    /// Gives the jobs of the model the ids that PostgreSQL has given them: if a statement makes several jobs, it may number them in
+    /// any order.
     mutating func adopt() async throws {
         let statement = Statement(
             "jobs_of_split_messages",
@@ -212,7 +212,7 @@ extension Difference {
         UNION ALL
         SELECT format('stamp %s: %s %s, %s', s.token, s.message_id, s.is_final, s.highest) FROM carillon.update_stamps s
         UNION ALL
-        SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
+        SELECT format('cancelled %s', c.message_id) FROM carillon.cancelled c
         UNION ALL
         SELECT format('worker %s', w.id) FROM carillon.workers w
         """
@@ -246,7 +246,7 @@ extension Difference {
         lines += tables.stamps.map {
             "stamp \($0.key): \($0.value.place.message) \($0.value.place.isEnd ? "t" : "f"), \($0.value.highest)"
         }
-        lines += tables.cancelled.map { "called off \($0)" }
+        lines += tables.cancelled.map { "cancelled \($0)" }
         lines += tables.workers.keys.map { "worker \($0)" }
         return lines.sorted()
     }

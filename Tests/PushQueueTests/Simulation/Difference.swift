@@ -5,9 +5,9 @@ import TestSupport
 
 @testable import CarillonPushQueue
 
-/// A database and its model, which are told the same.
+/// A database and its model, which get the same operations.
 struct Difference {
-    /// A claim that somebody may settle.
+    /// A claim that may be settled.
     struct Held {
         var claim: ClaimedJobs
         let worker: Int64
@@ -19,11 +19,11 @@ struct Difference {
     var model = ModelDatabase()
     var random: SeededGenerator
     var held: [Held] = []
-    /// Of workers that are or were.
+    /// The ids of all workers, including dead ones.
     var workers: [Int64] = []
-    /// Workers die so often that jobs come under suspicion.
+    /// Workers die so often that jobs are quarantined.
     private let isDeadly: Bool
-    /// Answers that were not the same.
+    /// Where the two differed.
     private(set) var differences: [String] = []
     private var tokens = 0
 
@@ -38,7 +38,7 @@ struct Difference {
         model.now = Int64(try await database.value("(extract(epoch FROM now()) * 1000000)::bigint") ?? "") ?? 0
     }
 
-    /// Does something, and says what.
+    /// Does a random operation, and returns what it was.
     mutating func step() async throws -> String {
         if isPacing { return try await pacingStep() }
         return switch Int.random(in: 0..<43, using: &random) {
@@ -76,7 +76,7 @@ struct Difference {
 
     mutating func flip(_ part: Int, outOf whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
 
-    /// One that may be alive or, rarely, any that ever was.
+    /// A recent worker or, rarely, any.
     mutating func anyWorker() -> Int64 {
         let recent = flip(1, outOf: 10) ? workers[...] : workers.suffix(4)
         return recent.randomElement(using: &random) ?? 1
@@ -146,8 +146,7 @@ struct Difference {
         return "insert \(job)"
     }
 
-    /// In how many places a token has another payload than its own, where each has one that names it. The model knows no
-    /// payloads.
+    /// How many tokens of jobs with personal payloads have the payload of another token. The model has no payloads.
     func misplacedPayloads() async throws -> Int {
         try await database.number(
             """
@@ -215,7 +214,7 @@ struct Difference {
         let dead = holders.randomElement(using: &random) ?? anyWorker()
         let heir = anyWorker()
         let seen = model.heartbeats(butOf: heir)
-        // Somebody who knows an older heartbeat may not take over.
+        // A worker that knows only an older heartbeat may not take over.
         let lag: Int64 = flip(1, outOf: 6) ? 1 : 0
         let sighting = seen.first { $0.worker == dead }.map {
             HeartbeatState.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
@@ -242,7 +241,7 @@ struct Difference {
         let worker = anyWorker()
         let parameters = ClaimStatement.parameters(plan, worker: worker, maxBytes: 100_000)
         let answer = try await ask(ClaimStatement.statement, parameters) { rows in
-            // The app's own topic is not known here, which is no matter.
+            // The app's own topic is unknown here, and does not matter.
             try ClaimRows(rows, plan, app: Self.app(plan.lane.app), installation: (1, 2))
         }
         if let jobs = answer.jobs { model.now = jobs.claimedAt }

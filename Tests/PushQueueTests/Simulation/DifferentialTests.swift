@@ -7,10 +7,9 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// The model of the database does what the database does: the same operations by chance on both, and all tables compared
-/// after each.
+/// Does the same random operations on PostgreSQL and on its model, and compares all tables after each.
 ///
-/// `DIFFERENTIAL_RUNS` asks for more runs than usual.
+/// `DIFFERENTIAL_RUNS` sets how many runs there are.
 @Suite struct DifferentialTests {
     private static let runs =
         ProcessInfo.processInfo.environment["DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12

@@ -1,6 +1,6 @@
 @testable import CarillonPushQueue
 
-/// What one worker of the fleet does at a time, and feedback passes.
+/// Tasks that one worker of the fleet does at a time, and feedback passes.
 extension ModelDatabase {
     func isDue(_ task: MaintenanceTask.Name, every interval: Int64?, for worker: Int64) -> Bool {
         let row = tables.fleetTasks[task] ?? ModelFleetTask()
@@ -27,7 +27,7 @@ extension ModelDatabase {
         }
     }
 
-    /// A device is registered, or registered again.
+    /// Registers a device token, possibly again.
     mutating func register(_ token: String) {
         let now = self.now
         change { $0.tokens[token] = now }

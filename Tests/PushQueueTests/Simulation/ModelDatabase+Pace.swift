@@ -2,9 +2,9 @@ import ApplePush
 
 @testable import CarillonPushQueue
 
-/// So many background pushes an hour to a device.
+/// The limit of background pushes for each device and hour.
 extension ModelDatabase {
-    /// What `pace_devices` answers.
+    /// What `pace_devices` returns.
     mutating func pace(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64, max: Int32) -> PushDecisions? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
@@ -104,7 +104,7 @@ private struct Pacing {
         }
     }
 
-    /// The place of a waiting job among those that were taken out of `scheduled`, which it is if `pulls`; nil: it does not wait.
+    /// The place of a waiting job in `pulled`; nil if it does not wait. If `pulls`, it is moved there from `scheduled`.
     private mutating func find(_ message: Int64, _ token: String, pulls: Bool, _ tables: inout ModelTables) -> Int? {
         if let place = pulled.firstIndex(where: { $0.job.message == message && $0.job.tokens.contains(token) }) {
             return place
@@ -121,14 +121,14 @@ private struct Pacing {
 }
 
 extension ModelTables {
-    /// Takes pushes out of a claim, and out of jobs of `scheduled` that were pulled: they end, or wait.
+    /// Takes pushes that end or wait out of a claim, and out of pulled jobs of `scheduled`.
     mutating func withdraw(_ leaving: [Leaving], from claim: ModelClaim, pulled: [ModelJob] = []) {
         guard !leaving.isEmpty else { return }
         var rest = claim
         rest.jobs = []
         var ended: [ModelJob] = []
         for job in claim.jobs + pulled {
-            /// A time; nil: they end. No entry: they stay.
+            /// Until when they wait, or nil if they end. Tokens without an entry stay.
             let fates = Dictionary(
                 leaving.filter { $0.job == job.id && job.tokens.contains($0.token) }.map { ($0.token, $0.until) }
             ) { first, _ in first }

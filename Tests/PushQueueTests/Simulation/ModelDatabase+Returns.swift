@@ -2,7 +2,7 @@ import CarillonPostgres
 
 @testable import CarillonPushQueue
 
-/// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
+/// How jobs return to the queue: when they are due, when their claim is released, and after the death of their worker.
 extension ModelDatabase {
     func isDue(after start: DueFloor.Position) -> Bool {
         start.time.microseconds > now || !due(after: start).isEmpty
@@ -13,7 +13,7 @@ extension ModelDatabase {
             .filter { $0 > start }
     }
 
-    /// What it costs is for the caller to say.
+    /// Leaves the cost to the caller.
     mutating func promote(maxRows: Int = 1000, after start: DueFloor.Position = .beginning) -> PromotionRows {
         let now = self.now
         let start = start.time.microseconds > now ? .beginning : start
@@ -52,10 +52,10 @@ extension ModelDatabase {
             .map { ClaimKey(id: $0.id, claimedAt: $0.claimedAt) }
     }
 
-    /// Whether there are claims of workers that are gone.
+    /// Whether there are claims of workers without a row.
     var hasOrphans: Bool { tables.inflight.values.contains { tables.workers[$0.worker] == nil } }
 
-    /// Takes over from a dead worker, and from those that are gone. The claims are for the audit.
+    /// Takes over from a dead worker, and from workers without a row. The claims are for the audit.
     mutating func takeOver(from dead: HeartbeatState.Sighting?) -> (workers: Int, claims: [ModelClaim]) {
         change { tables in
             var workers = 0
@@ -65,7 +65,7 @@ extension ModelDatabase {
             }
             let claims = tables.inflight.values.filter { tables.workers[$0.worker] == nil }.sorted { $0.id < $1.id }
             for claim in claims { tables.inflight[claim.id] = nil }
-            // All that a worker held of an app comes back together.
+            // All jobs of a worker and an app are returned together.
             var together: [[Int64]: [ModelJob]] = [:]
             for claim in claims { together[[claim.worker, Int64(claim.app)], default: []] += claim.jobs }
             for (_, jobs) in together.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) { tables.recover(jobs) }
@@ -73,7 +73,7 @@ extension ModelDatabase {
         }
     }
 
-    /// In how many microseconds a turn for so many pushes begins; nil: there is none soon.
+    /// Returns in how many microseconds a turn for that many pushes begins, or nil if there is none soon.
     mutating func takeTurn(of app: Int32, pushes: Int) -> Int64? {
         guard let rate = SimulatedApp.row(app).app.settings.maxRate else { return 0 }
         let now = self.now
@@ -98,13 +98,13 @@ extension ModelDatabase {
 }
 
 extension ModelTables {
-    /// Puts jobs back to be claimed, but for those that were called off.
+    /// Returns jobs to the queue, except those that were cancelled.
     fileprivate mutating func returned(_ jobs: [ModelJob]) {
         cancel(jobs.filter { cancelled.contains($0.message) })
         for job in jobs where !cancelled.contains(job.message) { messages[job.id] = job }
     }
 
-    /// Puts back what a worker died with.
+    /// Returns the jobs of a dead worker.
     fileprivate mutating func recover(_ jobs: [ModelJob]) {
         let repeatable = jobs.filter(\.mayRepeat)
         let fresh = repeatable.filter { $0.lostClaims == 2 }.reduce(0) { $0 + $1.tokens.count }
@@ -126,7 +126,7 @@ extension ModelTables {
         }
     }
 
-    /// Ends a job here and now.
+    /// Fails all pushes of a job.
     fileprivate mutating func fail(_ job: ModelJob, reason: String) {
         for token in job.tokens {
             failures.append(

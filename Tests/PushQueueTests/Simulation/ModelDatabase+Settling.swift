@@ -5,7 +5,7 @@ import CarillonPostgres
 @testable import CarillonPushQueue
 
 extension ModelDatabase {
-    /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
+    /// Does the next step of the worker, and notes which pushes were delivered, for the audit.
     mutating func settle(_ writing: SettlementWriting) -> Flight.Event {
         switch writing.next {
         case .settlement(let settlement):
@@ -79,14 +79,14 @@ extension ModelDatabase {
 }
 
 extension ModelTables {
-    /// The claim is there to be settled.
+    /// Whether the claim can be settled.
     fileprivate func holds(_ writing: SettlementWriting) -> Bool {
         guard let claim = inflight[writing.claim.jobs.id] else { return false }
         return claim.worker == writing.claim.worker && claim.claimedAt == writing.claim.jobs.claimedAt
             && claim.settlementNumber == writing.settlementNumber
     }
 
-    /// Takes a job out of flight, and writes as much of it as can be.
+    /// Takes a job out of flight, and records as much of it as possible.
     fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ writing: SettlementWriting) {
         var isPart = false
         if var claim = inflight[writing.claim.jobs.id] {
@@ -128,7 +128,7 @@ extension ModelTables {
         if isPart { progress([(step, 0)]) } else { results.append(step) }
     }
 
-    /// Why it was not there to be settled.
+    /// Why it could not be settled.
     fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, settlementNumber: Int16)
         -> SettleEffect
     {
@@ -139,7 +139,7 @@ extension ModelTables {
         return claim.settlementNumber > settlementNumber ? .before : .lost
     }
 
-    /// What stays in flight.
+    /// Keeps these jobs in flight.
     fileprivate mutating func keep(_ stays: [Settlement.Staying], of jobs: ClaimedJobs, _ claim: ModelClaim) {
         var rest = claim
         rest.settlementNumber += 1
@@ -219,12 +219,12 @@ extension ModelTables {
 }
 
 extension SettlementWriting {
-    /// The places of the job's pushes that were not settled before.
+    /// The positions of the job's pushes that are not settled.
     fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
         job.positions.map { Int($0) }.filter { place in claim.settled.map { $0[place].verdict == .pending } ?? true }
     }
 
-    /// The places of the pushes of those jobs that were delivered, and not settled before.
+    /// The positions of the pushes of these jobs that were delivered and are not settled.
     fileprivate func delivered(of jobs: [Int32]) -> [Int] {
         jobs.flatMap { self.open(of: claim.jobs[$0]) }.filter { outcomes[$0].verdict == .accepted }
     }

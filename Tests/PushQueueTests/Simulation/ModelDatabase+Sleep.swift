@@ -2,15 +2,15 @@
 
 /// How workers sleep, and who notifies them.
 extension ModelDatabase {
-    /// Transactions that bring work notify the workers.
+    /// Whether transactions that bring work notify the workers.
     var isNotifying: Bool { asleepUntil > now }
 
-    /// How many rows there are that bring work, and the version of the apps.
+    /// The numbers of rows that bring work, and the version of the apps.
     var arrivals: (messages: Int, scheduled: Int, apps: Int64) {
         (tables.messages.count, tables.scheduled.count, fingerprint[1])
     }
 
-    /// Rows have come to a table since, or an app has changed.
+    /// Whether a table has got rows since then, or an app has changed.
     func hasGrown(since before: (messages: Int, scheduled: Int, apps: Int64)) -> Bool {
         tables.messages.count > before.messages || tables.scheduled.count > before.scheduled
             || fingerprint[1] != before.apps
@@ -20,13 +20,13 @@ extension ModelDatabase {
         tables.workers.contains { $0.key != worker && !$0.value.isAsleep }
     }
 
-    /// The heartbeat with which a worker wakes. Nil: it was declared dead.
+    /// The heartbeat with which a worker wakes. Returns nil if it was declared dead.
     mutating func wake(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
         return changeForNow { $0.renew(worker, lease: lease, isAsleep: false, at: now) }
     }
 
-    /// From now on, transactions do not notify. Returns whether the flag was set.
+    /// Clears the flag, so that transactions do not notify. Returns whether it was set.
     mutating func clearAsleep() -> Bool {
         defer { asleepUntil = 0 }
         return asleepUntil > 0
@@ -83,7 +83,7 @@ extension ModelDatabase {
         return (times + Array(tables.dates.values)).min()
     }
 
-    /// When a worker that has not begun the task takes it. Nil: another one is at it.
+    /// When a worker that has not begun the task may take it; nil while another one does it.
     private func dueTime(of task: MaintenanceTask.Name, every interval: Int64) -> Int64? {
         let row = tables.fleetTasks[task] ?? ModelFleetTask()
         if let holder = row.heldBy { return tables.workers[holder] == nil ? now : nil }

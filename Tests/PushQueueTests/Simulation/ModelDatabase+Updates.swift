@@ -4,7 +4,7 @@ import ApplePush
 
 /// The order of updates of Live Activities.
 extension ModelDatabase {
-    /// What `order_updates` answers.
+    /// What `order_updates` returns.
     mutating func order(_ places: [Int32], of jobs: ClaimedJobs, as worker: Int64) -> PushDecisions? {
         guard let claim = self.tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt
         else { return nil }
@@ -32,7 +32,7 @@ extension ModelDatabase {
 }
 
 extension ModelDatabase {
-    /// As if the last updates had been sent long ago.
+    /// Forgets the times of the last updates, as if they had been sent long ago.
     mutating func forgetStamps() {
         change { tables in for token in tables.stamps.keys { tables.stamps[token]?.stamp = 0 } }
     }
@@ -46,8 +46,8 @@ struct Leaving {
 }
 
 extension ModelTables {
-    /// Decides which pushes are sent, and notes them: the time of each; nil: a newer update exists; negative: how many
-    /// microseconds it waits.
+    /// Decides which pushes are sent, and notes them. Returns the time of each; nil if a newer update exists; and a negative number
+    /// of microseconds if it has to wait.
     fileprivate mutating func order(
         _ held: [Int: (message: Int64, token: String)],
         count: Int,
@@ -76,7 +76,7 @@ extension ModelTables {
         return answer
     }
 
-    /// The place of an update in the order; nil: its token has none.
+    /// The place of an update among those of its token; nil if the token has none.
     private func place(of push: (message: Int64, token: String), at now: Int64) -> ModelPlace? {
         if let update = updates[push.token]?[push.message] { return update.place }
         guard let last = stamps[push.token] else { return nil }
@@ -85,7 +85,7 @@ extension ModelTables {
         return ModelPlace(dueAt: dueAt, message: push.message)
     }
 
-    /// How long an update waits whose time would be too far ahead of the clock; nil: it is sent.
+    /// How long an update waits because its time would be too far ahead of the clock; nil if it is sent.
     private func wait(_ next: ModelPlace, of token: String, at now: Int64) -> Int64? {
         let lead: Int64 = 5
         let seconds = now.floored(by: 1_000_000)
@@ -112,7 +112,7 @@ extension ModelTables {
         return row.stamp
     }
 
-    /// Jobs were cancelled: they make no older update superseded.
+    /// Cancelled updates supersede no older one.
     mutating func forgetUpdates(_ jobs: [ModelJob]) {
         for job in jobs where job.isUpdate {
             for token in job.tokens {

@@ -2,27 +2,27 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// What PostgreSQL does with the statements of workers, as values: the tables, a clock that an administrator may set, and
-/// what a crash takes away. `DifferentialTests` holds it against the real one.
+/// What PostgreSQL does with the statements of workers, as a value: the tables, a clock that an administrator may set, and
+/// what a crash undoes. `DifferentialTests` compares it with the real one.
 struct ModelDatabase {
     private(set) var tables = ModelTables()
     /// Microseconds since 1970.
     var now: Int64 = 1_800_000_000_000_000
-    /// Until when transactions that bring work notify the workers. A sequence, which no transaction undoes.
+    /// Until then, transactions that bring work notify the workers. It is a sequence, so no rollback undoes it.
     var asleepUntil: Int64 = 0
-    /// The transactions of callers that have inserted a row and are not committed.
+    /// Open transactions of callers that have inserted a row.
     var holders: Set<String> = []
     /// The apps that are paused. No crash undoes a change of an app.
     private(set) var paused: Set<Int32> = []
     /// See `AppWithSecret.fingerprint`.
     private(set) var fingerprint: [Int64] = [2, 1, 1, 1]
-    /// What the disk may have: the tables before each transaction that did not wait for it, since the last that did.
+    /// The tables before each transaction that is not certain to be on disk: a crash may go back to any of them.
     private var undone: [ModelTables] = []
 
-    /// Something that was answered is not on the disk.
+    /// A crash could undo something that was confirmed.
     var mayForget: Bool { !undone.isEmpty }
 
-    /// A transaction that waits for the disk, and with it all before.
+    /// A transaction that waits until it and all earlier ones are on disk.
     mutating func change<R>(_ body: (inout ModelTables) -> R) -> R {
         undone.removeAll()
         return body(&tables)
@@ -34,7 +34,7 @@ struct ModelDatabase {
         return body(&tables)
     }
 
-    /// The server dies, and comes back with what the disk has.
+    /// The server crashes, and comes back with what is on disk.
     mutating func crash(using generator: inout some RandomNumberGenerator) {
         if let survivor = (undone + [tables]).randomElement(using: &generator) { tables = survivor }
         undone.removeAll()
@@ -49,7 +49,7 @@ struct ModelDatabase {
         return call.job.id
     }
 
-    /// A caller's transaction that has its id and is not committed.
+    /// An open transaction of a caller, which has its id.
     struct Call {
         var job: ModelJob
         /// The place of each of its updates.
@@ -76,7 +76,7 @@ struct ModelDatabase {
         }
     }
 
-    /// Takes back what has not been claimed.
+    /// Cancels the jobs that are not claimed.
     mutating func cancel(_ message: Int64) -> Int {
         change { tables in
             let known = tables.unfinished[message]
@@ -97,7 +97,7 @@ struct ModelDatabase {
             }
             let inFlight = tables.inflight.values.flatMap(\.jobs).filter { $0.message == message }
             let left = (known?.remaining ?? 0) - taken.reduce(0) { $0 + $1.tokens.count }
-            // What of it comes back is not sent again.
+            // Jobs of it that are returned later are not sent again.
             if !inFlight.isEmpty || left > 0 { tables.cancelled.insert(message) }
             tables.cancel(taken)
             return taken.count
@@ -125,7 +125,7 @@ struct ModelDatabase {
         }
     }
 
-    /// Pauses those of these apps most of whose pushes fail, and answers with them.
+    /// Pauses those of these apps most of whose pushes fail, and returns them.
     mutating func openBreakers(of apps: [Int32]) -> [Int32] {
         let opened = apps.filter { tables.activity[$0]?.opensBreaker == true }
         guard !opened.isEmpty else { return [] }
@@ -147,7 +147,7 @@ struct ModelDatabase {
         }
     }
 
-    /// How many workers there are; nil: this one was declared dead. It is awake.
+    /// A heartbeat of a worker that is awake. Returns how many workers there are, or nil if this one was declared dead.
     mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
         return change { $0.renew(worker, lease: lease, isAsleep: false, at: now) }
@@ -172,7 +172,7 @@ struct ModelDatabase {
         }
     }
 
-    /// For a test that cannot wait: all that was put off is due.
+    /// Makes all scheduled jobs due, because tests do not wait.
     mutating func makeDue() {
         let now = self.now
         change { tables in
@@ -180,7 +180,7 @@ struct ModelDatabase {
         }
     }
 
-    /// Gives jobs of split messages the ids that they have elsewhere, each known by its message and its lowest token.
+    /// Gives jobs of split messages the ids that PostgreSQL gave them. Each is found by its message and its lowest token.
     mutating func adopt(_ ids: [String: Int64]) {
         change { tables in
             tables.messages = tables.messages.renamed(ids)
@@ -231,7 +231,7 @@ struct ModelDatabase {
         return (claim, next)
     }
 
-    /// The lanes that have rows; those of lanes that have a floor count from there on.
+    /// The lanes that have rows, from the floor of the lane if it has one.
     func look(_ range: LookRange) -> (lanes: [Lane], end: Lane?) {
         let ids = Dictionary(
             tables.messages.values.map { (Lane(app: $0.app, number: $0.lane), $0.id) },
@@ -249,7 +249,7 @@ struct ModelDatabase {
         return (lanes.sorted(), isOver ? nil : walked.last)
     }
 
-    /// The lowest row of each of these lanes that has one below its floor.
+    /// For each of these lanes with rows below its floor, the lowest of them.
     func lookBelow(_ floors: [(lane: Lane, id: Int64)]) -> [(lane: Lane, lowest: Int64)] {
         floors.compactMap { lane, floor in
             let below = tables.messages.values.filter {

@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 
-/// A gateway that answers by chance, loses connections by chance, and counts everything it is sent.
+/// A gateway with random answers, which counts all pushes that it gets.
 struct ModelGateway {
     /// What is known of one push.
     struct Record {
@@ -16,10 +16,10 @@ struct ModelGateway {
         var excuses = 0
     }
 
-    /// Out of a hundred pushes that reach it.
+    /// How many out of a hundred pushes.
     struct Habits {
         var dead = 0
-        /// No tokens of this environment.
+        /// Their tokens are of another environment.
         var wrong = 0
         var busy = 0
         /// The stream is refused before anything was done.
@@ -32,7 +32,7 @@ struct ModelGateway {
     /// Nobody can connect.
     var isDown = false
     private(set) var records: [PushID: Record] = [:]
-    /// A push that came under two names, or two pushes under one.
+    /// Identities under which two different pushes came.
     private(set) var confusions: [PushID] = []
 
     /// A push has arrived.
@@ -69,7 +69,7 @@ struct ModelGateway {
         return isSilent ? Outcome(.unknown) : .accepted
     }
 
-    /// Nobody will learn what came of a send of that push, or that it is held by somebody else now.
+    /// A send of that push may be repeated: its outcome is unknown, or another worker has its claim now.
     mutating func excuse(_ push: ModelPush, id: PushID) {
         records[id, default: Record(push: push)].excuses += 1
     }

@@ -1,4 +1,4 @@
-/// How a job, called `u`, and the model's are compared.
+/// How a job, called `u`, is compared with that of the model.
 extension ModelJob {
     static let fields: [ModelColumn<ModelJob>] = [
         ModelColumn("id") { "\($0.id)" },
@@ -14,7 +14,7 @@ extension ModelJob {
         ModelColumn("origin") { job in job.origin.map { "\($0)" } ?? "" },
     ]
 
-    /// Fields that are not compared. `JobFieldTests` shows that they stay as they are, whatever happens to the job.
+    /// Fields that are not compared. `JobFieldTests` shows that nothing changes them.
     static let others: Set = [
         "payload", "payloads", "push_type", "priority", "expires_at", "collapse_id", "topic", "reference",
         "broadcast_id", "created_at", "last_status", "last_reason",

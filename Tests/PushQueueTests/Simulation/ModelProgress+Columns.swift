@@ -1,4 +1,4 @@
-/// How a row of `results` or `unfinished`, called `u`, and the model's are compared.
+/// How a row of `results` or `unfinished`, called `u`, is compared with that of the model.
 extension ModelProgress {
     static let columns: [ModelColumn<ModelProgress>] = [
         ModelColumn("message_id") { "\($0.message)" },

@@ -1,16 +1,16 @@
 import ApplePush
 
-/// A row of the queue, as far as it matters to what workers do.
+/// A row of the queue, with the columns on which the behaviour of workers depends.
 struct ModelJob: Hashable {
     var id: Int64
     var app: Int32 = 1
     var lane: Int16 = 1
     var tokens: [String]
-    /// Microseconds since 1970, as all times of the model's database.
+    /// In microseconds since 1970, like all times of the model.
     var expiresAt: Int64?
     var mayRepeat = true
     var attempt: Int16 = 1
-    /// How many workers died with it in flight.
+    /// How many workers died while it was in flight.
     var lostClaims: Int16 = 0
     /// How many attempts had an unknown outcome.
     var unknownAttempts: Int16 = 0
@@ -21,21 +21,21 @@ struct ModelJob: Hashable {
     var isPaced = false
     /// Its payload names the token.
     var isPersonal = false
-    /// It ends them.
+    /// It ends the Live Activities.
     var isEnd = false
 
     var message: Int64 { origin ?? id }
-    /// What its worker is told.
+    /// Whether an attempt with an unknown outcome may be repeated, as a claim tells the worker.
     var mayRepeatOnceMore: Bool { mayRepeat && unknownAttempts < 3 }
-    /// Three workers died with it.
+    /// Three workers died while it was in flight.
     var isQuarantined: Bool { lostClaims >= 3 }
-    /// Jobs of one value are claimed together.
+    /// Jobs are claimed only with others of the same value.
     var quarantine: Int16 { isQuarantined ? lostClaims : 0 }
 
     /// How many quarantined pushes may be in flight together.
     static func quarantineSize(_ lostClaims: Int16) -> Int { max(1, 1000 >> (min(Int(lostClaims), 12) - 2)) }
 
-    /// Another worker has died with it, as one of so many quarantined pushes.
+    /// Another worker has died while it was in flight, together with that many quarantined pushes.
     mutating func countDeath(together: Int) {
         let next = lostClaims + 1
         if lostClaims < 2 {
@@ -67,7 +67,7 @@ struct ModelPlace: Hashable, Comparable {
 
 /// A row of `update_stamps`.
 struct ModelStamp: Hashable {
-    /// Of the update that was sent last. An end is final.
+    /// The place of the update that was sent last. An end is final.
     var place: ModelPlace
     var highest: Int64
     var stamp: Int64
@@ -77,7 +77,7 @@ struct ModelStamp: Hashable {
 struct ModelSlot: Hashable {
     var at: Int64
     var message: Int64
-    /// Whether the payload names the token: that is all in which payloads differ.
+    /// Whether the payload names the token. Payloads differ in nothing else.
     var isPersonal: Bool
 }
 
@@ -86,12 +86,12 @@ struct ModelClaim: Hashable {
     let id: Int64
     let worker: Int64
     let app: Int32
-    /// Those that are not settled yet.
+    /// The jobs that are not settled.
     var jobs: [ModelJob]
     let claimedAt: Int64
     /// Its jobs are quarantined.
     let isQuarantined: Bool
-    /// How many settlements of it there were.
+    /// How many settlements it has had.
     var settlementNumber: Int16 = 0
 }
 
@@ -121,7 +121,7 @@ struct ModelFailure: Hashable {
     var uniqueID: PushID?
 }
 
-/// Rows of `activity`, as far as breakers go by them.
+/// The counts by which breakers open.
 struct ModelActivity: Hashable {
     var pushes = 0
     var bad = 0
@@ -143,7 +143,7 @@ struct ModelFeedback: Hashable {
     let unregisteredAt: Int64
 }
 
-/// One push, whoever sends it and however often.
+/// One push, however often it is sent.
 struct ModelPush: Hashable {
     let message: Int64
     let token: String

@@ -1,6 +1,6 @@
 @testable import CarillonPushQueue
 
-/// The tables of a database, and the numbers it would give next.
+/// The tables of a database, and the next ids.
 struct ModelTables: Equatable {
     var messages: [Int64: ModelJob] = [:]
     var scheduled: [Int64: ModelJob] = [:]
@@ -9,7 +9,7 @@ struct ModelTables: Equatable {
     var inflight: [Int64: ModelClaim] = [:]
     var workers: [Int64: ModelWorker] = [:]
     var unfinished: [Int64: ModelProgress] = [:]
-    /// Messages that were called off while in flight.
+    /// Messages that were cancelled while in flight.
     var cancelled: Set<Int64> = []
     /// The updates of each token that are not sent yet.
     var updates: [String: [Int64: ModelUpdate]] = [:]
@@ -17,17 +17,17 @@ struct ModelTables: Equatable {
     var slots: [String: [ModelSlot]] = [:]
     var results: [ModelProgress] = []
     var failures: [ModelFailure] = []
-    /// When the next turn of an app begins that has a rate.
+    /// When the next turn of each app with a rate begins.
     var turns: [Int32: Int64] = [:]
-    /// What was counted of apps since their breakers opened last.
+    /// The counts of each app since its breaker opened last.
     var activity: [Int32: ModelActivity] = [:]
     var fleetTasks: [MaintenanceTask.Name: ModelFleetTask] = [:]
     /// When each device token was registered last.
     var tokens: [String: Int64] = [:]
     var feedback: [ModelFeedback] = []
-    /// Messages of which a user's constraint takes no failures but those that have no reason of Apple's.
+    /// Messages for which a user's constraint refuses all failures with a reason of Apple's.
     var unwritable: Set<Int64> = []
-    /// How often each push was written down as sent. No table has this: it is what `results.sent` counts.
+    /// How often each push was recorded as sent. `results.sent` has only their sum.
     var sent: [ModelPush: Int] = [:]
 
     private var nextMessage: Int64 = 1
@@ -54,7 +54,7 @@ struct ModelTables: Equatable {
         return nextWorker
     }
 
-    /// A heartbeat. How many workers there are; nil: this one was declared dead.
+    /// A heartbeat. Returns how many workers there are, or nil if this one was declared dead.
     mutating func renew(_ worker: Int64, lease: Int64, isAsleep: Bool, at now: Int64) -> Int? {
         guard var row = workers[worker] else { return nil }
         row.beat += 1
@@ -66,8 +66,8 @@ struct ModelTables: Equatable {
 
     // MARK: Progress
 
-    /// Counts what ended of a message that does not end in one piece. `returned` is what is still to come of one that is
-    /// seen here for the first time.
+    /// Counts the ended pushes of messages that end in several steps. `returned` is how many pushes remain, at the first step of a
+    /// message.
     mutating func progress(_ steps: [(step: ModelProgress, returned: Int)]) {
         for (step, returned) in steps {
             let ended = step.sent + step.failed + step.expired
@@ -90,7 +90,7 @@ struct ModelTables: Equatable {
         results.append(known)
     }
 
-    /// Writes down jobs that will not be sent.
+    /// Records jobs as cancelled.
     mutating func cancel(_ jobs: [ModelJob]) {
         forgetUpdates(jobs)
         for message in Set(jobs.map(\.message)).sorted() {
@@ -109,7 +109,7 @@ struct ModelTables: Equatable {
         }
     }
 
-    /// Cuts a job, which is in no table any more, into jobs of so many tokens.
+    /// Cuts a job that is in no table into jobs of at most that many tokens.
     mutating func cut(_ whole: ModelJob, size: Int) -> Int {
         if whole.origin == nil {
             var known = ModelProgress(message: whole.id, app: whole.app)

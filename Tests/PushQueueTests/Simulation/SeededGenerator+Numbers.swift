@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// What a simulation draws with every event: the library's own way, without optimization, costs more than the event.
+/// Random numbers for each event. In a debug build, the standard library's functions cost more than the event.
 extension SeededGenerator {
     mutating func number(in range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1)

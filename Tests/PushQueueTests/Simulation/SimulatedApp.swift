@@ -15,7 +15,7 @@ enum SimulatedApp {
         return directory
     }
 
-    /// What a worker knows of apps before it has read any. Whatever secret it reads is one credential, which is read before.
+    /// The apps of a worker that has read none. Every secret that it reads gives the same credential, which is made only once.
     static let unread = Swift::Result {
         let key = try SigningKey.generate().pem
         let credential = try CredentialText(privateKey: key, keyID: "ABCDE12345", teamID: "TEAM123456").usable()

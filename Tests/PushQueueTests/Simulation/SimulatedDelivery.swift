@@ -3,8 +3,8 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// A batch on its way to the gateway, in two turns, as streams become free. What has not been sent when the permit ends is
-/// safe.
+/// A batch on its way to the gateway. It is sent in two turns, as streams become free. Pushes that are not sent when the permit
+/// ends are safe to send again.
 final class SimulatedDelivery {
     /// Unique for its worker.
     private let number: Int
@@ -27,7 +27,7 @@ final class SimulatedDelivery {
         self.open = [0..<cut, cut..<jobs.batch.count].filter { !$0.isEmpty }
     }
 
-    /// Tells what came of the batch; where some of it takes too long, what has ended by then, and false.
+    /// Reports the outcomes of the batch and true, or, if some take too long, those known by then and false.
     func begin(_ report: @escaping (Outcomes, Bool) -> Void) {
         self.report = report
         let simulation = worker.simulation
@@ -54,7 +54,7 @@ final class SimulatedDelivery {
         self.listener = listener
     }
 
-    /// Torn down: whatever had been sent and not answered has no answer.
+    /// The connections are closed: pushes that were sent and not answered become unknown.
     func giveUp() {
         for turn in self.open {
             for place in turn where outcomes[place].verdict != .safe {
@@ -66,7 +66,7 @@ final class SimulatedDelivery {
         tell()
     }
 
-    /// The process has died, so that nobody is to be told.
+    /// The process has died, so nothing is reported.
     func abandon() {
         report = nil
         listener = nil

@@ -1,12 +1,12 @@
 import CarillonPostgres
 
-/// A connection to the model's database: statements are carried out in the order in which they were sent, and answered in
-/// that order, until the link breaks.
+/// A connection to the model of the database. Statements run and return in the order in which they were sent, until the
+/// connection breaks.
 final class SimulatedLink {
     enum Loss: Error {
         /// The server refused the statement.
         case refused
-        /// No answer came, and none will.
+        /// The connection broke before the statement returned.
         case unanswered
 
         /// The error that a worker gets.
@@ -19,28 +19,28 @@ final class SimulatedLink {
     }
 
     private(set) var isOpen = true
-    /// It gets notifications.
+    /// Whether it gets notifications.
     var isListening = false
     /// What to do once it is lost.
     var whenLost: (() -> Void)?
     private var lastDone: Int64 = 0
     private var lastAnswered: Int64 = 0
-    /// How many statements were answered.
+    /// How many statements have returned.
     private var answered = 0
-    /// What to do for each statement when no answer comes.
+    /// What to do for each statement if it does not return.
     private var waiting: [() -> Void] = []
 
-    /// No statement waits for an answer.
+    /// Whether all statements have returned.
     var isIdle: Bool { !isOpen || answered == waiting.count }
 
     /// In microseconds.
     private func delay(_ simulation: Simulation) -> Int64 {
         let usual = simulation.random.number(in: 100...2000)
-        // Now and then the network takes its time.
+        // The network is sometimes slow.
         return Int64(simulation.random.number(in: 0...199) == 0 ? usual * 300 : usual)
     }
 
-    /// Sends a statement; the answer or its absence is told to the process.
+    /// Sends a statement; the process learns what it returned, or why it did not.
     func ask<R>(
         _ process: SimulatedWorker,
         _ statement: @escaping (inout ModelDatabase) -> R,
@@ -53,7 +53,7 @@ final class SimulatedLink {
         }
         waiting.append { process.after(.zero) { answer(.failure(.unanswered)) } }
         lastDone = max(lastDone, simulation.time + delay(simulation))
-        // What is on its way when the link breaks may arrive all the same.
+        // A statement that is on its way when the connection breaks may still arrive.
         let arrives = simulation.random.chance(1, outOf: 2)
         simulation.at(lastDone) {
             guard simulation.databaseIsUp else { return self.cut() }
@@ -81,7 +81,7 @@ final class SimulatedLink {
         }
     }
 
-    /// A notification for the process, in the order of the answers.
+    /// A notification for the process, which does not overtake statements.
     func notify(_ process: SimulatedWorker, _ hear: @escaping () -> Void) {
         guard isOpen, isListening else { return }
         let simulation = process.simulation

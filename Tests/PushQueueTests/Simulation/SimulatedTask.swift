@@ -3,7 +3,7 @@
 /// A `MaintenanceTask` of a simulated worker.
 struct SimulatedTask {
     typealias Loss = SimulatedLink.Loss
-    /// Tells why it failed, if it did.
+    /// Calls back with the reason if it failed.
     typealias Work = (SimulatedLink, @escaping (Loss?) -> Void) -> Void
     typealias DueCheck = (SimulatedLink, @escaping (Result<Bool, Loss>) -> Void) -> Void
 

@@ -92,7 +92,7 @@ extension SimulatedWorker {
     }
 
     /// A statement failed.
-    /// - Parameter isPaced: The caller tells the pace of refusals.
+    /// - Parameter isPaced: The caller notes the error in `refusals`.
     func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink, isPaced: Bool = false) {
         guard loss == .unanswered else {
             if !isPaced { state.refusals.failed(loss.error, at: now) }
@@ -108,8 +108,8 @@ extension SimulatedWorker {
 
     /// Does nothing while a connection with that purpose is open, or while the worker is disconnected.
     /// - Parameters:
-    ///   - work: Tells why it failed, if it did.
-    ///   - then: Is told the same.
+    ///   - work: Calls back with the reason if it failed.
+    ///   - then: Gets the same.
     func withOwnLink(
         for purpose: WorkerDatabase.Purpose,
         _ work: @escaping (SimulatedLink, @escaping (SimulatedLink.Loss?) -> Void) -> Void,

@@ -109,7 +109,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Asks what has to succeed some day, as soon as there is a connection.
+    /// Runs a statement that must succeed in the end, as soon as there is a connection.
     private func ask(
         _ way: SimulatedFlight,
         isLarge: Bool = false,
@@ -141,7 +141,7 @@ final class SimulatedFlight {
 }
 
 extension ClaimedJobs {
-    /// What the push at that place of the batch is.
+    /// The push at that position of the batch.
     func push(at place: Int) -> ModelPush {
         let job = jobs.last { Int($0.firstPush) <= place && $0.pushes > 0 }
         return ModelPush(message: job?.message ?? 0, token: batch.token(of: place))

@@ -46,7 +46,7 @@ extension SimulatedWorker {
             wakes ? $0.wake(worker, lease: lease) : $0.heartbeat(worker, lease: lease)
         } then: { answer in
             guard case .success(let alive) = answer else { return then(answer.map { _ in }) }
-            guard self.state.heartbeatAnswered(alive, of: worker, askedAt: askedAt) else {
+            guard self.state.heartbeatReturned(alive, of: worker, askedAt: askedAt) else {
                 self.dispatch()
                 return then(.success(()))
             }
@@ -119,7 +119,7 @@ extension SimulatedWorker {
         link.ask(self, { $0.hasOrphans }, then: then)
     }
 
-    /// Tells why it failed, if it did.
+    /// Calls back with the reason if it failed.
     private func takeOver(from dead: HeartbeatState.Sighting?, then: @escaping (SimulatedLink.Loss?) -> Void) {
         var isGone = false
         withOwnLink(for: .takeOver) { own, done in
@@ -133,7 +133,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Tells whether the claims of the dead worker were taken over.
+    /// Calls back with whether the claims of the dead worker were taken over.
     func takeOver(
         from dead: HeartbeatState.Sighting?,
         on link: SimulatedLink,
@@ -176,7 +176,7 @@ extension SimulatedWorker {
         let worker = state.lease.id
         link.ask(self, { $0.strays(of: worker, knowing: known) }, then: then)
     }
-    /// Tells whether some are past the grace period.
+    /// Calls back with whether some are past the grace period.
     func findStrays(on link: SimulatedLink, then: @escaping (Result<Bool, SimulatedLink.Loss>) -> Void) {
         strays(on: link) { answer in
             if case .success(let strays) = answer { self.state.lease.foundStrays(strays, at: self.now) }

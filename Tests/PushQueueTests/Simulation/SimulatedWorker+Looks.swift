@@ -42,7 +42,7 @@ extension SimulatedWorker {
         after(isRung ? .zero : wait) { if number == self.nextLook, !self.isLooking { self.look() } }
     }
 
-    /// It is time to look, or to ask whether the worker may sleep.
+    /// Looks, or asks whether the worker may sleep.
     func ring() {
         isRung = true
         if !isLooking { lookAgain(after: .zero) }
@@ -88,7 +88,7 @@ extension SimulatedWorker {
             case .success(let rows): if let rows { self.state.promoted(rows, in: &look, at: self.now) }
             }
             if case .failure(let loss) = understood { return then(.failure(loss)) }
-            // More rarely than it would: looks that find nothing tell nothing.
+            // Less often than a real worker: looks that find nothing test nothing.
             then(.success(self.state.lookEnded(look, lanes, at: self.now) * 3))
         }
         let start = look.startOfPromotion(isDue: isDue)
@@ -164,7 +164,7 @@ extension SimulatedWorker {
 
     // MARK: Sleep
 
-    /// Tells the wait before the next run, and whether there is work.
+    /// Calls back with the wait before the next run, and whether there is work.
     private func askToSleep(
         on link: SimulatedLink,
         _ wasAsleep: Bool,
@@ -193,7 +193,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(.failure(loss))
             case .success(let answer):
                 if wasAsleep, answer.hasWork { self.simulation.foundWhileAsleep() }
-                let (wait, dead) = self.state.sleepAnswered(answer, askedAt: askedAt, at: self.now)
+                let (wait, dead) = self.state.sleepReturned(answer, askedAt: askedAt, at: self.now)
                 self.sawDead(dead)
                 if !wasAsleep, !self.state.sleep.isAwake { self.simulation.sleeps += 1 }
                 then(.success((wait, answer.hasWork)))
@@ -201,7 +201,7 @@ extension SimulatedWorker {
         }
     }
 
-    /// Clears the flag that a worker is asleep.
+    /// Clears the flag, so that transactions do not notify.
     func clear(
         on link: SimulatedLink,
         tellingOthers: Bool,
@@ -215,12 +215,12 @@ extension SimulatedWorker {
         for link in links { link.notify(self) { self.called() } }
     }
 
-    /// It was notified, or has lost the connection for that.
+    /// It was notified, or has lost the connection for notifications.
     func called() {
         if state.sleep.called() { ring() }
     }
 
-    /// There is something to do that PostgreSQL does not know of.
+    /// Wakes for work that PostgreSQL does not know of.
     func wake() {
         state.sleep.wake(at: now)
         ring()

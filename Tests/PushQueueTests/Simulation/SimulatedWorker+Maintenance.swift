@@ -4,7 +4,7 @@ import CarillonIO
 
 /// What `MaintenanceRunner` does.
 extension SimulatedWorker {
-    /// The tasks that the models know of. None reads legacy feedback lists or makes channels.
+    /// The tasks that the model has. None reads legacy feedback lists or creates channels.
     var tasks: [SimulatedTask] {
         let options = state.options
         return [
@@ -36,7 +36,7 @@ extension SimulatedWorker {
             ),
             SimulatedTask(
                 name: .maintain,
-                // Less often than it would, since most looks find nothing due; after a failure sooner, since runs are short.
+                // Less often than a real worker, because it is seldom due, but sooner after a failure, because runs are short.
                 wait: { min(self.state.maintenance.wait(for: .maintain) * 3, options.lease) },
                 means: .fleet(every: options.lease.nanoseconds / 1000) { link, done in
                     self.maintain(on: link, steps: 3, then: done)
@@ -56,7 +56,7 @@ extension SimulatedWorker {
         guard let wait = task.wait() else { return }
         after(wait) {
             if !self.state.sleep.isAwake, task.name != .counts {
-                // A sleeper learns from its slow looks what is due. What has failed, only this worker knows.
+                // A sleeper learns from its slow looks what is due. Only this worker knows which tasks have failed.
                 guard self.state.maintenance.begun.contains(task.name) else { return self.keep(task) }
                 self.wake()
             }
@@ -120,7 +120,7 @@ extension SimulatedWorker {
         }
     }
 
-    // MARK: What one worker of the fleet does at a time
+    // MARK: Tasks that one worker of the fleet does at a time
 
     private func take(_ run: SimulatedRun) {
         let (task, worker, interval) = (run.task, run.worker, run.interval)
@@ -169,7 +169,7 @@ extension SimulatedWorker {
             case .failure(let loss): then(loss)
             case .success(let batch):
                 var pass = pass
-                guard let wait = pass.answered(batch, after: .milliseconds(1)) else { return then(nil) }
+                guard let wait = pass.returned(batch, after: .milliseconds(1)) else { return then(nil) }
                 self.after(wait) { self.reap(pass, on: link, then: then) }
             }
         }

@@ -2,45 +2,45 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// A worker's process: the shell round a `WorkerState`, with a simulated database, gateway and clock.
+/// The process of a worker: a shell around a `WorkerState`, with a simulated database, gateway and clock.
 ///
-/// It does what `Worker` and its parts do, in their order. While they wait for an answer, or for their turn on the loop, other
-/// events may come. It may be stopped for a while, and it may die.
+/// It does what `Worker` and its parts do, in the same order. While they wait for a statement, or for their turn on the loop, other
+/// events may occur. The process may be suspended for a while, and it may die.
 final class SimulatedWorker {
     unowned let simulation: Simulation
     var state: WorkerState
     private(set) var isAlive = true
     /// In microseconds.
     private var stoppedUntil: Int64 = 0
-    /// It has begun.
+    /// Whether it has begun to work.
     private var isAtWork = false
     /// The dispatcher was rung, and has not run since.
     private var isDispatcherRung = false
 
     // MARK: What its parts remember
 
-    /// What all work shares.
+    /// The shared connection.
     var link: SimulatedLink?
     /// For heartbeats.
     var lifeline: SimulatedLink?
-    /// All that it has opened, until they are closed.
+    /// All open connections.
     var links: [SimulatedLink] = []
     var isReconnecting = false
     var waiting: [(SimulatedLink) -> Void] = []
     var waitingForLifeline: [(SimulatedLink) -> Void] = []
-    /// What it has connections of their own for.
+    /// The purposes that have a connection of their own now.
     var purposes: Set<WorkerDatabase.Purpose> = []
     /// For large statements.
     var large = AccessQueue<() -> Void>(places: 2)
     /// Dead workers that it has seen while it slept.
     var seenDead: [HeartbeatState.Sighting] = []
-    /// The latest wait before a look. An earlier one is void.
+    /// The number of the latest wait before a look. Earlier waits are void.
     var nextLook = 0
     /// A look is under way.
     var isLooking = false
-    /// It is to look again at once.
+    /// Whether it looks again at once.
     var isRung = false
-    /// What is with the backend, by the delivery's number. A database that has crashed may give a claim's number again.
+    /// Deliveries that have not ended, by their numbers. A database that has crashed may give the id of a claim again.
     var inFlight: [Int: SimulatedDelivery] = [:]
     var deliveries = 0
 
@@ -54,7 +54,7 @@ final class SimulatedWorker {
 
     // MARK: The process
 
-    /// Does something a while from now, if the process is still there; later, if it is stopped.
+    /// Does something after this time if the process still exists, or later if it is suspended then.
     func after(_ wait: Duration, _ action: @escaping () -> Void) {
         simulation.at(simulation.time + wait.nanoseconds / 1000) { self.perform(action) }
     }
@@ -86,7 +86,7 @@ final class SimulatedWorker {
 
     // MARK: Work
 
-    /// A process that cannot begin ends, and is started again.
+    /// A process that cannot begin exits, and is started again.
     func begin() {
         let beginAgain = {
             for link in self.links { link.cut() }
@@ -118,7 +118,7 @@ final class SimulatedWorker {
         dispatch()
     }
 
-    /// Rings for the dispatcher. Other jobs of the loop come first, and perhaps other events.
+    /// Rings the bell of the dispatcher, which runs after other jobs of the loop and perhaps other events.
     func dispatch() {
         guard !isDispatcherRung else { return }
         isDispatcherRung = true
@@ -159,7 +159,7 @@ final class SimulatedWorker {
         signOff(on: link)
     }
 
-    /// Leaves nothing behind, once all other work has ended.
+    /// Releases stray claims and signs off, when all other work has ended.
     private func signOff(on link: SimulatedLink) {
         guard link.isIdle else { return after(.milliseconds(1)) { self.signOff(on: link) } }
         writeLast(on: link) {
@@ -171,7 +171,7 @@ final class SimulatedWorker {
         }
     }
 
-    /// The worker can sign off without this.
+    /// The worker can sign off even if this fails.
     private func writeLast(on link: SimulatedLink, then: @escaping () -> Void) {
         count(on: link) { loss in
             guard loss == nil, self.state.sleep.isPossible else { return then() }

@@ -2,7 +2,7 @@ import ApplePush
 
 @testable import CarillonPushQueue
 
-/// The invariants of `faults.md`, checked when a run is over.
+/// The invariants of docs/testing.md, checked when a run is over.
 extension Simulation {
     /// Everything that is wrong.
     func audit() -> [String] {
@@ -47,7 +47,8 @@ extension Simulation {
         return wrongs
     }
 
-    /// A device shows the update with the latest time. It is the newest of those that were sent, whatever was sent again.
+    /// A device shows the update with the latest time. This must be the newest of those that were sent, even if others were sent
+    /// again.
     private func auditUpdates() -> [String] {
         var wrongs: [String] = []
         for (push, times) in stamps where times.count != 1 || times.contains(0) {
@@ -62,7 +63,7 @@ extension Simulation {
                 wrongs.append("I14: \(token) shows \(pushes.map(\.message)) with the times \(times)")
             }
         }
-        return isAnybodysGuess ? wrongs : wrongs + auditNewest()
+        return mayHaveForgotten ? wrongs : wrongs + auditNewest()
     }
 
     private func isOlder(_ one: ModelPush, _ other: ModelPush) -> Bool {
@@ -70,11 +71,11 @@ extension Simulation {
         return first < second
     }
 
-    /// The newest update of a token is not superseded: nothing is newer.
+    /// The newest update of a token must not be superseded.
     private func auditNewest() -> [String] {
         let results = Dictionary(grouping: database.tables.results, by: \.message)
         return Dictionary(grouping: places.keys, by: \.token).compactMap { token, pushes in
-            guard let newest = pushes.max(by: isOlder), !calledOff.contains(newest.message),
+            guard let newest = pushes.max(by: isOlder), !cancelled.contains(newest.message),
                 database.tables.sent[newest] == nil,
                 !database.tables.failures.contains(where: { $0.message == newest.message && $0.token == token }),
                 results[newest.message]?.first?.expired == 0

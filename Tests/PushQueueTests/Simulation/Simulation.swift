@@ -3,8 +3,8 @@ import CarillonIO
 
 @testable import CarillonPushQueue
 
-/// A fleet of workers, a database and a gateway in one thread and no time at all. Everything that happens follows from the
-/// seed.
+/// A fleet of workers, a database and a gateway, simulated in one thread without waiting. The seed determines everything that
+/// happens.
 final class Simulation {
     let seed: UInt64
     let faults: SimulationFaults
@@ -24,29 +24,29 @@ final class Simulation {
     private var committedAt: [Int64: Int64] = [:]
     /// How often workers have slept.
     var sleeps = 0
-    /// How long the oldest message had waited when a sleeper found it that had not been called, in microseconds.
+    /// The longest that a message had waited, in microseconds, when a sleeper found it without a notification.
     private(set) var longestWait: Int64 = 0
     /// The message that each token is in, and when the token was registered last.
     private var registrations: [String: (message: Int64, at: Int64)] = [:]
-    /// The place of each update in the order.
+    /// The place of each update among those of its token.
     private(set) var places: [ModelPush: ModelPlace] = [:]
     /// Messages that a caller has cancelled.
-    private(set) var calledOff: Set<Int64> = []
+    private(set) var cancelled: Set<Int64> = []
     /// How often the database has crashed.
     private var databaseLife = 0
     /// The times with which each update was sent.
     private(set) var stamps: [ModelPush: Set<Int64>] = [:]
     /// Dead tokens that were deleted.
     private(set) var reaped = 0
-    /// Breaches that are seen at once.
+    /// Breaches that are found during the run.
     private(set) var breaches: [String] = []
-    /// The database forgot what it had answered.
-    private(set) var isAnybodysGuess = false
+    /// A crash may have undone what the database had confirmed.
+    private(set) var mayHaveForgotten = false
 
     let lease: Duration
     /// When faults end. All in microseconds.
     private static let horizon = 2_500_000
-    /// Faults may put things off for so long, a clock set back for instance.
+    /// How much longer a run may take: a fault, such as a clock that is set back, may delay work.
     private static let limit = 240_000_000
 
     init(
@@ -76,12 +76,12 @@ final class Simulation {
         at(time + Int64(random.number(in: 0...Self.horizon)), action)
     }
 
-    /// So many milliseconds from now.
+    /// Does something at a random time, that many milliseconds from now.
     private func after(_ milliseconds: ClosedRange<Int>, _ action: @escaping () -> Void) {
         at(time + Int64(random.number(in: milliseconds)) * 1000, action)
     }
 
-    /// The tasks of the fleet are not due for a lease.
+    /// Delays the tasks of the fleet by a lease.
     func putOffTasks() {
         for task in [MaintenanceTask.Name.maintain, .feedback]
         where database.take(task, every: lease.nanoseconds / 1000, for: 0) {
@@ -89,7 +89,7 @@ final class Simulation {
         }
     }
 
-    /// Runs until nothing is left to do, and both tasks of the fleet have begun. False: the time limit was reached.
+    /// Runs until nothing is left to do, and both tasks of the fleet have begun. Returns false at the time limit.
     func run() -> Bool {
         defer { end() }
         for _ in 0..<random.number(in: 1...3) { start() }
@@ -102,20 +102,20 @@ final class Simulation {
             database.now += next - time
             time = next
             events.removeFirst()?()
-            // A task of the fleet that could not be begun is tried again only after a while.
+            // A task of the fleet that could not begin is tried again only after a while.
             if time > calm, database.tables.isDrained, database.tables.fleetTasks.count == 2 { return true }
         }
         return false
     }
 
-    /// Forgets what it would have done next: that refers to the simulation, and would keep it for ever.
+    /// Drops all pending actions: they refer to the simulation, and would keep it in memory.
     private func end() {
         for worker in workers { worker.die() }
         cutAll()
         events = SimulationQueue()
     }
 
-    // MARK: Those who enqueue
+    // MARK: Callers
 
     private func enqueue() {
         let count = random.number(in: random.chance(1, outOf: 15) ? 20...60 : 1...4)
@@ -139,7 +139,7 @@ final class Simulation {
         if job.isUpdate {
             let call = database.call(with: job)
             let notifies = database.isNotifying
-            // Its transaction may stay open for a while: others see later ids before.
+            // Its transaction may stay open for a while, so that later ids are seen first.
             guard random.chance(1, outOf: 3) else { return commit(call, isUnwritable, notifies) }
             let life = databaseLife
             let holder = "\(call.job.id)"
@@ -169,7 +169,7 @@ final class Simulation {
         }
     }
 
-    /// A device registers, for a second time perhaps.
+    /// A device registers, possibly again.
     private func register(_ token: String, of message: Int64) {
         guard databaseIsUp else { return }
         database.register(token)
@@ -191,7 +191,7 @@ final class Simulation {
             sometime {
                 let messages = self.enqueued.keys.sorted()
                 guard self.databaseIsUp, let message = messages.randomElement(using: &self.random) else { return }
-                self.calledOff.insert(message)
+                self.cancelled.insert(message)
                 _ = self.database.cancel(message)
             }
         }
@@ -242,7 +242,7 @@ final class Simulation {
         for link in links { link.cut() }
     }
 
-    /// Waits a little for a moment at which something that was answered can be forgotten.
+    /// Waits briefly until the crash can undo something that the database has confirmed.
     private func crashDatabase(tries: Int = 50) {
         guard databaseIsUp else { return }
         if !database.mayForget, tries > 0 {
@@ -252,20 +252,19 @@ final class Simulation {
         database.crash(using: &random)
         databaseIsUp = false
         databaseLife += 1
-        isAnybodysGuess = true
+        mayHaveForgotten = true
         cutAll()
-        // What it has forgotten of claims may be in flight.
+        // The pushes of claims that the crash has changed may be in flight.
         for claim in before.inflight.values where database.tables.inflight[claim.id] != claim {
             excuse([claim])
         }
         after(10...500) {
             self.databaseIsUp = true
-            // Faults seldom come alone.
             if self.random.chance(1, outOf: 2) { self.after(100...1200) { self.cutAll() } }
         }
     }
 
-    /// No lease depends on it.
+    /// Sets the clock of the database. No lease depends on it.
     private func setClock() {
         database.now += Int64(random.number(in: -5_000_000...5_000_000))
     }
@@ -275,13 +274,13 @@ final class Simulation {
         after(100...1500) { self.gateway.isDown = false }
     }
 
-    /// A person pauses an app for a while.
+    /// An operator pauses an app for a while.
     private func pause(_ app: Int32) {
         mark(app, isPaused: true)
         resumeLater(app)
     }
 
-    /// A person finds an app paused, and resumes it.
+    /// An operator resumes a paused app.
     func resumeLater(_ app: Int32) {
         after(100...2000) { self.mark(app, isPaused: false) }
     }
@@ -291,7 +290,7 @@ final class Simulation {
         if database.isNotifying { notify() }
     }
 
-    /// Nothing goes wrong any more, and somebody is there to finish.
+    /// Ends all faults, and makes sure that a worker runs.
     private func calm() {
         gateway.isDown = false
         if workers.allSatisfy({ !$0.isAlive || $0.state.phase != .working }) { start() }
@@ -304,7 +303,7 @@ final class Simulation {
         for worker in workers where worker.isAlive { worker.notified() }
     }
 
-    /// A sleeper has found work that it had not been called for.
+    /// A sleeper has found work without a notification.
     func foundWhileAsleep() {
         for job in database.tables.messages.values {
             guard let committed = committedAt[job.id] else { continue }
@@ -317,25 +316,26 @@ final class Simulation {
     /// An update arrives with that time in its payload.
     func arrived(_ push: ModelPush, stamp: Int64) { stamps[push, default: []].insert(stamp) }
 
-    /// Nothing is sent that another worker may be sending: what is sent is held.
+    /// A push is sent: its claim must be in `inflight`, otherwise another worker may be sending it.
     func watch(_ push: ModelPush, of jobs: ClaimedJobs) {
-        guard !isAnybodysGuess, database.tables.inflight[jobs.id] == nil else { return }
+        guard !mayHaveForgotten, database.tables.inflight[jobs.id] == nil else { return }
         breaches.append("I7: \(push) is sent, though its claim \(jobs.id) is gone")
     }
 
     // MARK: Maintenance
 
-    /// A task of the fleet is done by the worker that holds it, unless that was declared dead meanwhile.
+    /// A worker does a task of the fleet: it must hold the task, unless it was declared dead meanwhile.
     func watch(_ task: MaintenanceTask.Name, of worker: Int64) {
         let tables = database.tables
-        guard !isAnybodysGuess, tables.workers[worker] != nil, tables.fleetTasks[task]?.heldBy != worker else { return }
+        guard !mayHaveForgotten, tables.workers[worker] != nil, tables.fleetTasks[task]?.heldBy != worker
+        else { return }
         breaches.append("I7: worker \(worker) is at \(task), which \(tables.fleetTasks[task]?.heldBy ?? 0) holds")
     }
 
-    /// A feedback pass has deleted a token: it was registered before Apple called it dead.
+    /// A feedback pass has deleted a token, which must have been registered before Apple called it dead.
     func reaped(_ token: String) {
         reaped += 1
-        guard faults.clockJumps == 0, !isAnybodysGuess, let (message, at) = registrations[token] else { return }
+        guard faults.clockJumps == 0, !mayHaveForgotten, let (message, at) = registrations[token] else { return }
         let push = ModelPush(message: message, token: token)
         let died = gateway.records.values.first { $0.push == push }?.refusedAt
         if died.map({ at > $0 }) ?? true {
@@ -343,9 +343,9 @@ final class Simulation {
         }
     }
 
-    // MARK: What the audit has to know
+    // MARK: For the audit
 
-    /// What was in flight when its worker was declared dead may be sent twice.
+    /// Pushes that were in flight when their worker was declared dead may be sent twice.
     func tookOver(_ claims: [ModelClaim]) {
         excuse(claims)
     }

@@ -1,11 +1,11 @@
 import CarillonIO
 
-/// What goes wrong in a run, and how often.
+/// The faults of a run, and how often they occur.
 struct SimulationFaults {
     var habits = ModelGateway.Habits()
-    /// Out of a thousand statements.
+    /// How many out of a thousand statements.
     var refusedStatements = 0
-    /// How many of each happen.
+    /// How many of each occur in the run.
     var crashes = 0
     var stops = 0
     var losses = 0
@@ -15,12 +15,12 @@ struct SimulationFaults {
     var outages = 0
     var pauses = 0
     var cancels = 0
-    /// Out of a hundred messages, those of which a constraint of the user's refuses some failures.
+    /// For how many out of a hundred messages a user's constraint refuses failures.
     var unwritable = 0
 
     static let none = Self()
 
-    /// Some runs are quiet, some are wild.
+    /// Each kind of fault is missing in half of the runs.
     init(using generator: inout SeededGenerator) {
         func some(_ max: Int, using generator: inout SeededGenerator) -> Int {
             generator.chance(1, outOf: 2) ? 0 : generator.number(in: 0...max)

@@ -1,7 +1,6 @@
-/// What is going to happen, in the order of time; of what happens at one instant, in the order in which it was set.
+/// The pending events by time, and those of one instant in the order in which they were added.
 ///
-/// A binary heap like `TimerHeap`, but for one kind of payload, which stays where it is while its key moves: a simulation
-/// spends a good part of its time here.
+/// A binary heap like `TimerHeap`, but payloads stay in place while their keys move: a simulation spends much of its time here.
 struct SimulationQueue {
     private struct Key {
         /// Microseconds.
@@ -17,7 +16,7 @@ struct SimulationQueue {
     private var free: [Int] = []
     private var number = 0
 
-    /// When the next thing happens, in microseconds.
+    /// The time of the next event, in microseconds.
     var earliest: Int64? { keys.isEmpty ? nil : keys[0].at }
 
     mutating func insert(at time: Int64, _ action: @escaping () -> Void) {
@@ -42,7 +41,7 @@ struct SimulationQueue {
         keys[hole] = key
     }
 
-    /// Takes out what happens next.
+    /// Removes the next event.
     mutating func removeFirst() -> (() -> Void)? {
         let first = keys[0].place
         let key = keys.removeLast()

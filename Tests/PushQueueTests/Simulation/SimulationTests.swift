@@ -4,14 +4,14 @@ import Testing
 
 @testable import CarillonPushQueue
 
-/// Thousands of ways in which things can go wrong at the same time, more with `SIMULATION_RUNS`. A seed that fails is printed;
-/// with `SIMULATION_SEED`, it runs alone.
+/// Thousands of random combinations of faults; `SIMULATION_RUNS` sets how many. A seed that fails is printed; `SIMULATION_SEED`
+/// runs it alone.
 @Suite struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs = Self.environment["SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
     private static let seed = Self.environment["SIMULATION_SEED"].flatMap { UInt64($0) }
 
-    /// - Parameter lease: If not nil, the tasks of the fleet are not due for so long.
+    /// - Parameter lease: If not nil, the tasks of the fleet are delayed by this time.
     private func run(
         _ seed: UInt64,
         _ faults: SimulationFaults? = nil,
@@ -54,7 +54,7 @@ import Testing
         #expect(superseded > 0)
     }
 
-    /// With so long a lease, the next slow look may be half a minute away. An answer that takes 0.3 s puts off the next by six.
+    /// With such a long lease, the next slow look may be half a minute away. A look that takes 0.3 s delays the next one by 6 s.
     @Test func `sleeping workers miss no commit, whoever falls asleep or wakes at that moment`() async throws {
         var sleeps = 0
         for seed in 1...200 as ClosedRange<UInt64> {

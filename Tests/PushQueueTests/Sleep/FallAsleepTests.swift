@@ -63,7 +63,7 @@ import Testing
         ) == "true"
     }
 
-    @Test func `whatever brings work notifies, at any isolation, while the last worker sleeps`() async throws {
+    @Test func `every change that brings work notifies, at any isolation, while the last worker sleeps`() async throws {
         try await Self.withWorkers(1) { database in
             let bell = Bell()
             let listener = try await PostgresConnection.connect(database.url, application: "l")

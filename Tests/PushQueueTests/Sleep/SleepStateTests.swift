@@ -23,7 +23,7 @@ import Testing
         at now: MonotonicInstant
     ) -> Duration {
         if state.isAwake { state.fellAsleep(until: nil, at: now) }
-        return state.answered(answer, after: cost, at: now)
+        return state.returned(answer, after: cost, at: now)
     }
 
     /// A worker that has slept since `now`, for so many answers.
@@ -261,7 +261,7 @@ import Testing
         var state = begin()
         state.fellAsleep(until: nil, at: now)
         state.wake(at: now)
-        _ = state.answered(alone, after: .zero, at: now)
+        _ = state.returned(alone, after: .zero, at: now)
         #expect(state.isAwake && state.mustAnnounce)
     }
 

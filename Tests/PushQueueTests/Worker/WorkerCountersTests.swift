@@ -20,7 +20,7 @@ import Testing
         for _ in 0..<10 { counters.add(settlement(3), of: 1) }
         #expect(counters.failures.count == 65)
         #expect(counters.failures.values.reduce(0, +) == 1010)
-        #expect(counters.failures[WorkerCounters.FailureKey(app: 1, status: 400, reason: "Invented3")] == 11)
+        #expect(counters.failures[WorkerCounters.OutcomeKey(app: 1, status: 400, reason: "Invented3")] == 11)
     }
 
     @Test func `a worker is ready when it is connected, its database answers, and its lease is valid`() {

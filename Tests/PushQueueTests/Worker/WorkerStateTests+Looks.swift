@@ -52,8 +52,8 @@ extension WorkerStateTests {
             _ = state.understood(walked, at: now)
             while let plan = state.nextClaim(at: now) {
                 let answer = self.answer(to: plan, rows: 1)
-                _ = state.claimAnswered(answer, to: plan, at: now)
-                let flight = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
+                _ = state.claimReturned(answer, to: plan, at: now)
+                let flight = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, returnedAt: now)
                 _ = end(flight, .accepted, in: &state, at: now)
                 left.remove(plan.lane)
             }

@@ -29,10 +29,10 @@ extension WorkerStateTests {
                     continue
                 }
                 let answer = self.answer(to: plan, rows: plan.rows > 1 ? 1 : 0, claim: Int64(claims.count))
-                _ = state.claimAnswered(answer, to: plan, at: now)
+                _ = state.claimReturned(answer, to: plan, at: now)
                 guard let jobs = answer.jobs else { continue }
                 state.schedule.stoppedWaiting(plan.lane.app)
-                state.claimEnded(UnsettledClaim(jobs, claimedAs: 7, answeredAt: now))
+                state.claimEnded(UnsettledClaim(jobs, claimedAs: 7, returnedAt: now))
             }
         }
         return claims
@@ -86,7 +86,7 @@ extension WorkerStateTests {
         let tries = plans(&state, at: later)
         #expect(tries.count == 1, "one claim at a time shows whether they succeed again")
         let claim = try #require(tries.first)
-        _ = state.claimAnswered(answer(to: claim, rows: 1), to: claim, at: later)
+        _ = state.claimReturned(answer(to: claim, rows: 1), to: claim, at: later)
         let next = state.nextClaim(at: later)
         #expect(next != nil)
     }
@@ -113,8 +113,8 @@ extension WorkerStateTests {
             state.schedule.found([first], of: state.apps, at: now)
             let plan = try plan(&state, at: now)
             let answer = self.answer(to: plan, rows: 1, claim: Int64(number))
-            _ = state.claimAnswered(answer, to: plan, at: now)
-            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now))
+            _ = state.claimReturned(answer, to: plan, at: now)
+            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, returnedAt: now))
         }
         state.refusals.settlementRefused(of: 1, wasTry: false, at: now)
         func isClaimed() -> Bool {
@@ -157,7 +157,7 @@ extension WorkerStateTests {
             while let plan = state.nextClaim(at: now) {
                 claims += 1
                 let answer = self.answer(to: plan, rows: 0, more: 2000)
-                let large = state.claimAnswered(answer, to: plan, at: now)
+                let large = state.claimReturned(answer, to: plan, at: now)
                 #expect(large == 1000)
                 state.refusals.splitFailed(in: first, at: now)
             }

@@ -13,8 +13,8 @@ extension WorkerStateTests {
         _ = state.understood([first], at: now)
         let plan = try plan(&state, at: now + .seconds(2))
         let answer = answer(to: plan, claim: 2)
-        _ = state.claimAnswered(answer, to: plan, at: now + .seconds(2))
-        let late = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
+        _ = state.claimReturned(answer, to: plan, at: now + .seconds(2))
+        let late = UnsettledClaim(try #require(answer.jobs), claimedAs: 7, returnedAt: now)
         #expect(state.settlingWait(at: now + .seconds(10)) == .seconds(20))
         #expect(state.settlingWait(at: now + .seconds(40)) == .seconds(-10))
         _ = end(early, .accepted, in: &state, at: now + .seconds(40))
@@ -30,10 +30,10 @@ extension WorkerStateTests {
         let job = ModelJob(id: 1, app: 1, tokens: [String(repeating: "z", count: bytes)])
         let held = ModelClaim(id: 1, worker: 7, app: 1, jobs: [job], claimedAt: 0, isQuarantined: false)
         let answer = ClaimRows(held, next: ModelJob(id: 1000, tokens: ["bb"]), lane: plan.lane)
-        _ = state.claimAnswered(answer, to: plan, at: now)
+        _ = state.claimReturned(answer, to: plan, at: now)
         let next = state.nextClaim(at: now)
         #expect((next != nil) == goesOn)
-        state.claimEnded(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+        state.claimEnded(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, returnedAt: now))
         let after = state.nextClaim(at: now)
         #expect(after != nil)
     }
@@ -44,8 +44,8 @@ extension WorkerStateTests {
         var claims: [UnsettledClaim] = []
         while let plan = state.nextClaim(at: now) {
             let answer = answer(to: plan, rows: 1, claim: Int64(claims.count + 1))
-            _ = state.claimAnswered(answer, to: plan, at: now)
-            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+            _ = state.claimReturned(answer, to: plan, at: now)
+            claims.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, returnedAt: now))
         }
         #expect(claims.count == 512)
         #expect(state.nextClaim(at: now + .milliseconds(30)) == nil)
@@ -58,7 +58,7 @@ extension WorkerStateTests {
         let plan = try plan(&state, at: now)
         let job = ModelJob(id: 1, app: 1, tokens: [String(repeating: "z", count: 1_200_000)])
         let held = ModelClaim(id: 1, worker: 7, app: 1, jobs: [job], claimedAt: 0, isQuarantined: false)
-        _ = state.claimAnswered(ClaimRows(held, next: nil, lane: plan.lane), to: plan, at: now)
+        _ = state.claimReturned(ClaimRows(held, next: nil, lane: plan.lane), to: plan, at: now)
         _ = state.apps.found([second])
         _ = state.understood([first, second], at: now)
         #expect(plans(&state, at: now).map(\.lane) == [second])

@@ -23,7 +23,7 @@ extension WorkerStateTests {
         at now: MonotonicInstant
     ) -> (wait: Duration, dead: [Int64]) {
         let answer = SleepRows(isAlive: true, others: others)
-        let (wait, dead) = state.sleepAnswered(answer, askedAt: now, at: now)
+        let (wait, dead) = state.sleepReturned(answer, askedAt: now, at: now)
         return (wait, dead.map(\.worker))
     }
 

@@ -57,8 +57,8 @@ import Testing
     func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> UnsettledClaim {
         let plan = try plan(&state, at: now)
         let answer = self.answer(to: plan, rows: rows)
-        _ = state.claimAnswered(answer, to: plan, at: now)
-        var claim = UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, answeredAt: now)
+        _ = state.claimReturned(answer, to: plan, at: now)
+        var claim = UnsettledClaim(try #require(answer.jobs), claimedAs: state.lease.id, returnedAt: now)
         claim.route = try state.apps[plan.lane.app]?.route.get()
         return claim
     }
@@ -249,8 +249,7 @@ import Testing
     }
 
     @Test(arguments: [Outcome(.safe), .accepted])
-    func `what is learned by an earlier route neither holds the app nor says that it can send`(outcome: Outcome) throws
-    {
+    func `outcomes of an earlier route neither hold the app nor show that it can send`(outcome: Outcome) throws {
         var state = try begin(with: [first])
         let late = try claim(&state, at: now)
         if outcome == .accepted {
@@ -292,9 +291,9 @@ import Testing
         let first = try plan(&state, at: now)
         // A tenth of a second at 40 a second.
         #expect(first.pushes == 4)
-        _ = state.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, at: now)
+        _ = state.claimReturned(answer(to: first, more: 1, claim: 1), to: first, at: now)
         let second = try plan(&state, at: now)
-        _ = state.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
+        _ = state.claimReturned(answer(to: second, more: 1, claim: 2), to: second, at: now)
         let third = state.nextClaim(at: now)
         #expect(third == nil)
         state.schedule.stoppedWaiting(self.second.app)
@@ -307,7 +306,7 @@ import Testing
         _ = state.understood([second], at: now)
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
-        let large = state.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
+        let large = state.claimReturned(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
         #expect(large != nil)
         #expect(state.schedule.jobSize(at: state.apps.maxRate(of: second.app)) == 4)
     }
@@ -334,8 +333,8 @@ import Testing
         var flights: [UnsettledClaim] = []
         while let plan = state.nextClaim(at: now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
-            _ = state.claimAnswered(answer, to: plan, at: now)
-            flights.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
+            _ = state.claimReturned(answer, to: plan, at: now)
+            flights.append(UnsettledClaim(try #require(answer.jobs), claimedAs: 7, returnedAt: now))
         }
         #expect((270...360).contains(state.schedule.inFlight))
         _ = state.understood([second], at: now)
@@ -372,11 +371,11 @@ import Testing
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
-        let large = state.claimAnswered(answer(to: plan, more: 361), to: plan, at: now)
+        let large = state.claimReturned(answer(to: plan, more: 361), to: plan, at: now)
         #expect(large == 1000)
         let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
+        let fitting = state.claimReturned(answer(to: next, more: 360, claim: 2), to: next, at: now)
         #expect(fitting == nil)
     }
 

@@ -101,7 +101,7 @@ import Testing
         )
     }
 
-    @Test func `what is published is one job with the channel as its token`() async throws {
+    @Test func `a published message is one job with the channel as its token`() async throws {
         try await ready(database)
         let id = try await database.value(
             """

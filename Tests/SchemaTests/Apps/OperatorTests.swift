@@ -73,7 +73,7 @@ import Testing
         #expect(try await database.number("SELECT count(*) FROM carillon.audit WHERE action NOT LIKE 'add %'") == 0)
     }
 
-    @Test func `what is changed by hand is recorded as well, and what a worker notes is not`() async throws {
+    @Test func `changes by hand are recorded as well, and the notes of workers are not`() async throws {
         try await database.run(
             """
             UPDATE carillon.apps SET paused = true, paused_reason = 'by hand', max_rate = 7, gateway = 'localhost:1';
@@ -139,7 +139,7 @@ import Testing
         )
     }
 
-    @Test func `whatever replaces a value is recorded with the value before`() async throws {
+    @Test func `a replaced value is recorded with the value before`() async throws {
         try await database.run(
             """
             CREATE TABLE devices (token text PRIMARY KEY, seen timestamptz, since timestamptz, app text);
@@ -328,7 +328,7 @@ import Testing
         #expect(try await post("three") == "(f)")
     }
 
-    @Test func `what a split message says is found by the failures of any of its jobs`() async throws {
+    @Test func `the contents of a split message are found by the failures of any of its jobs`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed)

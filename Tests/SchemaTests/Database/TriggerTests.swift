@@ -173,7 +173,7 @@ import Testing
     }
 
     /// pg_cron, or a person in psql, calls these on the search_path of the session.
-    @Test(.demo) func `what the owner calls uses no object that was left in the session`() async throws {
+    @Test(.demo) func `a call of the owner uses no object that was left in the session`() async throws {
         try await database.run(Self.traps)
         try await database.session { owner in
             try await owner.run(Self.residue)
@@ -221,7 +221,7 @@ import Testing
                 AND (m.names[4] IS NULL OR EXISTS (SELECT FROM pg_type t WHERE t.typname = m.names[4]))
         """#
 
-    @Test func `what runs on the search_path of a session names every function, relation and type with its schema`()
+    @Test func `code that runs on the search_path of a session names functions, relations and types with their schema`()
         async throws
     {
         try await TestDatabase.with(.schema) { database in

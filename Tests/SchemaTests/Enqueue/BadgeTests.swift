@@ -62,7 +62,7 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.tokens WHERE badge = token::int + 1") == "2500")
     }
 
-    @Test func `what is not enqueued is not counted`() async throws {
+    @Test func `a message that is not enqueued is not counted`() async throws {
         try await database.run(Self.setUp)
         let call = "carillon.enqueue('demo', '{aa}', 'x', badge_add => 1, dedupe_key => 'once')"
         #expect(try await database.value(call) != nil)

@@ -2,9 +2,9 @@ import CarillonIO
 import TestSupport
 import Testing
 
-/// Most messages skip the closer checks of `enqueue`. Nobody notices but the clock.
+/// Most messages skip the closer checks of `enqueue`. The result is the same; only the time differs.
 @Suite(.demo) struct PlainMessageTests {
-    /// To name the lane changes nothing but that all checks are made. A message to more than 1,000 tokens has another lane.
+    /// Naming the lane changes nothing, except that all checks are made. A message to more than 1,000 tokens has another lane.
     @Test func `a message that skips checks is the one that they would have made`() async throws {
         try await database.addBinaryApp()
         try await Fuzzing.seeds(20) { seed in

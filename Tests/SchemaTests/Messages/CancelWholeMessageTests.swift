@@ -60,7 +60,7 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.cancelled") == "0")
     }
 
-    @Test func `its retries are cancelled with it, in every table, and by their own ids`() async throws {
+    @Test func `retries are cancelled with their message, in every table, and by their own ids`() async throws {
         try await database.run(
             """
             INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 102, 1, 1, 3, 30);

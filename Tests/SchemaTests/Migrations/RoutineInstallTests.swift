@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `what psql has applied is applied again and recorded`() async throws {
+    @Test func `files that psql has applied are applied again and recorded`() async throws {
         try await TestDatabase.with(.nothing) { database in
             try await database.run("SET check_function_bodies = off")
             for text in Migration.all.map(\.up) + Routines.current.files.map(\.text) { try await database.run(text) }

@@ -39,7 +39,7 @@ import Testing
         records().filter { record in !changes.contains { $0.file == record.file } } + changes
     }
 
-    @Test func `what is applied is ready, whichever release has applied it`() throws {
+    @Test func `applied files are ready, whichever release has applied them`() throws {
         for release in ["0.9.0", "0.10.0", "0.11.0"] {
             let state = Self.state(Self.records(of: release))
             #expect(state.next == nil)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `what psql has applied is ready, and applied again`() throws {
+    @Test func `files that psql has applied are ready, and applied again`() throws {
         let byHand = Self.known.files.map { Self.record($0.path, nil) }
         try Self.state(byHand).checkReadiness()
         #expect(Self.state(byHand).next == .everything)

@@ -240,7 +240,7 @@ import Testing
         )
     }
 
-    @Test(.demo) func `others see nothing`() async throws {
+    @Test(.demo) func `other roles see nothing`() async throws {
         let role = "stranger_\(database.connection.backendProcessID)"
         try await database.run("CREATE ROLE \(role); SET ROLE \(role)")
         for statement in [

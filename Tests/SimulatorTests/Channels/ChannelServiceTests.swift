@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `what is not there is told apart as seen live`() async throws {
+    @Test func `removed and unknown channels have different reasons, as seen live`() async throws {
         try await manage { simulator, channels, gateway in
             let removed = try simulator.addChannel(to: Self.app)
             #expect(simulator.removeChannel(removed, of: Self.app))

@@ -24,7 +24,7 @@ import Testing
         #"{"a":"\u12g4"}"#, #"{"a":"\u12"#, "{\"a\":\"\n\"}", "{\"a\":\"\u{0}\"}", #"{"a":1 "b":2}"#, #"{"a":'b'}"#,
         #"{"a":NaN}"#, "\u{FEFF}{}",
     ])
-    func `what is not a JSON object is refused`(text: String) {
+    func `a text that is not a JSON object is refused`(text: String) {
         #expect(!accepts(Array(text.utf8)))
     }
 

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `what is not a topic cannot be allowed`() async throws {
+    @Test func `a text that is not a topic cannot be allowed`() async throws {
         try await TestSimulator.with {
             $0.topics = ["com.old"]
         } _: { simulator, _, _ in

@@ -71,7 +71,7 @@ import Testing
             ([2, 0, 0, 0, 10, 3, 0, 4, 0, 0, 0, 9, 7, 0, 0], 9),
         ] as [([UInt8], UInt32)]
     )
-    func `what is no notification ends the reading`(bytes: [UInt8], identifier: UInt32) {
+    func `bytes that are no notification end the reading`(bytes: [UInt8], identifier: UInt32) {
         let (contents, last) = Self.read([bytes])
         #expect(contents.isEmpty)
         #expect(last == .malformed(identifier: identifier))

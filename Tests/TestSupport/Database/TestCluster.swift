@@ -19,14 +19,14 @@ package enum TestCluster {
     /// On a busy machine, PostgreSQL may need long to start a process.
     package static let connectTimeout = Duration.seconds(60)
 
-    /// The URL of a database. Whoever connects by it, worker or command, gives PostgreSQL so much time.
+    /// The URL of a database with that time limit, for workers and commands.
     package static func patientURL(database: String) async throws -> String {
         try await shared.url(database: database) + "&connect_timeout=\(connectTimeout.components.seconds)"
     }
 
     /// The lines of the server's log that contain a text.
     package static func log(with text: String) async throws -> [String] {
-        // The log has megabytes, which those who wait for a line read again and again, so this leaves them to the C library.
+        // The log has megabytes, and tests that wait for a line read it repeatedly, so the C library reads it.
         let path = try await shared.folder + "/server.log"
         guard let file = fopen(path, "r") else { throw IOError(errno: errno, doing: "opening \(path)") }
         var (line, capacity): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-/// A page of the documentation that is made from the program. A test compares it, `make docs` writes it.
+/// A page of the documentation that is generated from the program. A test compares it, and `make docs` writes it.
 package struct GeneratedPage {
     /// Its path in the repository, such as `docs/cli.md`.
     package let path: String
@@ -39,7 +39,7 @@ package struct GeneratedPage {
         try expect(String(text[..<start]) + lines.joined(separator: "\n") + text[end...])
     }
 
-    /// Expects the page to be what the program says now.
+    /// Expects the page to match the program.
     package func expect(_ expected: String) throws {
         if Self.isWritten { return try write(expected) }
         let text = try text

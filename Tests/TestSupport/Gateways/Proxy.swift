@@ -134,7 +134,7 @@ package actor Proxy {
         self.listener = listener
     }
 
-    // MARK: Looking on
+    // MARK: Observation
 
     /// How many bytes have passed in the direction, on all connections together.
     package func passed(_ direction: Direction) -> Int {

@@ -2,7 +2,7 @@ import CarillonIO
 
 /// The bytes in one direction of a link, and after how many of them the link is cut. A value without I/O.
 struct ProxyFlow {
-    /// How many bytes it holds before the sender has to wait, as for a slow network.
+    /// How many bytes it holds before the sender has to wait, as on a slow network.
     private static let room = 256 * 1024
 
     private var chunks = ArraySlice<(due: MonotonicInstant, bytes: ArraySlice<UInt8>)>()

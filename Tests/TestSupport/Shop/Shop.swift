@@ -61,12 +61,12 @@ package struct Shop: Sendable {
         return last
     }
 
-    /// The program left running; its standard error is what a test listens to.
+    /// Leaves the program running; tests read its standard error.
     package func start(_ words: String...) throws -> BackgroundProgram {
         try BackgroundProgram(words, environment: environment, in: folder)
     }
 
-    /// A token that begins so.
+    /// A token with that prefix.
     package static func token(_ digits: String) -> String {
         digits + String(repeating: "0", count: 64 - digits.count)
     }

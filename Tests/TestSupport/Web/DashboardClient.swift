@@ -82,7 +82,7 @@ package struct DashboardClient {
         return Answer(head: String(text[..<end.lowerBound]), body: String(text[end.upperBound...]))
     }
 
-    /// The page, read strictly: it has no other scripts than its own, and leads nowhere else.
+    /// The page, read strictly: it has no scripts but its own, and no links to other sites.
     package static func read(_ answer: Answer, _ path: String) throws -> HTMLReading {
         let page = try HTMLReading(answer.body)
         for (name, attributes) in page.elements {

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["%", "%4", "%zz", "%00", "%ff", "%c3", "a%c3%28", "%ed%a0%80"])
-    func `what is not valid is refused`(text: String) {
+    func `invalid escapes are refused`(text: String) {
         #expect(PercentCode.decode(text.utf8) == nil)
         #expect(FormFields.read(Array("a=\(text)".utf8)) == nil)
         #expect(PathPattern("/{a}").match("/" + text) == nil)
@@ -86,7 +86,7 @@ import Testing
 }
 
 @Suite struct AddressFuzzTests {
-    @Test func `whatever bytes come, an address is read or refused`() async {
+    @Test func `any bytes are read as an address or refused`() async {
         await Fuzzing.seeds(500) { seed in
             var random = SeededGenerator(seed: seed)
             let pieces = ["%", "%4", "%41", "%00", "%C3%BC", "/", "..", "~", "&", "=", "+", ";", "ü", "\u{FFFD}", "a"]

@@ -67,7 +67,7 @@ import Testing
     private static let tags: [CarillonWeb.Tag] = [.div, .p, .td, .a, .svg, .title, .code]
     private static let names: [Attribute.Name] = [.title, .class, .id, .value, .content, .role, .d, .ariaLabel]
 
-    @Test func `whatever is written is read back as the same tree`() async throws {
+    @Test func `a tree that is written is read back as the same`() async throws {
         try await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)
             var expected: [HTMLReading.Event] = []

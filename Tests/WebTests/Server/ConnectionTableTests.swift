@@ -18,7 +18,7 @@ import Testing
         return table
     }
 
-    @Test func `closes the one that was idle longest, and does nothing more that comes on it`() {
+    @Test func `the connection that was idle longest is closed, and nothing more that comes on it is done`() {
         var table = table()
         table.received(1, at: at(9))
         #expect(table.opened(4, at: at(10)) == .closing(2))
@@ -27,14 +27,14 @@ import Testing
         #expect(table.opened(5, at: at(11)) == .closing(3))
     }
 
-    @Test func `closes one that was served first, since its client must expect that`() {
+    @Test func `connections that were served are closed first, since their clients must expect that`() {
         var table = table([2, 3])
         #expect(table.opened(4, at: at(20)) == .closing(2))
         #expect(table.opened(5, at: at(21)) == .closing(3))
         #expect(table.opened(6, at: at(22)) == .closing(1))
     }
 
-    @Test func `closes none whose request is under way, and makes room when one has ended`() {
+    @Test func `no connection with a request under way is closed, and there is room when one has ended`() {
         var table = table()
         for id in 1...3 { table.began(UInt(id)) }
         #expect(table.opened(4, at: at(5)) == .none)

@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `what a client does not read is not kept without end`() async throws {
+    @Test func `bytes that a client does not read are not kept without end`() async throws {
         try await TestLoop.with { loop in
             let sent = Atomic(0)
             let ended = Atomic(false)

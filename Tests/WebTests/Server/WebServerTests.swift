@@ -23,7 +23,7 @@ import Testing
         Response(status: 201, headers: [("X-Echo", request.header("x-word") ?? "")], body: request.body)
     }
 
-    @Test func `answers by its table of routes`() async throws {
+    @Test func `the server answers by its table of routes`() async throws {
         try await Self.with([Self.hello, Self.echo]) { port in
             let greeting = await RawHTTP.ask(port, "GET /hello?name=J%C3%BCrgen&x")
             #expect(greeting.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `answers HEAD as GET without the body`() async throws {
+    @Test func `the server answers HEAD as GET without the body`() async throws {
         try await Self.with([Self.hello]) { port in
             let head = await RawHTTP.ask(port, "HEAD /hello")
             #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -55,7 +55,7 @@ import Testing
         ("GET /nothing", "HTTP/1.1 404 ", ""), ("POST /hello", "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n"),
         ("DELETE /echo", "HTTP/1.1 405 ", "Allow: POST\r\n"), ("POST /echo/", "HTTP/1.1 404 ", ""),
     ])
-    func `says what it has not`(line: String, start: String, header: String) async throws {
+    func `the server says what it does not have`(line: String, start: String, header: String) async throws {
         try await Self.with([Self.hello, Self.echo]) { port in
             let answer = await RawHTTP.ask(port, line, headers: "Content-Length: 0\r\n")
             #expect(answer.hasPrefix(start))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `sends a page with a policy that allows nothing from elsewhere`() async throws {
+    @Test func `a page has a policy that allows nothing from elsewhere`() async throws {
         let page = HTML.document(language: "en") { HTML(.body) { "<b>" } }
         try await Self.with([Route(.get, "/") { _ in Response(page: page) }]) { port in
             let answer = await RawHTTP.ask(port, "GET /")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `sends a static file once`() async throws {
+    @Test func `a static file is sent once`() async throws {
         let file = StaticFile("style.css", contentType: "text/css; charset=utf-8", Array("p { margin: 0 }".utf8))
         let other = StaticFile("style.css", contentType: "text/css; charset=utf-8", Array("p { margin: 1px }".utf8))
         #expect(file.link != other.link)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `serves several requests of one connection`() async throws {
+    @Test func `the server serves several requests of one connection`() async throws {
         try await Self.with([Self.hello]) { port in
             let requests = ["a", "b", "c"].map { name in
                 "GET /hello?name=\(name) HTTP/1.1\r\nHost: t\r\n\(name == "c" ? "Connection: close\r\n" : "")\r\n"
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `serves many at once`() async throws {
+    @Test func `the server serves many requests at once`() async throws {
         try await Self.with([Self.hello]) { port in
             let wrong = await withTaskGroup(of: Bool.self) { group in
                 for name in 0..<50 {
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [1_001, 8_000])
-    func `reads a body that is too large to its end, and then refuses it`(count: Int) async throws {
+    func `a body that is too large is read to its end, and then refused`(count: Int) async throws {
         var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `does not read a body that is far too large, or whose client waits for leave to send it`() async throws {
+    @Test func `a body that is far too large, or whose client waits for leave to send it, is not read`() async throws {
         var limits = ClientLimits()
         limits.bodyBytes = 1_000
         try await Self.with([Self.echo], limits: limits) { port in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `refuses headers without end`() async throws {
+    @Test func `endless headers are refused`() async throws {
         try await Self.with([Self.hello]) { port in
             let answer = await RawHTTP.ask(
                 port,
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `closes a connection that sends nothing`() async throws {
+    @Test func `a connection that sends nothing is closed`() async throws {
         var limits = ClientLimits()
         limits.idleSeconds = 1
         try await Self.with([Self.hello], limits: limits) { port in
@@ -228,7 +228,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 201 "))
     }
 
-    @Test func `sends the responses under way before it ends, and takes no further request`() async throws {
+    @Test func `the server sends the responses under way before it ends, and takes no further request`() async throws {
         let (started, allowed) = (Gate(), Gate())
         let slow = Route(.get, "/slow") { _ in
             started.open()
@@ -255,7 +255,7 @@ import Testing
         #expect(await answer.value.hasSuffix("late"))
     }
 
-    @Test func `serves a new client although others keep their connections, or send half a request`() async throws {
+    @Test func `a new client is served although others keep their connections, or send half a request`() async throws {
         var limits = ClientLimits()
         (limits.connections, limits.idleSeconds) = (32, 600)
         let closed = Atomic(0)
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `says to requests after its end has begun that they were not done`() async throws {
+    @Test func `requests after the server has begun to end are told that they were not done`() async throws {
         let (started, startedInput) = AsyncStream<Void>.makeStream()
         let gates = [Gate(), Gate()]
         func slow(_ place: Int) -> Route {
@@ -322,7 +322,7 @@ import Testing
         #expect(await one.value.hasSuffix("late"))
     }
 
-    @Test func `stops at once and cancels what is under way`() async throws {
+    @Test func `the server stops at once and cancels requests under way`() async throws {
         let (started, cancelled) = (Gate(), Gate())
         let forever = Route(.get, "/forever") { _ in
             started.open()
@@ -343,7 +343,7 @@ import Testing
     }
 
     /// libmicrohttpd ends the process when it is stopped with a request that nobody has woken.
-    @Test func `stops at the very moment in which its handlers answer`() async throws {
+    @Test func `the server may stop at the moment at which its handlers answer`() async throws {
         for round in 0..<100 {
             let entered = Atomic(0)
             let mayAnswer = Atomic(false)
@@ -370,14 +370,14 @@ import Testing
         }
     }
 
-    @Test func `is freed without being stopped`() async throws {
+    @Test func `a server is freed without being stopped`() async throws {
         let server = WebServer(host: "localhost", port: 0, routes: [Self.hello])
         try server.start()
         let answer = await RawHTTP.ask(server.port, "GET /hello")
         #expect(answer.hasSuffix("Hello, you!\n"))
     }
 
-    @Test func `names the port that is in use`() throws {
+    @Test func `a port that is in use is named`() throws {
         let first = WebServer(host: "127.0.0.1", port: 0, routes: [])
         try first.start()
         defer { first.stop() }
@@ -388,7 +388,7 @@ import Testing
     }
 
     @Test(arguments: ["192.0.2.1", "no-such-host.invalid", "::zz"])
-    func `says when an address is not one of this machine`(host: String) {
+    func `an address that is not one of this machine is named`(host: String) {
         let server = WebServer(host: host, port: 0, routes: [])
         let error = #expect(throws: IOError.self) { try server.start() }
         #expect(error?.code == .addressUnavailable)

@@ -20,12 +20,12 @@ import Testing
         ("UTF-8", Array("grün".utf8)), ("utf8", Array("grün".utf8)), ("ISO-8859-1", [103, 114, 0xFC, 110]),
         ("latin1", [103, 114, 0xFC, 110]), ("Latin-1", [103, 114, 0xFC, 110]), ("ascii", Array("gr&#252;n".utf8)),
     ])
-    func `reads a text in each encoding that clients declare`(encoding: String, text: [UInt8]) throws {
+    func `a text is read in each encoding that clients declare`(encoding: String, text: [UInt8]) throws {
         let document = Array("<?xml version='1.0' encoding='\(encoding)'?><a>".utf8) + text + Array("</a>".utf8)
         #expect(try events(document) == [.start("a"), .text("grün"), .end])
     }
 
-    @Test func `reads UTF-16 with a byte order mark`() throws {
+    @Test func `UTF-16 with a byte order mark is read`() throws {
         let document = "\u{FEFF}<a>grün</a>".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }
         #expect(try events(document) == [.start("a"), .text("grün"), .end])
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(try reader.next() == .over)
     }
 
-    @Test func `gives what stands before an error, and then the error, again and again`() throws {
+    @Test func `a reader gives what stands before an error, and then the error each time`() throws {
         var reader = try XMLReader(Array("<a>b</c>".utf8))
         #expect(try reader.next() == .start("a"))
         #expect(try reader.next() == .text("b"))

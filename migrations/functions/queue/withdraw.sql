@@ -1,4 +1,4 @@
--- Withdraws pushes from a claim. order_updates() and pace_devices() call withdraw() for pushes that are not sent now. They have
+-- Takes pushes that have ended or must wait out of a claim. order_updates() and pace_devices() call withdraw() for them. They have
 -- locked the claim's row of inflight and read its jobs; rows of unfinished are locked after it, in order of id.
 
 -- What withdraw() leaves of a job keeps its id; its message is then counted in unfinished.

@@ -11,7 +11,7 @@ struct DemoPlan: Sendable {
         case good = "a0"
         /// Refused with 429 the first time, accepted the second time.
         case throttled = "e0"
-        /// Unregistered since the day before yesterday: must be deleted.
+        /// Unregistered since yesterday: must be deleted.
         case dead = "d0"
         /// Unregistered long ago and registered again since: must be kept.
         case renewed = "d1"

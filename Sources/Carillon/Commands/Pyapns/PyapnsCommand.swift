@@ -23,7 +23,7 @@ extension Command {
         options: [.host, .pyapnsPort, .accessToken, .addApps, .replaceCredentials, .certificateFolder, .database],
         exits: [
             .unavailable: "The database could not be reached at the start.",
-            .configuration: "The schema is missing or has another version.",
+            .configuration: "The schema or rights must be changed, or the database is a copy that was not adopted.",
         ],
         examples: [
             "carillon pyapns --database postgresql://localhost/shop",

@@ -28,7 +28,7 @@ extension Command {
             .failed: "Log lines could not be written.",
             .unavailable: "The database could not be reached at the start.",
             .tryAgain: "It did not finish draining.",
-            .configuration: "The schema is missing or has another version.",
+            .configuration: "The schema or rights must be changed, or the database is a copy that was not adopted.",
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",

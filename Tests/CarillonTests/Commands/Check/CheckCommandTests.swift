@@ -36,7 +36,7 @@ import Testing
         #expect(check.status == 0 && check.output.contains(warning), "\(check.output)")
     }
 
-    @Test(.shop) func `what is wrong is named, with a way to mend it`() async throws {
+    @Test(.shop) func `check names each problem, and how to solve it`() async throws {
         try await shop.database.connection.script(
             """
             DROP INDEX carillon.scheduled_by_time;
@@ -80,7 +80,7 @@ import Testing
         #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text) for carillon_app."))
     }
 
-    @Test(.shop) func `it writes nothing, ever`() async throws {
+    @Test(.shop) func `check writes nothing`() async throws {
         try await shop.database.connection.script(
             """
             UPDATE carillon.certificates SET status = NULL, last_error = 'as it was';
@@ -260,7 +260,7 @@ import Testing
 
     private static let nobody = "check_nobody"
 
-    @Test func `what cannot be reached ends with 69`() async throws {
+    @Test func `check exits with 69 if the database or a gateway cannot be reached`() async throws {
         try await Shop.with(address: "localhost:1") { shop in
             let check = try await shop.run("check")
             #expect(check.status == 69 && check.output.contains("failed   gateway"), "\(check.output)")

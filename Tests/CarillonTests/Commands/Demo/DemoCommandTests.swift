@@ -6,7 +6,7 @@ import Testing
 @testable import Carillon
 
 @Suite struct DemoCommandTests {
-    @Test func `it sends, reaps, adds up, and says so`() async throws {
+    @Test func `the demo sends and reaps, and its totals add up`() async throws {
         let run = try await ProgramRun.run(["demo", "--messages", "400"])
         #expect(run.status == 0)
         for word in ["sent", "failed, Unregistered", "failed, BadDeviceToken", "retried", "reaped", "ok "] {
@@ -15,7 +15,7 @@ import Testing
         #expect(!run.output.contains("WRONG"))
     }
 
-    @Test func `interrupted, it cleans up behind itself`() async throws {
+    @Test func `an interrupted demo cleans up behind itself`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
                 let run = try BackgroundProgram(["demo", "--messages", "200000"], in: folder)

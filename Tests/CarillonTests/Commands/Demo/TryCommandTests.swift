@@ -35,8 +35,7 @@ import Testing
         }
     }
 
-    @Test func `what it prints can be pasted into psql, what becomes of it is shown, and nothing is left of it`()
-        async throws
+    @Test func `the call that try prints works in psql, its outcome is shown, and nothing is left of it`() async throws
     {
         try await Self.with { program, connection, loop in
             let enqueue = try await program.line(containing: "SELECT carillon.enqueue(", on: loop)
@@ -79,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what has expired and what was taken back is called so, one line a message`() async throws {
+    @Test func `expired and cancelled messages have a line each that says so`() async throws {
         try await Self.with { program, connection, loop in
             try await connection.script(
                 """
@@ -121,7 +120,7 @@ import Testing
         #expect(left.last?.contains("403 BadEnvironmentKeyIdInToken") == true, "\(left)")
     }
 
-    @Test func `it has a channel service, whose requests it names`() async throws {
+    @Test func `try has a channel service, and names its requests`() async throws {
         _ = try await Self.with([], endedBy: SIGTERM) { program, connection, loop in
             try await connection.script("SELECT carillon.request_channel('try', 0, 'match')")
             _ = try await program.line(containing: "APNs      create ", on: loop)

@@ -6,7 +6,7 @@ import Testing
 @testable import Carillon
 
 @Suite struct WebDemoTests {
-    @Test func `it leaves a dashboard with a day of three apps, and ends without an error`() async throws {
+    @Test func `the demo leaves a dashboard with a day of three apps, and ends without an error`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
                 let program = try BackgroundProgram(["demo", "--web", "--web-http", "127.0.0.1:0"], in: folder)

@@ -7,7 +7,7 @@ import Testing
 
 /// `failures` and `broadcast`, with a worker that brings the outcomes.
 @Suite struct FailureCommandTests {
-    @Test func `what failed is listed, requeued once, and then sent`() async throws {
+    @Test func `failed pushes are listed, requeued once, and then sent`() async throws {
         try await Shop.with(answers: ["dead=410:Unregistered", "bad=400:BadTopic"]) { shop in
             try await shop.database.connection.script(
                 """

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `what makes no sense is refused`() async throws {
+    @Test func `options that make no sense and unknown apps are refused`() async throws {
         try await Self.with { _, run, _ in
             #expect(try await run("--app", "shop").status == 2)
             #expect(try await run("--feedback-interval", "0s").status == 2)

@@ -49,13 +49,13 @@ import Testing
         (["--file", "key.p8", "--key-id", "AB", "--team-id", "TEAM567890"], "--key-id takes ten characters"),
         (["--file", "key.p8", "--key-id", "ABCDE12345", "--team-id", "T"], "--team-id takes ten characters"),
     ])
-    func `what says nothing of a key is refused`(arguments: [String], words: String) async throws {
+    func `options that do not describe a key are refused`(arguments: [String], words: String) async throws {
         let run = try await ProgramRun.run(["simulator", "--port", "0"] + arguments)
         #expect(run.status == 2)
         #expect(run.errors.contains(words))
     }
 
-    @Test func `it warns of answers that Apple does not give, and says where it answers over HTTP`() async throws {
+    @Test func `the simulator warns of answers that Apple does not give, and logs its HTTP port`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
                 let run = try BackgroundProgram(
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `it writes its root, says where it listens, and ends with 0 on SIGTERM`() async throws {
+    @Test func `the simulator writes its root, logs its port, and exits with 0 after SIGTERM`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in
                 let run = try BackgroundProgram(

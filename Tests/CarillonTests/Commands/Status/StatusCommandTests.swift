@@ -145,7 +145,7 @@ import Testing
         "UPDATE carillon.apps SET gateway = 'localhost:9'", "UPDATE carillon.apps SET topic = 'com.example.other'",
         "UPDATE carillon.certificates SET passphrase = 'new'",
     ])
-    func `an app is held or not wherever one looks, and nowhere two seconds after it or its credential has changed`(
+    func `all views agree whether an app is held, and show no hold two seconds after a change`(
         change: String
     ) async throws {
         let gauges = DatabaseGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)

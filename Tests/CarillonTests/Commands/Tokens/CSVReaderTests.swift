@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what breaks the rules costs its first line`() {
+    @Test func `a malformed record costs only its first line`() {
         let text = "a\n\"b\"c\nd,\"e\nf\"g\nh\n\"i\nj\n"
         for size in [1, 2, 7, .max] {
             let (records, refusals) = Self.read(Array(text.utf8), by: size)

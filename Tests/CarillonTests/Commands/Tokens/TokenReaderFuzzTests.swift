@@ -14,7 +14,7 @@ import Testing
             String(repeating: "x", count: 70_000),
         ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0x1F, 0x8B]]
 
-    @Test func `whatever a file holds, each line counts once, and how the bytes come changes nothing`() async {
+    @Test func `each line of a file counts once, however its bytes arrive`() async {
         var rows = 0
         await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)

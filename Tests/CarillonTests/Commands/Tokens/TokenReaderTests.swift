@@ -53,7 +53,7 @@ import Testing
         #expect(TokenReaderOutput([0xFF, 0xFE, 0x61, 0]).error?.reason.contains("UTF-16") == true)
     }
 
-    @Test func `what is refused has its line and its reason, and the rest is read`() {
+    @Test func `a refused line has its number and a reason, and the others are read`() {
         let text = """
             token,last_update,owner
             aa,2023-11-14,me
@@ -88,7 +88,7 @@ import Testing
         #expect(reading.refusedLines == [1] && reading.count == 1)
     }
 
-    @Test func `what was refused can be mended where it is kept`() {
+    @Test func `refused lines can be corrected where they are kept`() {
         let reading = TokenReaderOutput("token,owner,last_update\nxx,\"a \"\"b\"\", c\",1700000000\n\"yy,,\n")
         let kept = RefusedLine.header + reading.refusals.map(\.csv).joined()
         #expect(reading.refusals.count == 2)

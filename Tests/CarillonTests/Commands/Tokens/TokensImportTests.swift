@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
-    func `it works behind a pooler`() async throws {
+    func `an import works behind a pooler`() async throws {
         let name = try #require(shop.database.url.split(separator: "?").first?.split(separator: "/").last)
         let cluster = try await TestCluster.shared
         try await TestPooler.with(size: 1, before: cluster, on: TestLoop.shared) { pooler in
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `interrupted, it keeps what it has read and says how far it came`() async throws {
+    @Test func `an interrupted import keeps what it has read and says how far it came`() async throws {
         try await TestLoop.with { loop in
             let (ours, theirs) = try SocketPair().release()
             defer { close(ours) }
@@ -226,7 +226,7 @@ import Testing
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 50_000)
     }
 
-    @Test func `what cannot be is told before anything is done`() async throws {
+    @Test func `an import that is impossible says so before it begins`() async throws {
         let file = try shop.folder.write("tokens", "device_token,updated\naa,\n")
         let none = try await shop.run("tokens", "import", "--app", "shpo", file)
         #expect(none.status == 1 && none.errors.contains("There is no app named shpo."))

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what the database refused is logged, and so is a body that is too large`() async throws {
+    @Test func `an unreachable database and a body that is too large are logged`() async throws {
         try await TemporaryFolder.with { folder in
             var reference: String?
             let lines = try await lines(in: folder) { client in

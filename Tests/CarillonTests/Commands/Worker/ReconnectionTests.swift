@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `that a worker died with nothing in hand is no warning`() async throws {
+    @Test func `the death of a worker without claims is no warning`() async throws {
         try await TestLoop.with { loop in
             let worker = try shop.start("worker")
             _ = try await worker.line(containing: "has started", on: loop)

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `one that is down stops no other, and is served when it is back`() async throws {
+    @Test(.shop) func `a database that is down stops no other, and is served when it is back`() async throws {
         try await TestDatabase.connected(.nothing) { connection, late in
             try await shop.enqueue(100)
             try await TestLoop.with { loop in

@@ -21,7 +21,7 @@ import Testing
         )
         let worker = try await shop.drain()
         #expect(worker.status == 0)
-        let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
+        let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused part") })
         for part in [#""app":"shop""#, "no trg in here", "message show 1"] { #expect(line.contains(part)) }
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.results") == 0)
         #expect(
@@ -109,8 +109,8 @@ import Testing
             """
         )
         let worker = try await shop.drain()
-        let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
-        #expect(line.contains("anything") && !line.contains("message show"))
+        let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused a message") })
+        #expect(line.contains("nothing") && !line.contains("message show"))
         #expect(line.contains(#""app":"shop""#) && line.contains(#"\"mine\""#))
     }
 }

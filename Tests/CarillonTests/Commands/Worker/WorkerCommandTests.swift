@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(.shop)
-    func `what a worker has sent is counted soon, however long its lease, so that it may be killed`() async throws {
+    func `pushes are counted soon after they are sent, however long the lease of their worker is`() async throws {
         try await TestLoop.with { loop in
             let worker = try shop.start("worker", "--lease", "10m")
             _ = try await worker.line(containing: "has started", on: loop)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(.shop) func `it serves liveness, readiness and metrics over HTTP`() async throws {
+    @Test(.shop) func `the worker serves liveness, readiness and metrics over HTTP`() async throws {
         try await shop.enqueue(30)
         try await TestLoop.with { loop in
             let worker = try shop.start("worker", "--http", "127.0.0.1:0")

@@ -140,8 +140,8 @@ import Testing
         "level":"warning","message":"A statement timed out on a lock that another session holds, and will be tried again.","event":"lock_met","error":"timeout","more_since_last":0,"locked_by":[]}
         "level":"warning","message":"Other workers considered this worker dead and took over its jobs; it continues with another id.","event":"lease_lost","worker":8}
         "level":"warning","message":"The outcome of a claim came too late to be recorded.","event":"stale","claim":5}
-        "level":"error","message":"PostgreSQL refused to record all of a message's outcome; 'carillon message show 9' shows what could be recorded.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
-        "level":"error","message":"PostgreSQL refused to record anything of a message's outcome.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
+        "level":"error","message":"PostgreSQL refused part of a message's outcome; 'carillon message show 9' shows the rest.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
+        "level":"error","message":"PostgreSQL refused a message's outcome: nothing of it is recorded.","event":"unrecorded","app":"shop","message_id":9,"error":"violates"}
         "level":"error","message":"PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.","event":"cannot_end","app":"shop","message_id":9,"error":"violates","remedy":"While this worker runs, remove the trigger or constraint that was added to carillon.inflight or carillon.unfinished."}
         "level":"info","message":"Took over the jobs of workers that died; they had none.","event":"took_over","workers":1}
         "level":"warning","message":"Took over the jobs of workers that died.","event":"took_over","workers":1,"claims":2,"jobs":30}

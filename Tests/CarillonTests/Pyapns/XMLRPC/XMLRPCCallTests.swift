@@ -32,7 +32,7 @@ import Testing
             .structure([.init(name: "b", value: .string("3")), .init(name: "a", value: .string("2"))])
         ),
     ])
-    func `reads each type of value`(text: String, expected: XMLRPCValue) throws {
+    func `each type of value is read`(text: String, expected: XMLRPCValue) throws {
         #expect(try value(text) == expected)
     }
 
@@ -43,7 +43,7 @@ import Testing
         #expect(throws: XMLRPCFault.self) { try value(text.replacing("%@", with: accents)) }
     }
 
-    @Test func `reads the method, and a call without parameters`() throws {
+    @Test func `the method is read, and so is a call without parameters`() throws {
         #expect(
             try read("<methodCall><methodName> feedback </methodName></methodCall>")
                 == read(
@@ -54,7 +54,7 @@ import Testing
         #expect(try read("<methodCall><methodName>feedback</methodName></methodCall>").method == "feedback")
     }
 
-    @Test func `reads Latin 1 where it is declared`() throws {
+    @Test func `Latin 1 is read where it is declared`() throws {
         let bytes =
             Array(
                 "<?xml version='1.0' encoding='ISO-8859-1'?><methodCall><methodName>m</methodName><params><param><value>gr"
@@ -79,7 +79,7 @@ import Testing
         ("<\(String(repeating: "a", count: 100))/>", "a name of more than 64 bytes"),
         ("<!-- a -- b --><methodCall/>", "not well-formed"),
     ])
-    func `says why it cannot read a document`(text: String, reason: String) {
+    func `the refusal of a document says why`(text: String, reason: String) {
         let fault = #expect(throws: XMLRPCFault.self) { try read(text) }
         #expect(fault?.code == .refused)
         #expect(fault?.text.contains(reason) == true, "\(fault?.text ?? "")")
@@ -96,16 +96,16 @@ import Testing
         "& b",
         "]]>", "<string>a</strin", "<![CDATA[a",
     ])
-    func `refuses a value that is not of its type`(text: String) {
+    func `a value that is not of its type is refused`(text: String) {
         #expect(throws: XMLRPCFault.self) { try value(text) }
     }
 
-    @Test func `refuses bytes that are not UTF-8`() {
+    @Test func `bytes that are not UTF-8 are refused`() {
         let bytes = Array(call("<param><value>").utf8) + [0xC3, 0x28]
         #expect(throws: XMLRPCFault.self) { try XMLRPCCall(bytes) }
     }
 
-    @Test func `refuses values inside each other without end, and is quick about it`() throws {
+    @Test func `endlessly nested values are refused quickly`() throws {
         let depth = 200_000
         let text = String(repeating: "<value><array><data>", count: depth)
         let fault = #expect(throws: XMLRPCFault.self) { try read(call("<param>" + text)) }

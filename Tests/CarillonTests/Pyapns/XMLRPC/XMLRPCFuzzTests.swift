@@ -18,7 +18,7 @@ import Testing
             " encoding='latin1'", "<dateTime.iso8601>20260101T00:00:00</dateTime.iso8601>",
         ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0], [0x1F, 0x8B]]
 
-    @Test func `whatever comes is a call or a fault`() async {
+    @Test func `any bytes are read as a call or refused with a fault`() async {
         var refused = 0
         await Fuzzing.seeds(400) { seed in
             var random = SeededGenerator(seed: seed)
