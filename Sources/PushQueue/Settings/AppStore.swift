@@ -46,7 +46,7 @@ package struct AppStore: Sendable {
         return app
     }
 
-    /// Throws if there is no app of that name. Reads only names, which every role may.
+    /// Throws if there is no app of that name. Reads only names, as carillon_app and carillon_reader may.
     package func require(_ name: String) async throws(SettingsError) {
         try await settings {
             let names: [String] = try await connection.values(of: Self.names)

@@ -15,13 +15,14 @@ import Testing
         ["app", "pause", "shop"], ["app", "resume", "shop"], ["app", "set", "shop", "--max-rate", "5"],
         ["app", "add", "new", "--topic", "com.example.new", "--credential", "spare"],
         ["app", "remove", "shop", "--yes"],
-        ["credential", "remove", "spare"], ["channel", "list"],
+        ["credential", "remove", "spare"], ["channel", "list", "--app", "shop"],
         ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "0s"],
-        ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"], ["message", "show", "900"],
-        ["message", "cancel", "901"],
+        ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"],
+        ["message", "show", "900", "--app", "shop"], ["message", "cancel", "901", "--app", "other"],
         ["tokens", "import", "--app", "shop", "FILE"], ["failures", "list", "--app", "shop", "--message", "900"],
-        ["failures", "requeue", "--app", "shop", "--message", "900"], ["feedback", "--once"],
-        ["feedback", "--dry-run"], ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
+        ["failures", "requeue", "--app", "shop", "--message", "900"],
+        ["feedback", "--once", "--app", "shop"], ["feedback", "--dry-run", "--app", "shop"],
+        ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
     ]
 
     /// Tried after the others: for an app with channels, `check` needs a channel service.

@@ -53,7 +53,7 @@ private struct FeedbackCommand: Sendable {
     }
 
     func run(_ connection: PostgresConnection, _ loop: EventLoop) async throws -> ExitStatus {
-        if let app = settings.text(.app) { _ = try await AppStore(connection).find(app) }
+        if let app = settings.text(.app) { try await AppStore(connection).require(app) }
         if settings.isOn(.dryRun) {
             return show(try await ReapPreview.read(of: settings.text(.app), on: connection))
         }

@@ -26,7 +26,7 @@ struct MessageKey {
 
     /// Every message that it names; throws if there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageStatus] {
-        if let app { _ = try await AppStore(connection).find(app) }
+        if let app { try await AppStore(connection).require(app) }
         let messages = try await MessageStatus.all(id, reference: reference, of: app, from: connection)
         guard !messages.isEmpty else {
             throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)
