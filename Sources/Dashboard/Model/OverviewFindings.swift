@@ -8,13 +8,13 @@ enum OverviewFindings {
         apps: [AppStatus],
         fleet: FleetReport,
         maintenance: MaintenanceReport,
-        oldestTransaction: Int64?
+        horizon: HorizonHolder?
     ) -> [Finding] {
         var all = fleet.findings
         all += AppStatus.findings(of: apps)
         all += credentials(apps)
         all += maintenance.findings
-        all += [OldestTransaction.finding(of: oldestTransaction)].compactMap(\.self)
+        all += [horizon?.finding].compactMap(\.self)
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
     }
 

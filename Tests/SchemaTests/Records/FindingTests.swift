@@ -1,7 +1,8 @@
 import CarillonPostgres
-import CarillonSchema
 import TestSupport
 import Testing
+
+@testable import CarillonSchema
 
 @Suite struct FindingTests {
     /// Pushes of the last hour, why some failed, and what follows.
@@ -91,5 +92,27 @@ import Testing
             "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (7, 7, '{aa}', '{}', now())"
         )
         #expect(try await findings() == 1)
+    }
+
+    /// How long something has kept vacuum from removing rows, and what is found.
+    private static let horizons: [(seconds: Int64?, finding: String?)] = [
+        (299, nil), (300, "it has prevented it for 5m."), (4_000, "it has prevented it for 1h 6m."),
+        (nil, "it has prevented it."),
+    ]
+
+    @Test(.demo) func `what keeps vacuum from removing dead rows is found after five minutes`() async throws {
+        #expect(try await HorizonHolder.find(from: database.connection) == nil)
+        try await database.session { other in
+            try await other.run("BEGIN")
+            try await other.run("SELECT pg_current_xact_id()")
+            let holder = try #require(try await HorizonHolder.find(from: database.connection))
+            #expect(holder.what.hasPrefix("the transaction of process \(other.connection.backendProcessID)"))
+            #expect(holder.seconds != nil && holder.finding == nil)
+        }
+        for horizon in Self.horizons {
+            let finding = HorizonHolder(what: "it", transactions: 7, seconds: horizon.seconds).finding
+            let beginning = "Vacuum cannot remove what the last 7 transactions deleted: "
+            #expect(finding?.sentence == horizon.finding.map { beginning + $0 }, "\(horizon)")
+        }
     }
 }

@@ -96,27 +96,4 @@ enum CheckStatements {
                 OR NOT coalesce(array_to_string(c.reloptions, ' ') LIKE '%autovacuum_vacuum_scale_factor%', false))
         """
     )
-
-    /// Who holds back the vacuum horizon of this database, and for how many transactions and seconds; the oldest first. PostgreSQL
-    /// does not say since when a replication slot is unused.
-    static let horizon = Statement(
-        "check_horizon",
-        """
-        SELECT h.what, h.transactions, h.seconds FROM (
-            SELECT 'the transaction of process ' || a.pid || coalesce(' (' || nullif(a.application_name, '') || ')', '')
-                AS what, greatest(age(a.backend_xmin), age(a.backend_xid))::int8 AS transactions,
-                extract(epoch FROM now() - a.xact_start)::int8 AS seconds
-            FROM pg_stat_activity a
-            WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
-                AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL) AND a.backend_type = 'client backend'
-            UNION ALL
-            SELECT 'the prepared transaction ' || p.gid, age(p.transaction)::int8,
-                extract(epoch FROM now() - p.prepared)::int8
-            FROM pg_prepared_xacts p WHERE p.database = current_database()
-            UNION ALL
-            SELECT 'the unused replication slot ' || r.slot_name, age(r.xmin)::int8, NULL
-            FROM pg_replication_slots r WHERE r.xmin IS NOT NULL AND NOT r.active
-        ) AS h WHERE h.seconds >= 300 OR h.seconds IS NULL ORDER BY h.transactions DESC LIMIT 1
-        """
-    )
 }

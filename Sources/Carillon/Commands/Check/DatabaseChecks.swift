@@ -23,7 +23,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("retries") { [try await retries()] }
         lines += await CheckLine.of("durability") { [try await durability()] }
         lines += await CheckLine.of("autovacuum") { [try await autovacuum()] }
-        lines += await CheckLine.of("vacuum") { [try await horizon()] }
+        lines += await CheckLine.of("vacuum") { try await horizon() }
         lines += await CheckLine.of("locks") { [try await LockCheck(connection: connection).run()] }
         lines += await CheckLine.of("workers") { try await workers() }
         lines += await CheckLine.of("maintenance") { try await maintenance() }
@@ -207,17 +207,10 @@ struct DatabaseChecks {
         )
     }
 
-    private func horizon() async throws -> CheckLine {
-        let holders: [HorizonHolder] = try await connection.values(of: CheckStatements.horizon)
-        guard let oldest = holders.first else { return .ok("Nothing keeps vacuum from removing dead rows.") }
-        let since = oldest.seconds.map { ", for \(DurationText.write(.seconds($0)))" } ?? ""
-        return .warning(
-            "Vacuum cannot remove what the last \(Counted.text(oldest.transactions, "transaction")) deleted: "
-                + "\(oldest.what) has prevented it\(since).",
-            remedy:
-                "End it with SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
-                + "set idle_in_transaction_session_timeout."
-        )
+    private func horizon() async throws -> [CheckLine] {
+        let finding = try await HorizonHolder.find(from: connection)?.finding
+        guard let finding else { return [.ok("Nothing keeps vacuum from removing dead rows.")] }
+        return CheckLine.warnings([finding])
     }
 
     private func workers() async throws -> [CheckLine] {
@@ -251,13 +244,6 @@ private struct ClockSetBack: Decodable, Sendable {
     let minute: String
     let seconds: Int64
     let retries: Int64
-}
-
-/// A row of `horizon`.
-private struct HorizonHolder: Decodable, Sendable {
-    let what: String
-    let transactions: Int64
-    let seconds: Int64?
 }
 
 /// Finds sessions whose locks, or whose waits for locks, block workers or applications.

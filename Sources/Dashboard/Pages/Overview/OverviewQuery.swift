@@ -11,7 +11,7 @@ struct OverviewQuery {
         async let minutes = PushCounts.read(app: nil, .hour, from: database)
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceReport(from: database)
-        async let oldestTransaction = OldestTransaction.age(from: database)
+        async let horizon = HorizonHolder.find(from: database)
         async let latency = Latency(from: database)
         async let appCount = ReadDepth.appCount(from: database)
         let found = try await apps
@@ -25,7 +25,7 @@ struct OverviewQuery {
                 apps: found,
                 fleet: try await fleet,
                 maintenance: try await maintenance,
-                oldestTransaction: try await oldestTransaction
+                horizon: try await horizon
             ),
             latency: try await latency
         )

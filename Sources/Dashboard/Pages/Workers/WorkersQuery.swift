@@ -7,11 +7,11 @@ struct WorkersQuery {
     func run() async throws -> WorkersView {
         async let workers: [WorkerRow] = database.values(of: WorkerRow.statement)
         async let maintenance = MaintenanceReport(from: database)
-        async let oldestTransaction = OldestTransaction.age(from: database)
+        async let horizon = HorizonHolder.find(from: database)
         return WorkersView(
             workers: try await workers,
             maintenance: try await maintenance,
-            oldestTransaction: try await oldestTransaction
+            horizon: try await horizon
         )
     }
 }

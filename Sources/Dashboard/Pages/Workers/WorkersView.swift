@@ -6,8 +6,7 @@ import CarillonWeb
 struct WorkersView: PageView {
     let workers: [WorkerRow]
     let maintenance: MaintenanceReport
-    /// In seconds.
-    let oldestTransaction: Int64?
+    let horizon: HorizonHolder?
 
     var title: String { "Workers" }
     var section: PageSection { .workers }
@@ -46,7 +45,7 @@ struct WorkersView: PageView {
                     HTML(.span, .class("note")) { finding.remedy }
                 }
             }
-            if let age = oldestTransaction, age < OldestTransaction.longAge {
+            if let horizon, !horizon.isLong, let age = horizon.seconds {
                 HTML(.li) {
                     StateMark.quiet
                         .html("The oldest transaction that this login sees has been open for \(DurationText.age(age))")
@@ -57,7 +56,7 @@ struct WorkersView: PageView {
 
     /// What is wrong with maintenance.
     private var findings: [Finding] {
-        maintenance.findings + [OldestTransaction.finding(of: oldestTransaction)].compactMap(\.self)
+        maintenance.findings + [horizon?.finding].compactMap(\.self)
     }
 
     private var precision: Amount.Precision { .init(isCut: workers.count == WorkerRow.maxRows) }
@@ -72,7 +71,7 @@ struct WorkersView: PageView {
             "default_partition_rows": maintenance.filledPartitions.map {
                 ["table": $0.table, "rows": $0.rows, "rows_precision": $0.rowsPrecision] as JSONValue
             },
-            "oldest_transaction_seconds": oldestTransaction,
+            "oldest_transaction_seconds": horizon?.seconds,
         ]
     }
 }
