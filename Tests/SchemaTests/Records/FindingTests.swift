@@ -115,4 +115,26 @@ import Testing
             #expect(finding?.sentence == horizon.finding.map { beginning + $0 }, "\(horizon)")
         }
     }
+
+    private static let day: Int64 = 86_400
+
+    /// A credential, and what is found.
+    private static let credentials: [(status: CredentialStatus, seconds: Int64?, isUsed: Bool, finding: String?)] = [
+        (.ok, nil, true, nil), (.missing, nil, true, nil),
+        (.expiring, 7 * day, true, "warning: Credential a b expires in 7 days."),
+        (.expiring, 7 * day - 1, true, "critical: Credential a b expires in 6 days."),
+        (.expired, -1, true, "critical: Credential a b has expired."),
+        (.expired, -1, false, "warning: Credential a b has expired, and no app uses it."),
+        (.rejected, 99 * day, true, "critical: Credential a b is rejected: why."),
+        (.invalid, nil, true, "critical: Credential a b is invalid: why."),
+    ]
+
+    @Test func `a credential is found if pushes with it are refused, or soon will be`() {
+        for credential in Self.credentials {
+            let finding = credential.status
+                .finding(of: "a b", expiresIn: credential.seconds, error: "why", isUsed: credential.isUsed)
+            #expect(finding.map { "\($0.severity): \($0.sentence)" } == credential.finding)
+            #expect(finding.map { $0.remedy.contains("'a b'") } != false)
+        }
+    }
 }

@@ -18,7 +18,9 @@ struct CredentialChecks {
                 )
             ]
         }
-        return credentials.map(Self.line) + (await CheckLine.of("topic") { try await mismatches(credentials) })
+        let now = try await connection.query(CheckStatements.now) { rows in try rows.moment(0, 0) }
+        let lines = credentials.map { Self.line($0, at: now) }
+        return lines + (await CheckLine.of("topic") { try await mismatches(credentials) })
     }
 
     /// Apps whose certificate does not cover one of their topics.
@@ -36,29 +38,18 @@ struct CredentialChecks {
         }
     }
 
-    private static func line(_ credential: StoredCredential) -> CheckLine {
-        let text = "\(credential.name): " + (credential.lastError ?? credential.sentence).asSentence
-        let renewal =
-            "Renew it, and import it: 'carillon credential import \(credential.name.shellQuoted)'. Workers use it within seconds."
-        return switch credential.status {
-        case .ok: .ok(text)
-        case .rejected:
-            .failed(
-                text,
-                remedy: "Import one that APNs accepts: 'carillon credential import \(credential.name.shellQuoted)'."
-            )
-        case .expiring: .warning(text + " It expires soon.", remedy: renewal)
-        case .expired where !credential.apps.isEmpty: .failed(text + " It has expired.", remedy: renewal)
-        case .expired:
-            .warning(
-                text + " It has expired, and no app uses it.",
-                remedy: "Remove it or import a new one."
-            )
-        default:
-            .failed(
-                text,
-                remedy: "Import it again: 'carillon credential import \(credential.name.shellQuoted)'."
-            )
-        }
+    private static func line(_ credential: StoredCredential, at now: Moment) -> CheckLine {
+        // The row of a rejected one may say infinity.
+        let left = credential.notAfter.map { ($0.microseconds &- now.microseconds) / 1_000_000 }
+        let finding = credential.status?.finding(
+            of: credential.name,
+            expiresIn: left,
+            error: credential.lastError,
+            isUsed: !credential.apps.isEmpty
+        )
+        guard let finding else { return .ok("\(credential.name): " + credential.sentence.asSentence) }
+        // A worker can use one that expires soon.
+        return finding.severity == .critical && credential.status != .expiring
+            ? .failed(finding.sentence, remedy: finding.remedy) : .warning(finding.sentence, remedy: finding.remedy)
     }
 }
