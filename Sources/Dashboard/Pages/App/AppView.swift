@@ -5,6 +5,7 @@ import CarillonWeb
 
 /// One app: its state, what it sends, why its pushes fail, and its settings.
 struct AppView: PageView {
+    /// Not `AppSettings`, whose columns carillon_reader may not all read.
     struct Settings: Decodable, Sendable {
         let topics: [String]?
         let gateway: String?
