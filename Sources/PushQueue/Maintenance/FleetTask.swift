@@ -3,9 +3,10 @@ package import CarillonPostgres
 
 /// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `worker_id` has it while
 /// it has a row in `workers`.
-package enum FleetTask: String, Sendable {
-    case maintain, feedback
-    case channelLists = "channel_lists"
+package struct FleetTask: Sendable {
+    package static let feedback = FleetTask(name: .feedback)
+
+    let name: MaintenanceTask.Name
 
     /// It is due, as sleepers see it too, or this worker has begun it and not ended it.
     private static let isDueNow =
@@ -31,10 +32,10 @@ package enum FleetTask: String, Sendable {
     ///   - interval: If nil, that of the row.
     ///   - worker: Nil for a program that is not a worker.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
-        Parameters(rawValue, interval?.seconds, worker)
+        Parameters(name.rawValue, interval?.seconds, worker)
     }
 
-    func parameters(of worker: Int64) -> Parameters { Parameters(rawValue, worker) }
+    func parameters(of worker: Int64) -> Parameters { Parameters(name.rawValue, worker) }
 
     /// For programs that are not workers. Returns whether the task was due, and is taken.
     package func take(every interval: Duration, on connection: PostgresConnection) async throws(PostgresError) -> Bool {

@@ -42,8 +42,9 @@ final class MaintenanceRunner {
                 try await work(tools, own)
                 context.event { $0.maintenance.ended(task.name) }
             }
-        case .fleet(let fleetTask, let every, let work):
+        case .fleet(let every, let work):
             guard FleetRun.mayBegin(in: context.state) else { return }
+            let fleetTask = FleetTask(name: task.name)
             let interval = every(context.options)
             let due = fleetTask.parameters(every: interval, worker: context.state.lease.id)
             context.event { $0.maintenance.began(task.name) }

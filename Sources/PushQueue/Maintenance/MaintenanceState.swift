@@ -42,14 +42,10 @@ struct MaintenanceState: Sendable {
     /// What a sleeper wakes for when it is due: tasks in `fleet_tasks`, and requests for channels. A task that has failed here is
     /// repeated after a while instead.
     var awaited: [(name: String, interval: Duration?)] {
-        var tasks: [(task: MaintenanceTask.Name, name: String, interval: Duration?)] = [
-            (.maintain, FleetTask.maintain.rawValue, nil), (.channelLists, FleetTask.channelLists.rawValue, nil),
-            (.channels, "channels", nil),
-        ]
-        if options.feedbackInterval > .zero {
-            tasks.append((.feedback, FleetTask.feedback.rawValue, options.feedbackInterval))
-        }
-        return tasks.filter { !begun.contains($0.task) }.map { ($0.name, $0.interval) }
+        var tasks: [MaintenanceTask.Name] = [.maintain, .channelLists, .channels]
+        if options.feedbackInterval > .zero { tasks.append(.feedback) }
+        return tasks.filter { !begun.contains($0) }
+            .map { ($0.rawValue, $0 == .feedback ? options.feedbackInterval : nil) }
     }
 
     // MARK: Waits

@@ -26,7 +26,7 @@ extension MaintenanceTask {
     static let channelLists = MaintenanceTask(
         name: .channelLists,
         wait: { $0.maintenance.wait(for: .channelLists) },
-        means: .fleet(.channelLists, every: { _ in nil }) { tools, connection throws(PostgresError) in
+        means: .fleet(every: { _ in nil }) { tools, connection throws(PostgresError) in
             try await tools.channels.compare(on: connection)
         }
     )

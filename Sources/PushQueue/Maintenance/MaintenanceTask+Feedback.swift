@@ -6,7 +6,7 @@ extension MaintenanceTask {
     static let feedback = MaintenanceTask(
         name: .feedback,
         wait: { $0.maintenance.feedbackWait() },
-        means: .fleet(.feedback, every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
+        means: .fleet(every: { $0.feedbackInterval }) { tools, connection throws(PostgresError) in
             try await tools.legacyFeedback.read(on: connection)
             let began = MonotonicInstant.now
             var pass = ReapPass()

@@ -6,7 +6,7 @@ extension MaintenanceTask {
     static let maintain = MaintenanceTask(
         name: .maintain,
         wait: { $0.maintenance.wait(for: .maintain) },
-        means: .fleet(.maintain, every: { _ in nil }) { tools, connection throws(PostgresError) in
+        means: .fleet(every: { _ in nil }) { tools, connection throws(PostgresError) in
             try await tools.maintain(on: connection)
         }
     )

@@ -3,17 +3,10 @@ import CarillonPostgres
 
 /// What a worker does at intervals.
 struct MaintenanceTask: Sendable {
+    /// SQL has the raw values of tasks of the fleet, and of others for which sleepers wake.
     enum Name: String, CaseIterable, Sendable {
-        case counts
-        case sweep
-        case orphans
-        case strays
-        case maintain
-        case feedback
-        case feedbackLists
-        case connections
-        case channels
-        case channelLists
+        case counts, sweep, orphans, strays, maintain, feedback, feedbackLists, connections, channels
+        case channelLists = "channel_lists"
 
         /// Tasks with the same purpose are done one at a time: only one may read a feedback list.
         var purpose: WorkerDatabase.Purpose { .maintenance(self == .feedbackLists ? .feedback : self) }
@@ -29,7 +22,7 @@ struct MaintenanceTask: Sendable {
         /// A connection of its own: the task may take long or wait for a lock. Whether it is due is asked on the shared one.
         case own(ifDue: DueCheck, Work)
         /// A connection of its own, in one worker of the fleet at a time. If `every` returns nil, the interval is the row's.
-        case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
+        case fleet(every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
         case none(@Sendable (MaintenanceTools) async -> Void)
     }

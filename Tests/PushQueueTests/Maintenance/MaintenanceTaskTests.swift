@@ -10,8 +10,8 @@ import Testing
 
     @Test func `each task of the fleet has its row, and sleepers wake for it`() async throws {
         let tasks = MaintenanceTask.all.compactMap { task -> String? in
-            guard case .fleet(let fleet, _, _) = task.means else { return nil }
-            return fleet.rawValue
+            guard case .fleet = task.means else { return nil }
+            return task.name.rawValue
         }
         let awaited = MaintenanceState(WorkerOptions(), seed: 7).awaited.map { $0.name }
         // Requests for channels are no task of the fleet.
