@@ -12,10 +12,7 @@ struct FleetRun: Sendable {
     private let task: MaintenanceTask.Name
     private(set) var step = Step.take
 
-    init(_ task: MaintenanceTask.Name, in state: inout WorkerState) {
-        self.task = task
-        state.maintenance.began(task)
-    }
+    init(_ task: MaintenanceTask.Name) { self.task = task }
 
     /// Whether a run may begin, if the task is due.
     static func mayBegin(in state: WorkerState) -> Bool { state.phase == .working }
@@ -27,7 +24,7 @@ struct FleetRun: Sendable {
         // A worker that ends may leave the task unfinished, for another to take.
         case .work where state.phase == .working: step = .end
         case .take, .end:
-            state.maintenance.ended(task)
+            state.maintenance.finished(task)
             step = .over
         case .work, .over: step = .over
         }

@@ -17,43 +17,42 @@ final class MaintenanceRunner {
             }
             if !context.state.sleep.isAwake, task.name != .counts {
                 // A sleeper learns from its slow looks what is due. What has failed, only this worker knows.
-                guard context.state.maintenance.begun.contains(task.name) else { continue }
+                guard context.state.maintenance.unfinished.contains(task.name) else { continue }
                 context.wake()
             }
             guard let connection = await database.connection() else { return }
-            context.event { $0.maintenance.started(task.name) }
+            context.event { $0.maintenance.began(task.name) }
             do throws(PostgresError) {
                 try await perform(task, on: connection)
             } catch {
                 database.failed(error, on: connection)
             }
-            context.event { $0.maintenance.stopped(task.name) }
+            context.event { $0.maintenance.ended(task.name) }
         }
     }
 
     private func perform(_ task: MaintenanceTask, on shared: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
-        case .shared(let work): try await work(tools, shared)
+        case .shared(let work):
+            try await work(tools, shared)
+            finished(task)
         case .own(let isDue, let work):
-            context.event { $0.maintenance.began(task.name) }
-            guard try await isDue(tools, shared) else { return context.event { $0.maintenance.ended(task.name) } }
+            guard try await isDue(tools, shared) else { return finished(task) }
             await database.withOwnConnection(for: task.name.purpose) { own throws(PostgresError) in
                 try await work(tools, own)
-                context.event { $0.maintenance.ended(task.name) }
+                finished(task)
             }
         case .fleet(let every, let work):
-            guard FleetRun.mayBegin(in: context.state) else { return }
+            guard FleetRun.mayBegin(in: context.state) else { return finished(task) }
             let fleetTask = FleetTask(name: task.name)
             let interval = every(context.options)
             let due = fleetTask.parameters(every: interval, worker: context.state.lease.id)
-            context.event { $0.maintenance.began(task.name) }
-            guard try await database.ask(shared, FleetTask.isDue, due, { try $0.bool(0, 0) }) else {
-                return context.event { $0.maintenance.ended(task.name) }
-            }
+            let isDue = try await database.ask(shared, FleetTask.isDue, due) { try $0.bool(0, 0) }
+            guard isDue else { return finished(task) }
             await database.withOwnConnection(for: task.name.purpose) { own throws(PostgresError) in
                 let worker = context.state.lease.id
-                var run = context.event { FleetRun(task.name, in: &$0) }
+                var run = FleetRun(task.name)
                 while true {
                     var isTaken = true
                     switch run.step {
@@ -69,4 +68,6 @@ final class MaintenanceRunner {
             }
         }
     }
+
+    private func finished(_ task: MaintenanceTask) { context.event { $0.maintenance.finished(task.name) } }
 }

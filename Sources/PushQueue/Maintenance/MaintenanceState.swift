@@ -8,11 +8,10 @@ struct MaintenanceState: Sendable {
 
     private let options: WorkerOptions
     private(set) var isReadingLegacyFeedback = false
-    /// Tasks begun and not ended. They count as failed.
-    private(set) var begun: Set<MaintenanceTask.Name> = []
-    /// Tasks that have run, well or not.
-    private var tried: Set<MaintenanceTask.Name> = []
+    /// Tasks begun and not finished since. They count as failed.
+    private(set) var unfinished: Set<MaintenanceTask.Name> = []
     private var underWay: Set<MaintenanceTask.Name> = []
+    private var triedChannels = false
     /// How long the latest sweep took.
     private var sweepCost = Duration.zero
     private var random: SeededGenerator
@@ -22,14 +21,17 @@ struct MaintenanceState: Sendable {
         random = SeededGenerator(seed: seed)
     }
 
-    mutating func began(_ task: MaintenanceTask.Name) { begun.insert(task) }
-    mutating func ended(_ task: MaintenanceTask.Name) { begun.remove(task) }
-    /// The task is looked at, or runs.
-    mutating func started(_ task: MaintenanceTask.Name) { underWay.insert(task) }
-    /// The task has run, well or not, or was not due.
-    mutating func stopped(_ task: MaintenanceTask.Name) {
+    /// The task is looked at, and runs if it is due.
+    mutating func began(_ task: MaintenanceTask.Name) {
+        underWay.insert(task)
+        unfinished.insert(task)
+    }
+    /// The task is done, or was not due.
+    mutating func finished(_ task: MaintenanceTask.Name) { unfinished.remove(task) }
+    /// What was begun is over, finished or not.
+    mutating func ended(_ task: MaintenanceTask.Name) {
         underWay.remove(task)
-        tried.insert(task)
+        if task == .channels { triedChannels = true }
     }
     /// Reading of legacy feedback lists has begun or ended.
     mutating func reads(legacyFeedback isUnderWay: Bool) { isReadingLegacyFeedback = isUnderWay }
@@ -44,8 +46,8 @@ struct MaintenanceState: Sendable {
     var awaited: [(name: String, interval: Duration?)] {
         var tasks: [MaintenanceTask.Name] = [.maintain, .channelLists, .channels]
         if options.feedbackInterval > .zero { tasks.append(.feedback) }
-        return tasks.filter { !begun.contains($0) }
-            .map { ($0.rawValue, $0 == .feedback ? options.feedbackInterval : nil) }
+        tasks.removeAll { unfinished.contains($0) }
+        return tasks.map { ($0.rawValue, $0 == .feedback ? options.feedbackInterval : nil) }
     }
 
     // MARK: Waits
@@ -54,7 +56,7 @@ struct MaintenanceState: Sendable {
     mutating func wait() -> Duration { options.lease / 3 * Double.random(in: 0.8...1.2, using: &random) }
 
     mutating func wait(for task: MaintenanceTask.Name) -> Duration {
-        begun.contains(task) ? Self.waitAfterFailure : wait()
+        unfinished.contains(task) ? Self.waitAfterFailure : wait()
     }
 
     /// Nil if it never runs one.
@@ -62,7 +64,7 @@ struct MaintenanceState: Sendable {
         let interval = options.feedbackInterval
         guard interval > .zero, !options.once else { return nil }
         let wait =
-            begun.contains(.feedback)
+            unfinished.contains(.feedback)
             ? min(Self.waitAfterFailure, max(interval / 2, Self.longestWait)) : min(Self.longestWait, interval / 2)
         return wait * Double.random(in: 0.8...1.2, using: &random)
     }
@@ -74,13 +76,13 @@ struct MaintenanceState: Sendable {
 
     /// A request for a channel is answered soon, while somebody may wait for it; not so after a failure.
     var channelWait: Duration? {
-        if options.once { return tried.contains(.channels) ? nil : .zero }
-        return begun.contains(.channels) ? Self.waitAfterFailure : .seconds(1)
+        if options.once { return triedChannels ? nil : .zero }
+        return unfinished.contains(.channels) ? Self.waitAfterFailure : .seconds(1)
     }
 
     /// A sweep walks over all dead entries and may take a twentieth of the time.
     var sweepWait: Duration { max(Self.sweepInterval, sweepCost * 20) }
 
     /// With `once`, channels that were requested are made before the worker ends.
-    var isDoneOnce: Bool { options.once && tried.contains(.channels) }
+    var isDoneOnce: Bool { options.once && triedChannels }
 }

@@ -14,11 +14,11 @@ import Testing
         state.began(.feedback)
         for name in MaintenanceTask.Name.allCases where name != .feedback {
             state.began(name)
-            state.ended(name)
+            state.finished(name)
         }
         let wait = state.feedbackWait()
         #expect(try #require(wait) > .seconds(45))
-        state.ended(.feedback)
+        state.finished(.feedback)
         let after = state.feedbackWait()
         #expect(try #require(after) < .seconds(3))
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(state.channelWait == .seconds(1))
         state.began(.channels)
         #expect(state.channelWait == .seconds(60))
-        state.ended(.channels)
+        state.finished(.channels)
         #expect(state.channelWait == .seconds(1))
     }
 
@@ -60,7 +60,7 @@ import Testing
         let wait = state.feedbackWait()
         #expect(wait == nil && state.legacyFeedbackWait == nil)
         #expect(state.channelWait == .zero && !state.isDoneOnce)
-        state.stopped(.channels)
+        state.ended(.channels)
         #expect(state.channelWait == nil && state.isDoneOnce)
     }
 }

@@ -175,7 +175,7 @@ extension SimulatedWorker {
         let lease = state.sleep.lease.nanoseconds / 1000
         let holders = state.sleep.holders
         let (known, skipped) = (state.apps.fingerprint, state.unsendable)
-        let failedTasks = state.maintenance.begun
+        let failedTasks = state.maintenance.unfinished
         let interval = state.options.feedbackInterval.nanoseconds / 1000
         let tasks = [MaintenanceTask.Name.maintain, .feedback].filter { !failedTasks.contains($0) }
         link.ask(self) {

@@ -57,14 +57,14 @@ extension SimulatedWorker {
         after(wait) {
             if !self.state.sleep.isAwake, task.name != .counts {
                 // A sleeper learns from its slow looks what is due. Only this worker knows which tasks have failed.
-                guard self.state.maintenance.begun.contains(task.name) else { return self.keep(task) }
+                guard self.state.maintenance.unfinished.contains(task.name) else { return self.keep(task) }
                 self.wake()
             }
             self.withDatabase { link in
-                self.state.maintenance.started(task.name)
+                self.state.maintenance.began(task.name)
                 self.carryOut(task, on: link) { loss in
                     if let loss { self.failed(loss, on: link) }
-                    self.state.maintenance.stopped(task.name)
+                    self.state.maintenance.ended(task.name)
                     self.keep(task)
                 }
             }
@@ -77,26 +77,31 @@ extension SimulatedWorker {
         then: @escaping (SimulatedLink.Loss?) -> Void
     ) {
         switch task.means {
-        case .shared(let work): work(shared, then)
+        case .shared(let work):
+            work(shared) { loss in
+                if loss == nil { self.state.maintenance.finished(task.name) }
+                then(loss)
+            }
         case .own(let isDue, let work):
-            state.maintenance.began(task.name)
             isDue(shared) { answer in
                 self.goOn(with: task, ifDue: answer, then: then) { own, done in
                     work(own) { loss in
-                        if loss == nil { self.state.maintenance.ended(task.name) }
+                        if loss == nil { self.state.maintenance.finished(task.name) }
                         done(loss)
                     }
                 }
             }
         case .fleet(let interval, let work):
-            guard FleetRun.mayBegin(in: state) else { return then(nil) }
+            guard FleetRun.mayBegin(in: state) else {
+                state.maintenance.finished(task.name)
+                return then(nil)
+            }
             let worker = state.lease.id
-            state.maintenance.began(task.name)
             shared.ask(self) {
                 $0.isDue(task.name, every: interval, for: worker)
             } then: { answer in
                 self.goOn(with: task, ifDue: answer, then: then) { own, done in
-                    let run = FleetRun(task.name, in: &self.state)
+                    let run = FleetRun(task.name)
                     let simulated = SimulatedRun(task.name, interval, run, self.state.lease.id, own, then: done, work)
                     self.take(simulated)
                 }
@@ -115,7 +120,7 @@ extension SimulatedWorker {
         case .failure(let loss): then(loss)
         case .success(true): withOwnLink(for: task.name.purpose, work) { _ in then(nil) }
         case .success:
-            state.maintenance.ended(task.name)
+            state.maintenance.finished(task.name)
             then(nil)
         }
     }

@@ -36,7 +36,7 @@ extension WorkerStateTests {
 
     @Test func `with once each look continues where the last one ended, and a whole one ends the worker`() throws {
         var state = try begin { $0.once = true }
-        state.maintenance.stopped(.channels)
+        state.maintenance.ended(.channels)
         // Of apps that do not exist: a part of these lanes is used at a time.
         let all = Set((1...3000).map { Lane(app: 1000 + $0, number: 1) })
         var left = all

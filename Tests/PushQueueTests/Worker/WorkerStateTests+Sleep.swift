@@ -75,7 +75,7 @@ extension WorkerStateTests {
         let flight = try claim(&busy, at: now)
         busy = try idle(busy)
         var atWork = try idle()
-        atWork.maintenance.started(.maintain)
+        atWork.maintenance.began(.maintain)
         var draining = try idle()
         _ = draining.drainRequested()
         var full = try idle(with: [first])
@@ -84,7 +84,7 @@ extension WorkerStateTests {
         // And when that is over, it does.
         _ = end(flight, .accepted, in: &busy, at: now)
         busy = try idle(busy)
-        atWork.maintenance.stopped(.maintain)
+        atWork.maintenance.ended(.maintain)
         full = try idle(full)
         for state in [busy, atWork, full] { #expect(asks(state)) }
     }

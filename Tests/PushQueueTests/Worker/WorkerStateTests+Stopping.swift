@@ -41,7 +41,7 @@ extension WorkerStateTests {
 
     @Test func `with once a worker ends when it is idle and a look from the beginning has found nothing`() throws {
         var state = try begin(with: [first]) { $0.once = true }
-        state.maintenance.stopped(.channels)
+        state.maintenance.ended(.channels)
         let flight = try claim(&state, at: now)
         let busy = state.lookBegan(at: now)
         _ = end(flight, .accepted, in: &state, at: now)
@@ -58,7 +58,7 @@ extension WorkerStateTests {
         let early = state.lookBegan(at: now)
         _ = state.lookEnded(early, [], at: now)
         #expect(!state.isDone)
-        state.maintenance.stopped(.channels)
+        state.maintenance.ended(.channels)
         #expect(state.maintenance.channelWait == nil)
         let late = state.lookBegan(at: now)
         _ = state.lookEnded(late, [], at: now)
@@ -67,7 +67,7 @@ extension WorkerStateTests {
 
     @Test func `with once a worker waits for jobs that went back for a moment, and for no retry`() throws {
         var state = try begin(with: [first]) { $0.once = true }
-        state.maintenance.stopped(.channels)
+        state.maintenance.ended(.channels)
         var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
         let outcomes = Outcomes([.accepted, Outcome(.safe), busy])
@@ -84,7 +84,7 @@ extension WorkerStateTests {
 
     @Test func `a look that leaves lanes out ends no worker with once, and puts none to sleep`() throws {
         var once = try begin { $0.once = true }
-        once.maintenance.stopped(.channels)
+        once.maintenance.ended(.channels)
         var part = once.lookBegan(at: now)
         part.end = first
         _ = once.lookEnded(part, [], at: now)

@@ -154,7 +154,7 @@ import Testing
 
     @Test func `with once a worker waits for another that may have died`() throws {
         var state = try begin { $0.once = true }
-        state.maintenance.stopped(.channels)
+        state.maintenance.ended(.channels)
         func looks(at now: MonotonicInstant) -> Bool {
             let look = state.lookBegan(at: now)
             _ = state.lookEnded(look, [], at: now)
