@@ -1,3 +1,5 @@
+import CarillonText
+
 /// The form of a device token: 1 to 256 bytes in hexadecimal digits of either case. Apple guarantees no length.
 package enum DeviceToken {
     package enum Form: Sendable {
