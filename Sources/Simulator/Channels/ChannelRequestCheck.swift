@@ -69,7 +69,7 @@ struct ChannelRequestCheck {
         guard hasChannelID(head) else { return .missingChannelID }
         guard head.pushType.isPresent else { return .missingPushType }
         guard bytes.extracting(head.pushType.range).equals("liveactivity") else { return .notLiveActivity }
-        guard head.expiration.isPresent else { return .broadcastWithoutExpiration }
+        if Self.rules.needsExpiration, !head.expiration.isPresent { return .broadcastWithoutExpiration }
         let expiration = bytes.extracting(head.expiration.range)
         guard HeaderForm.isExpiration(expiration) else { return .badExpirationDate }
         if head.priority.isPresent {
