@@ -22,9 +22,8 @@ enum JobRules {
         return nil
     }
 
-    /// Why a payload cannot be sent; nil for the payload: there is none.
-    static func refusal(of payload: RawSpan?, _ pushType: PushType) -> LocalReason? {
-        guard let payload else { return .payloadEmpty }
+    /// Why a payload cannot be sent.
+    static func refusal(of payload: RawSpan, _ pushType: PushType) -> LocalReason? {
         let growth = pushType.isUpdate && SendingTime.isAsked(in: payload) ? SendingTime.growth : 0
         if payload.byteCount + growth > pushType.payloadLimit { return .payloadTooLarge }
         return isObject(payload) ? nil : .malformedPayload
