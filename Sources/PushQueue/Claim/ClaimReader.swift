@@ -150,8 +150,8 @@ struct ClaimReader {
     private mutating func refuse(_ token: RawSpan, _ id: PushID, because reason: LocalReason) {
         let last = claim.jobs.count - 1
         claim.jobs[last].refused += 1
-        let refusal = ClaimedJobs.Refusal(job: Int32(last), token: store(token), id: id, reason: reason)
-        claim.refusals.append(refusal)
+        let push = ClaimedJobs.RefusedPush(job: Int32(last), token: store(token), id: id, reason: reason)
+        claim.refusedPushes.append(push)
     }
 
     /// A token in upper and in lower case is the same token, so its pushes have one identity.

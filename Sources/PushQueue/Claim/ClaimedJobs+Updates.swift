@@ -60,7 +60,7 @@ extension ClaimedJobs {
             let dropped = Int32(pushes.count) - (Int32(kept.count) - job.firstPush)
             job.pushes -= dropped
             let isGone = dropped > 0 && job.pushes + job.refused + job.expired == 0
-            for index in refused..<refused + Int(job.refused) { refusals[index].job = Int32(left.count) }
+            for index in refused..<refused + Int(job.refused) { refusedPushes[index].job = Int32(left.count) }
             refused += Int(job.refused)
             if isGone { continue }
             if dropped > 0 { job.origin = job.message }

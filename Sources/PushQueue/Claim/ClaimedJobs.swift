@@ -37,8 +37,8 @@ package struct ClaimedJobs: Sendable {
         var message: Int64 { origin ?? id }
     }
 
-    /// A token that is not sent.
-    struct Refusal: Sendable {
+    /// A push that is refused before it is sent.
+    struct RefusedPush: Sendable {
         var job: Int32
         let token: ByteRange
         let id: PushID
@@ -54,7 +54,7 @@ package struct ClaimedJobs: Sendable {
     /// Several workers died while these jobs were in flight. This worker claims no other quarantined jobs until they are settled.
     let areQuarantined: Bool
     var jobs: [Job] = []
-    var refusals: [Refusal] = []
+    var refusedPushes: [RefusedPush] = []
     var texts: [UInt8] = []
     package internal(set) var batch = PushBatch()
     /// There are updates to send, whose order a worker has to ask for.
@@ -81,7 +81,7 @@ package struct ClaimedJobs: Sendable {
     func id(of token: FailedPush.Token) -> PostgresUUID {
         switch token {
         case .push(let position): PostgresUUID(batch.pushes[Int(position)].id)
-        case .refusal(let index): PostgresUUID(refusals[Int(index)].id)
+        case .refused(let index): PostgresUUID(refusedPushes[Int(index)].id)
         }
     }
 }

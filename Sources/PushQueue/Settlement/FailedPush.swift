@@ -6,8 +6,8 @@ struct FailedPush: Settlement.Item, Equatable, Sendable {
     enum Token: Equatable, Sendable {
         /// A position in the batch.
         case push(Int32)
-        /// An index in the refusals.
-        case refusal(Int32)
+        /// An index in the refused pushes.
+        case refused(Int32)
     }
 
     /// The index of its job in the claim.

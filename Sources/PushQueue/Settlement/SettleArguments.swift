@@ -201,8 +201,8 @@ struct SettleArguments {
             switch token {
             case .push(let position):
                 claim.batch.bytes.withSpan(claim.batch.pushes[Int(position)].token.range) { column.append($0) }
-            case .refusal(let index):
-                claim.texts.withSpan(claim.refusals[Int(index)].token.range) { column.append($0) }
+            case .refused(let index):
+                claim.texts.withSpan(claim.refusedPushes[Int(index)].token.range) { column.append($0) }
             }
         }
         return column

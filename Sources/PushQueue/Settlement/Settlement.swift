@@ -57,7 +57,7 @@ package struct Settlement: Sendable {
         credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
         ended.reserveCapacity(claim.jobs.count)
-        var refusal = 0
+        var refused = 0
         for index in claim.jobs.indices {
             let job = claim.jobs[index]
             var jobTally = JobTally(job: Int32(index), isInUnfinished: job.origin != nil)
@@ -71,8 +71,8 @@ package struct Settlement: Sendable {
                 jobTally.failed = job.refused
                 jobTally.expired = job.expired
                 for _ in 0..<job.refused {
-                    refuse(claim.refusals[refusal], at: refusal)
-                    refusal += 1
+                    refuse(claim.refusedPushes[refused], at: refused)
+                    refused += 1
                 }
                 if outcomes.areAccepted(at: Int(job.firstPush)..<Int(job.firstPush + job.pushes)) {
                     settleAccepted(job, &jobTally, outcomes)
@@ -288,12 +288,12 @@ package struct Settlement: Sendable {
         }
     }
 
-    private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at index: Int) {
+    private mutating func refuse(_ push: ClaimedJobs.RefusedPush, at index: Int) {
         let failure = FailedPush(
-            job: refusal.job,
-            token: .refusal(Int32(index)),
+            job: push.job,
+            token: .refused(Int32(index)),
             status: nil,
-            reason: refusal.reason.name,
+            reason: push.reason.name,
             unregisteredAt: nil
         )
         failures.append(failure)

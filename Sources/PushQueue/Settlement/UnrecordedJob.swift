@@ -35,9 +35,9 @@ struct UnrecordedJob {
         guard earlier == nil else { return }
         expired = job.expired
         failed += job.refused
-        for (number, refusal) in claim.refusals.enumerated() where refusal.job == index {
-            let token = String(decoding: claim.texts[refusal.token.range], as: UTF8.self)
-            add(.refusal(Int32(number)), token: token, status: 0)
+        for (number, push) in claim.refusedPushes.enumerated() where push.job == index {
+            let token = String(decoding: claim.texts[push.token.range], as: UTF8.self)
+            add(.refused(Int32(number)), token: token, status: 0)
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
         }
         #expect(sent == ["aa {\"n\":1}", "bb {\"n\":2}", "cc {\"n\":4}", "dd {\"n\":4}", "ff {}"])
         #expect(batch.headings.count == 6)
-        #expect(claim.jobs.refusals.map(\.reason) == [.malformedToken, .payloadEmpty])
+        #expect(claim.jobs.refusedPushes.map(\.reason) == [.malformedToken, .payloadEmpty])
     }
 
     @Test func `a malformed token is the same reason to the worker and to the library`() {
@@ -42,7 +42,7 @@ import Testing
         claim.add(tokens: ["aa", "bb"], payloads: ["{}"])
         claim.add(tokens: ["aa"], payload: nil)
         #expect(claim.jobs.batch.isEmpty)
-        #expect(claim.jobs.refusals.map(\.reason) == [.mismatchedPayloads, .mismatchedPayloads, .payloadEmpty])
+        #expect(claim.jobs.refusedPushes.map(\.reason) == [.mismatchedPayloads, .mismatchedPayloads, .payloadEmpty])
     }
 
     @Test func `the batch has the pushes job by job, each token once`() {
@@ -83,7 +83,7 @@ import Testing
         claim.add(tokens: ["dd"], appIsKnown: false)
         #expect(claim.jobs.batch.count == 1)
         #expect(
-            claim.jobs.refusals.map(\.reason) == [
+            claim.jobs.refusedPushes.map(\.reason) == [
                 .malformedToken, .malformedToken, .malformedToken, .malformedPayload, .unknownPriority, .unknownApp,
             ]
         )

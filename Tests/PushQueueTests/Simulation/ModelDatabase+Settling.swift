@@ -110,8 +110,8 @@ extension ModelTables {
         if writing.claim.settled == nil {
             step.expired = Int(job.expired)
             step.failed += Int(job.refused)
-            for refusal in writing.claim.jobs.refusals where refusal.job == place {
-                tokens.append((String(decoding: writing.claim.jobs.texts[refusal.token.range], as: UTF8.self), 0))
+            for push in writing.claim.jobs.refusedPushes where push.job == place {
+                tokens.append((String(decoding: writing.claim.jobs.texts[push.token.range], as: UTF8.self), 0))
             }
         }
         for (token, status) in tokens {
@@ -177,8 +177,8 @@ extension ModelTables {
         let token =
             switch failure.token {
             case .push(let place): jobs.batch.token(of: Int(place))
-            case .refusal(let place):
-                String(decoding: jobs.texts[jobs.refusals[Int(place)].token.range], as: UTF8.self)
+            case .refused(let place):
+                String(decoding: jobs.texts[jobs.refusedPushes[Int(place)].token.range], as: UTF8.self)
             }
         return ModelFailure(
             message: job.message,
