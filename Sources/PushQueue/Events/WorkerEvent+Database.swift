@@ -14,7 +14,7 @@ extension WorkerEvent {
 
     static func databaseSilent(_ server: ServerAddress, for time: Duration) -> Self {
         let sentence =
-            "The database accepts statements but has answered nothing for \(time): its connections are closed, and other hosts are tried first."
+            "The database accepts statements but has answered nothing for \(DurationText.write(time)): its connections are closed, and other hosts are tried first."
         return Self(.databaseSilent, .warning, sentence).with(["host": server.host, "port": server.port])
     }
 
