@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 
 /// How many pushes of an app failed for a reason, among its newest failures.
-struct FailureGroup: Decodable, Sendable, JSONConvertible {
+struct FailureGroup: Record {
     /// The maximum number of groups; the largest are shown.
     static let maxRows = 25
 

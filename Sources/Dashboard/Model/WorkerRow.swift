@@ -2,7 +2,7 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-struct WorkerRow: Decodable, Sendable, JSONConvertible {
+struct WorkerRow: Record {
     static let statement = Statement(
         "web_workers",
         """
