@@ -40,6 +40,12 @@ struct Settings: Sendable {
         if case .text(let text)? = values(of: option).last { text } else { nil }
     }
 
+    /// For options that the command requires.
+    func required(_ option: Option) -> String {
+        guard let text = text(option) else { preconditionFailure("--\(option.flag) is not required") }
+        return text
+    }
+
     func texts(_ option: Option) -> [String] {
         values(of: option).compactMap { if case .text(let text) = $0 { text } else { nil } }
     }

@@ -41,7 +41,7 @@ private struct ChannelCreateCommand {
     private var given: String? { invocation.arguments.first }
 
     func run() async throws -> ExitStatus {
-        let app = invocation.settings.text(.app) ?? ""
+        let app = invocation.settings.required(.app)
         let policy: Int64 = invocation.settings.text(.policy) == "1" ? 1 : 0
         let parameters = Parameters(app, policy, given)
         let reference = try await connection.query(Self.request, parameters) { try $0.string(0, 0) }

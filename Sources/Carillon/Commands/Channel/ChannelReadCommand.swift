@@ -12,7 +12,7 @@ extension Command {
         options: [.json, .database],
         examples: ["carillon channel read --app acme match-7"],
         run: { invocation in
-            let app = invocation.settings.text(.app) ?? ""
+            let app = invocation.settings.required(.app)
             let (id, policy) = try await DatabaseScope.with(invocation) { connection, _ in
                 let row = try await ChannelRecord.all(invocation.name, of: app, from: connection).first
                 if let row, row.id == nil {

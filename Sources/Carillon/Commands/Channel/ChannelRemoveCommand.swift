@@ -16,7 +16,7 @@ extension Command {
         examples: ["carillon channel remove --app acme match-7"],
         run: { invocation in
             try await DatabaseScope.with(invocation) { connection, loop -> ExitStatus in
-                let app = invocation.settings.text(.app) ?? ""
+                let app = invocation.settings.required(.app)
                 let row = try await ChannelRecord.one(invocation.name, of: app, on: connection)
                 try Confirmation(invocation: invocation).obtain(
                     "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."

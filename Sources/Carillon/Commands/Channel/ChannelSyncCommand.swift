@@ -19,7 +19,7 @@ extension Command {
         options: [.removeUnknown, .grace, .json, .database],
         examples: ["carillon channel sync --app acme", "carillon channel sync --app acme --remove-unknown --grace 2d"],
         run: { invocation in
-            let app = invocation.settings.text(.app) ?? ""
+            let app = invocation.settings.required(.app)
             let rule = ChannelSync.Removal(
                 includesUnknown: invocation.settings.isOn(.removeUnknown),
                 grace: invocation.settings.duration(.grace)

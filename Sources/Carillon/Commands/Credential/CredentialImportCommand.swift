@@ -73,7 +73,7 @@ private struct CredentialImportCommand {
     /// The content of the files, checked before the database is used.
     private func read() throws -> CredentialText {
         let settings = invocation.settings
-        let path = settings.text(.file) ?? ""
+        let path = settings.required(.file)
         do {
             let text = try CredentialFile(
                 path: path,

@@ -64,7 +64,7 @@ private struct BroadcastCommand {
             if isJSON {
                 invocation.console.print(json: ["id": Int64?.none, "tokens": 0])
             } else {
-                let app = invocation.settings.text(.app) ?? ""
+                let app = invocation.settings.required(.app)
                 invocation.console.print("App '\(app.visible)' has no registered tokens: nothing was enqueued.")
             }
             return .done

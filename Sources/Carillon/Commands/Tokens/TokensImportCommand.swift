@@ -45,7 +45,7 @@ private struct TokensImportCommand: Sendable {
     let loop: EventLoop
 
     private var console: Console { invocation.console }
-    private var app: String { invocation.settings.text(.app) ?? "" }
+    private var app: String { invocation.settings.required(.app) }
 
     func run() async throws -> ExitStatus {
         let source = try InputFile(invocation.name)
