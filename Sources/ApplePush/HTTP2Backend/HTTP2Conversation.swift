@@ -158,11 +158,6 @@ final class HTTP2Conversation: Conversation {
 
     func sent(_ count: Int) { requests.sent(count) }
 
-    /// The gateway answers each push.
-    var awaitsArrival: Bool { false }
-
-    func arrived(allBut count: Int, at now: MonotonicInstant) {}
-
     func wrote(isStalled: Bool, at now: MonotonicInstant) {
         life.wrote(isStalled: isStalled, at: now)
         session.flushEnded()

@@ -52,12 +52,6 @@ final class BinaryConversation: Conversation {
         return window.count >= configuration.barrierCount ? lastSubmission + configuration.barrierAfter : .distantFuture
     }
 
-    // MARK: Provider tokens, which the protocol does not have
-
-    var refusedToken: ProviderToken? { nil }
-
-    func authorize(_ authorization: Authorization) {}
-
     // MARK: What is sent
 
     func connected(at now: MonotonicInstant) {
@@ -180,8 +174,6 @@ final class BinaryConversation: Conversation {
         endPushes(hasProcessedNothing ? window.unprocessed() : window.closed(), refused: Outcome(.unknown), at: now)
         return []
     }
-
-    func addAnswers(to meter: TrafficMeter) {}
 
     // MARK: Outcomes
 

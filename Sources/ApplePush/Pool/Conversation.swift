@@ -1,7 +1,17 @@
 import CarillonIO
 
+/// Of HTTP/2, whose gateway answers each push.
 extension Conversation {
     var refuted: Int { 0 }
+    var awaitsArrival: Bool { false }
+    func arrived(allBut count: Int, at now: MonotonicInstant) {}
+}
+
+/// Of the binary protocol, which has no provider tokens, and no answers to pushes that are accepted.
+extension Conversation {
+    var refusedToken: ProviderToken? { nil }
+    func authorize(_ authorization: Authorization) {}
+    func addAnswers(to meter: TrafficMeter) {}
 }
 
 /// The protocol on one connection, without its socket: pushes, received bytes and the time go in; bytes to send and outcomes come
