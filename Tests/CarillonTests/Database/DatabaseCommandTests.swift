@@ -52,6 +52,8 @@ import Testing
             #expect(up.status == 0 && up.output.contains("Applied 0001_schema."))
             #expect(try await run("up").output.contains("up to date"))
             #expect(try await run("status").status == 0)
+            let json = try await run("status", "--json").output
+            #expect(json.contains(/"applied_at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"/), "\(json)")
             #expect(try await run("down", "--yes").status == 0)
             let outdated = try await run("status")
             #expect(outdated.status == 78 && outdated.errors.contains("lacks"))
@@ -106,6 +108,7 @@ import Testing
             #expect(list.output.contains("com.example.shop") && list.output.contains("ok"))
             let json = try await run("credential", "list", "--json")
             #expect(json.output.contains("\"topics\":[\"com.example.shop\"]"))
+            #expect(json.output.contains(/"not_after":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"/), "\(json.output)")
             #expect(!json.output.contains("PRIVATE"))
             #expect(try await run("credential", "check").status == 0)
             #expect(try await run("credential", "check", "nobody").status == 1)

@@ -42,7 +42,7 @@ extension StoredCredential: JSONConvertible {
     var json: JSONValue {
         [
             "name": name, "kind": kind.rawValue, "key_id": keyID, "team_id": teamID, "topics": topics,
-            "not_after": notAfter?.day, "status": status?.rawValue, "last_error": lastError, "apps": apps,
+            "not_after": notAfter, "status": status?.rawValue, "last_error": lastError, "apps": apps,
         ]
     }
 }

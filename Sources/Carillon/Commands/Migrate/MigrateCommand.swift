@@ -188,6 +188,6 @@ extension MigrationState: JSONConvertible {
     }
 
     var json: JSONValue {
-        ["version": version, "name": name, "condition": "\(condition)", "applied_at": appliedAt?.day]
+        ["version": version, "name": name, "condition": "\(condition)", "applied_at": appliedAt]
     }
 }
