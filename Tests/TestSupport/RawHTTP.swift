@@ -3,35 +3,32 @@ import Glibc
 
 /// Plain sockets to a server on this machine, which send HTTP byte for byte.
 package enum RawHTTP {
-    /// Sends the text, and returns everything that arrives until the server closes the connection or the response is whole.
     /// Blocks only a thread of its own, because the handlers need the threads of the tasks.
+    private static func onThread<R: Sendable>(
+        _ body: @escaping @Sendable () -> R,
+        orElse failed: (any Error) -> R
+    ) async -> R {
+        await withCheckedContinuation { continuation in
+            do {
+                try Thread.detach(name: "test client") { continuation.resume(returning: body()) }
+            } catch {
+                continuation.resume(returning: failed(error))
+            }
+        }
+    }
+
+    /// Sends the text, and returns everything that arrives until the server closes the connection or the response is whole.
     package static func exchange(
         _ port: UInt16,
         _ text: String,
         until isWhole: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
     ) async -> String {
-        await withCheckedContinuation { continuation in
-            do {
-                try Thread.detach(name: "test client") {
-                    continuation.resume(returning: Self.exchangeNow(port, Array(text.utf8), isWhole))
-                }
-            } catch {
-                continuation.resume(returning: "\(error)")
-            }
-        }
+        await onThread { exchangeNow(port, Array(text.utf8), isWhole) } orElse: { "\($0)" }
     }
 
     /// The same for any bytes, after which nothing more is sent.
     package static func send(_ port: UInt16, _ bytes: [UInt8]) async -> String {
-        await withCheckedContinuation { continuation in
-            do {
-                try Thread.detach(name: "test client") {
-                    continuation.resume(returning: Self.exchangeNow(port, bytes, andEnd: true) { _ in false })
-                }
-            } catch {
-                continuation.resume(returning: "\(error)")
-            }
-        }
+        await onThread { exchangeNow(port, bytes, andEnd: true) { _ in false } } orElse: { "\($0)" }
     }
 
     /// One request on a connection of its own, and all of its response.
@@ -43,15 +40,7 @@ package enum RawHTTP {
     /// that was answered, or nothing.
     package static func knock(_ port: UInt16, from host: UInt8, _ text: String, for duration: Duration) async -> String
     {
-        await withCheckedContinuation { continuation in
-            do {
-                try Thread.detach(name: "test client") {
-                    continuation.resume(returning: Self.knockNow(port, host, text, .now + duration))
-                }
-            } catch {
-                continuation.resume(returning: "\(error)")
-            }
-        }
+        await onThread { knockNow(port, host, text, .now + duration) } orElse: { "\($0)" }
     }
 
     private static func knockNow(_ port: UInt16, _ host: UInt8, _ text: String, _ end: MonotonicInstant) -> String {
@@ -88,13 +77,7 @@ package enum RawHTTP {
 
     /// Sends a request, reads the beginning of the response, and nothing more while the body runs.
     package static func hold(_ port: UInt16, _ text: String, _ body: () async throws -> Void) async throws {
-        let descriptor = await withCheckedContinuation { continuation in
-            do {
-                try Thread.detach(name: "test client") { continuation.resume(returning: Self.begin(port, text)) }
-            } catch {
-                continuation.resume(returning: CInt(-1))
-            }
-        }
+        let descriptor = await onThread { begin(port, text) } orElse: { _ in -1 }
         defer { close(descriptor) }
         try await body()
     }
