@@ -34,7 +34,13 @@ package enum ClaimStatement {
             """
     }
 
-    /// So a claim of a thousand rows has a few megabytes at most.
+    /// So a claim of a thousand rows has a few megabytes at most. The size of the stored tokens decides whether a row is taken,
+    /// measured or unfit. If it is measured, it is unfit when they are too large, or have more than `$7` bytes:
+    ///     bytes, at most      not compressed                 compressed
+    ///     fewBytes            taken                          taken
+    ///     maxShortenedBytes   taken, long tokens shortened   measured
+    ///     maxCompressedBytes  measured                       measured
+    ///     more                measured                       unfit
     private static let pushes = """
         CASE WHEN s.payloads IS NOT NULL AND \(isTooLarge("s.payloads", each: payloadBytes)) THEN \(unfit)
             WHEN pg_column_size(s.tokens) <= \(fewBytes) THEN cardinality(s.tokens)
