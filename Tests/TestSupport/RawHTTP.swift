@@ -23,12 +23,20 @@ package enum RawHTTP {
         _ text: String,
         until isWhole: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
     ) async -> String {
-        await onThread { exchangeNow(port, Array(text.utf8), isWhole) } orElse: { "\($0)" }
+        await onThread {
+            exchangeNow(port, Array(text.utf8), isWhole)
+        } orElse: {
+            "\($0)"
+        }
     }
 
     /// The same for any bytes, after which nothing more is sent.
     package static func send(_ port: UInt16, _ bytes: [UInt8]) async -> String {
-        await onThread { exchangeNow(port, bytes, andEnd: true) { _ in false } } orElse: { "\($0)" }
+        await onThread {
+            exchangeNow(port, bytes, andEnd: true) { _ in false }
+        } orElse: {
+            "\($0)"
+        }
     }
 
     /// One request on a connection of its own, and all of its response.
@@ -40,7 +48,11 @@ package enum RawHTTP {
     /// that was answered, or nothing.
     package static func knock(_ port: UInt16, from host: UInt8, _ text: String, for duration: Duration) async -> String
     {
-        await onThread { knockNow(port, host, text, .now + duration) } orElse: { "\($0)" }
+        await onThread {
+            knockNow(port, host, text, .now + duration)
+        } orElse: {
+            "\($0)"
+        }
     }
 
     private static func knockNow(_ port: UInt16, _ host: UInt8, _ text: String, _ end: MonotonicInstant) -> String {
@@ -77,7 +89,11 @@ package enum RawHTTP {
 
     /// Sends a request, reads the beginning of the response, and nothing more while the body runs.
     package static func hold(_ port: UInt16, _ text: String, _ body: () async throws -> Void) async throws {
-        let descriptor = await onThread { begin(port, text) } orElse: { _ in -1 }
+        let descriptor = await onThread {
+            begin(port, text)
+        } orElse: { _ in
+            -1
+        }
         defer { close(descriptor) }
         try await body()
     }
