@@ -128,7 +128,7 @@ BEGIN
     END IF;
     IF refusal.message IS NOT NULL THEN
         RETURN;
-    ELSIF tokens IS NULL AND m.strict THEN
+    ELSIF tokens IS NULL AND m."strict" THEN
         refusal := CASE WHEN everyone THEN carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none'
                     || CASE WHEN wanted_kind <> 'device' THEN ' of kind ' || wanted_kind ELSE '' END)
