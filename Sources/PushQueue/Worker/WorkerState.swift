@@ -3,8 +3,8 @@ import CarillonPostgres
 
 /// The state of a worker, and all its decisions.
 ///
-/// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. `Worker` is
-/// its shell. The simulation runs thousands of them.
+/// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. Its shell is
+/// `WorkerContext`. The simulation runs thousands of them.
 ///
 /// A method is here if it joins two of the values below. Call a member directly for what concerns it alone. It has a generator
 /// of its own if its waits are random.

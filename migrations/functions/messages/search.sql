@@ -122,4 +122,4 @@ $$;
 COMMENT ON FUNCTION carillon.search_token IS
     'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest max_rows_read '
     'rows of failures, feedback and the queue of each app say about it. With many apps, fewer rows of each are read. A push that '
-    'was sent leaves no record of its token.';
+    'was sent is not found: its token is recorded only with keep_unique_ids, in results.';

@@ -57,7 +57,7 @@ struct FindView: PageView {
                 .text("Message") { event in event.messageID.map { .message($0, of: event.app) } ?? HTML("–") }
             ).html
             HTML(.p, .class("note")) {
-                "No record is kept of the token of a push that APNs accepted."
+                "Pushes that APNs accepted are not found: their tokens are recorded only with keep_unique_ids, in results."
             }
         }
     }
@@ -112,7 +112,7 @@ struct FindView: PageView {
                 HTML(.li) { "Did it end so long ago that workers have deleted its results (--retention)?" }
                 if events != nil {
                     HTML(.li) {
-                        "A token that is not registered receives no broadcast. No record is kept of a push to it that APNs accepted."
+                        "A token that is not registered receives no broadcast. Pushes to it that APNs accepted are not found."
                     }
                 }
             }
