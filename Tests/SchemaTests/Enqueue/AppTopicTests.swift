@@ -124,6 +124,18 @@ import Testing
         try await database.run("RESET ROLE")
     }
 
+    @Test func `a worker claims a message that names a topic with the rights of its role alone`() async throws {
+        let worker = try await database.addWorker()
+        try await database.run(
+            """
+            SELECT carillon.enqueue('demo', '{ab}', 'x', topic => 'com.example.demo');
+            SET ROLE carillon_worker
+            """
+        )
+        #expect(try await database.claim(by: worker).map(\.tokens) == [["ab"]])
+        try await database.run("RESET ROLE")
+    }
+
     @Test func `audit records which topics an app lists`() async throws {
         try await database.run("UPDATE carillon.apps SET topics = '{com.bank}'")
         #expect(
