@@ -8,11 +8,12 @@ import Testing
 
 /// An adoption deletes the rows of dead workers, and each heartbeat writes one.
 @Suite(.shop) struct AdoptionTests {
-    /// Of five jobs, two are claimed by a worker whose lease is over.
+    /// Of five jobs, two are claimed by a worker whose lease is over. One of these, and one that waits, were created at infinity.
     private static func claim() async throws {
         try await shop.enqueue(5)
         try await shop.database.run(
             """
+            UPDATE carillon.messages SET created_at = 'infinity' WHERE id IN (2, 3);
             WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
             INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
             SELECT 5, 77, 1, array_agg(json_populate_record(NULL::carillon.job, to_json(g))) FROM gone g;

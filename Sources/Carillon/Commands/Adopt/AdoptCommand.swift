@@ -41,7 +41,9 @@ private struct AdoptCommand: Sendable {
     /// What is still claimed belongs to workers that may be alive.
     private static let claims = Statement(
         "adopt_claims",
-        "SELECT count(*) FROM carillon.inflight f, unnest(f.jobs) AS j WHERE j.created_at < $1"
+        """
+        SELECT count(*) FROM carillon.inflight f, unnest(f.jobs) AS j WHERE j.created_at < $1 OR $1 = timestamptz 'infinity'
+        """
     )
 
     private struct Places: Sendable {
