@@ -3,7 +3,7 @@ import CarillonPostgres
 /// What a call that writes a settlement, or a piece of it, has done.
 enum SettleEffect: String, Sendable {
     case written
-    /// The job is settled, but its counts could not be written.
+    /// The job is settled, but nothing of its outcome could be recorded.
     case unwritten
     /// The claim is gone, and no other worker can have taken it over. An earlier call has succeeded, if there was one.
     case before

@@ -9,8 +9,8 @@ package struct FleetReport: Sendable {
         """
         SELECT EXISTS (SELECT FROM (SELECT a.id FROM carillon.apps a WHERE NOT a.paused ORDER BY a.name LIMIT $1) a
             WHERE carillon.queue_depth(a.id, 0) > 0) OR EXISTS (
-            SELECT FROM (SELECT p.app_id FROM carillon.pending p WHERE p.run_at <= now() ORDER BY p.run_at LIMIT 1000) d
-            JOIN carillon.apps a ON a.id = d.app_id WHERE NOT a.paused) AS wait
+            SELECT FROM carillon.next_due(max_rows => 1000, max_rows_read => 1000) d JOIN carillon.apps a ON a.name = d.app
+            WHERE d.run_at <= now() AND NOT a.paused) AS wait
         """
     )
 

@@ -107,8 +107,8 @@ import Testing
             "submit_publication", "unregister_token", "push", "push_each",
         ],
         "carillon_worker": [
-            "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "find_cancelled", "as_reaper",
-            "apps_of_caller", "record_on_behalf", "installation_state",
+            "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",
+            "as_reaper", "apps_of_caller", "record_on_behalf", "installation_state",
         ],
     ]
 

@@ -94,6 +94,25 @@ import Testing
         #expect(try await findings() == 1)
     }
 
+    @Test(.demo) func `of many jobs that are due only the first are read`() async throws {
+        try await database.run(
+            """
+            UPDATE carillon.apps SET paused = true;
+            INSERT INTO carillon.apps (name) VALUES ('idle');
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+            SELECT n, 1, '{aa}', '{}', now() FROM generate_series(1, 3000) n
+            """
+        )
+        try await database.run("BEGIN")
+        #expect(try await FleetReport(from: database.connection).findings.isEmpty)
+        let read = """
+            SELECT s.seq_tup_read + s.idx_tup_fetch FROM pg_stat_xact_user_tables s
+            WHERE s.relid = 'carillon.scheduled'::regclass
+            """
+        #expect(try await database.number(read) < 1_500)
+        try await database.run("ROLLBACK")
+    }
+
     /// How long something has kept vacuum from removing rows, and what is found.
     private static let horizons: [(seconds: Int64?, finding: String?)] = [
         (299, nil), (300, "it has prevented it for 5m."), (4_000, "it has prevented it for 1h 6m."),
