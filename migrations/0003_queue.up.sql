@@ -197,32 +197,6 @@ COMMENT ON COLUMN carillon.inflight.worker_id IS 'the worker that made the claim
 COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.inflight.claimed_at IS 'when it was claimed';
 
-CREATE TABLE carillon.unfinished (
-    app_id       integer,
-    message_id   bigint,
-    reference    text,
-    broadcast_id bigint,
-    remaining    integer NOT NULL,
-    sent         integer NOT NULL DEFAULT 0,
-    failed       integer NOT NULL DEFAULT 0,
-    expired      integer NOT NULL DEFAULT 0,
-    cancelled    integer NOT NULL DEFAULT 0,
-    attempts     integer NOT NULL DEFAULT 1,
-    created_at   timestamptz NOT NULL DEFAULT now(),
-    last_status  smallint,  -- as in results
-    last_reason  text,
-    apns_unique_ids jsonb,
-    PRIMARY KEY (app_id, message_id)
-);
-CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
-ALTER TABLE carillon.unfinished SET (
-    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
-    autovacuum_vacuum_cost_delay = 0
-);
-COMMENT ON TABLE carillon.unfinished IS
-    'Internal: the counts of jobs some of whose pushes have ended and others have not. When none remain, the row becomes a row of '
-    'results.';
-
 -- Split messages: broadcasts, however few their tokens, and messages to more than 1,000 tokens. Each is stored as one or more jobs.
 -- The id is that of the first job; the ids of all jobs are between id and last_id, in one lane.
 CREATE TABLE carillon.split_messages (

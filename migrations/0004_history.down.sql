@@ -1,4 +1,5 @@
-DROP TABLE carillon.push_count_sums, carillon.push_counts, carillon.failed_messages, carillon.failures, carillon.results;
+DROP TABLE carillon.push_count_sums, carillon.push_counts, carillon.failed_messages, carillon.failures, carillon.unfinished,
+    carillon.results;
 DROP TYPE carillon.ending;
 
 DELETE FROM carillon.schema_migrations WHERE version = 4;

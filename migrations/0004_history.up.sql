@@ -1,5 +1,5 @@
--- What became of messages. Partitioned by day (UTC): maintenance creates partitions ahead of time and drops them after the
--- retention.
+-- What became of messages. What is kept is partitioned by day (UTC): maintenance creates partitions ahead of time and drops them
+-- after the retention.
 
 CREATE TABLE carillon.results (
     message_id   bigint NOT NULL,
@@ -51,6 +51,32 @@ COMMENT ON COLUMN carillon.results.last_status IS
 COMMENT ON COLUMN carillon.results.last_reason IS 'the reason of that attempt, or Superseded; null if there was no attempt';
 COMMENT ON COLUMN carillon.results.apns_unique_ids IS
     'for an app with keep_unique_ids: the apns-unique-id of each device token that was sent, as {"token": "id"}';
+
+CREATE TABLE carillon.unfinished (
+    app_id       integer,
+    message_id   bigint,
+    reference    text,
+    broadcast_id bigint,
+    remaining    integer NOT NULL,
+    sent         integer NOT NULL DEFAULT 0,
+    failed       integer NOT NULL DEFAULT 0,
+    expired      integer NOT NULL DEFAULT 0,
+    cancelled    integer NOT NULL DEFAULT 0,
+    attempts     integer NOT NULL DEFAULT 1,
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,  -- as in results
+    last_reason  text,
+    apns_unique_ids jsonb,
+    PRIMARY KEY (app_id, message_id)
+);
+CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
+ALTER TABLE carillon.unfinished SET (
+    fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+COMMENT ON TABLE carillon.unfinished IS
+    'Internal: the counts of jobs some of whose pushes have ended and others have not. When none remain, the row becomes a row of '
+    'results.';
 
 CREATE TYPE carillon.ending AS (
     message_id      bigint,

@@ -85,10 +85,14 @@ GRANT SELECT ON SEQUENCE carillon.asleep TO PUBLIC;
 -- carillon_reader is for dashboards.
 GRANT SELECT ON carillon.audit TO carillon_reader;
 GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
-GRANT SELECT (id, name, topic, topics, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error,
-    channel_gateway, remove_unknown_channels, paused, paused_reason, max_rate, max_per_device, max_attempts, reap_bad_tokens,
-    collapse_unknown, keep_unique_ids, created_at, updated_at)
-    ON carillon.apps TO carillon_reader;
+-- Every column of apps but these, including those of later settings. A setting that dashboards must not show is named here.
+DO $$
+BEGIN
+    EXECUTE (SELECT format('GRANT SELECT (%s) ON carillon.apps TO carillon_reader', string_agg(quote_ident(a.attname), ', '))
+        FROM pg_catalog.pg_attribute a WHERE a.attrelid = 'carillon.apps'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            AND a.attname NOT IN ('gateway_ca', 'is_guarded'));
+END
+$$;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
     carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels

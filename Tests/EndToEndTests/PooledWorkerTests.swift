@@ -33,7 +33,7 @@ struct PooledWorkerTests {
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             let areClean = reports.allSatisfy(\.isClean)
-            let errors = reports.reduce(0) { $0 + $1.counters.databaseErrors }
+            let errors = reports.reduce(0) { $0 + $1.counters[.databaseErrors] }
             #expect(areClean && errors == 0)
         }
         let sent = backend.sent.map(\.id)

@@ -50,7 +50,7 @@ import Testing
                 try await body(queue, worker)
                 worker.drain()
             }
-            #expect((worker.counters.unrecorded > 0) == leavesUnrecorded)
+            #expect((worker.counters[.unrecorded] > 0) == leavesUnrecorded)
         }
     }
 
@@ -72,12 +72,12 @@ import Testing
 
     /// Waits, and expects few errors in each second.
     private static func expectFewErrors(of worker: Worker, for seconds: Int, in queue: TestQueue) async throws {
-        try await queue.loop.eventually("a statement was refused") { worker.counters.databaseErrors > 0 }
+        try await queue.loop.eventually("a statement was refused") { worker.counters[.databaseErrors] > 0 }
         for second in 0..<seconds {
-            let (errors, began) = (worker.counters.databaseErrors, MonotonicInstant.now)
+            let (errors, began) = (worker.counters[.databaseErrors], MonotonicInstant.now)
             try await queue.loop.eventually("a second has passed") { MonotonicInstant.now - began >= .seconds(1) }
             let passed = Double((MonotonicInstant.now - began).nanoseconds) / 1e9
-            let more = worker.counters.databaseErrors - errors
+            let more = worker.counters[.databaseErrors] - errors
             #expect(Double(more) <= 20 * passed, "in second \(second)")
         }
     }
@@ -138,7 +138,7 @@ import Testing
             )
             // What is under way when the first settlement is refused is sent whatever comes of it.
             try await Self.enqueue(1, in: queue)
-            try await queue.loop.eventually("a settlement was refused") { worker.counters.databaseErrors > 0 }
+            try await queue.loop.eventually("a settlement was refused") { worker.counters[.databaseErrors] > 0 }
             let began = MonotonicInstant.now
             var rounds = 0
             // At least as many claims could be refused, however long the machine takes to enqueue so many.
@@ -156,7 +156,7 @@ import Testing
             try await queue.loop.eventually("the other app's pushes have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.results WHERE app_id = 2") == rounds
             }
-            try await queue.loop.eventually("a push is given up as unrecorded") { worker.counters.unrecorded > 0 }
+            try await queue.loop.eventually("a push is given up as unrecorded") { worker.counters[.unrecorded] > 0 }
             try await queue.database.run("DROP TRIGGER refuse ON carillon.results")
             try await queue.loop.eventually("all have ended") {
                 try await queue.database.number("SELECT count(*) FROM carillon.pending") == 0

@@ -33,7 +33,7 @@ import Testing
         let worker = queue.worker(backend) { $0.maxInFlight = 20 }
         let report = try await queue.running(worker) {
             try await queue.loop.eventually("the fast ones are settled") {
-                try await fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
+                try await fastOnesAreSettled(in: queue) && worker.counters[.inFlight] == 2
             }
             #expect(
                 try await queue.database.rows(
@@ -75,7 +75,7 @@ import Testing
                 let dying = queue.worker(lost) { $0.settleAfter = .seconds(5) }
                 let run = Task { try await dying.run() }
                 try await queue.loop.eventually("the fast ones are settled") {
-                    try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
+                    try await fastOnesAreSettled(in: queue) && dying.counters[.inFlight] == 2
                 }
                 // To the others it looks dead, and they take over. Its row is locked, so that no heartbeat comes in between.
                 let takeover = """
@@ -92,7 +92,7 @@ import Testing
                 dying.giveUp()
                 let late = try await run.value
                 await lost.shutdown()
-                #expect(late.counters.stale >= 1)
+                #expect(late.counters[.stale] >= 1)
                 #expect(late.counters.total.sent == 42)
                 #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
                 #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
@@ -133,8 +133,8 @@ import Testing
             worker.drain()
         }
         #expect(report.isClean)
-        #expect(report.counters.databaseErrors > 0)
-        #expect(report.counters.stale == 0)
+        #expect(report.counters[.databaseErrors] > 0)
+        #expect(report.counters[.stale] == 0)
         #expect(report.counters.total.sent == 44)
         #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
@@ -163,7 +163,7 @@ import Testing
         let backend = RecordedBackend()
         let report = try await queue.drain(backend)
         #expect(report.isClean)
-        #expect(report.counters.unrecorded == 1)
+        #expect(report.counters[.unrecorded] == 1)
         #expect(backend.sent.count == 44)
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
         #expect(
@@ -184,7 +184,7 @@ import Testing
             worker.drain()
         }
         #expect(report.isClean)
-        #expect(report.counters.unrecorded == 1)
+        #expect(report.counters[.unrecorded] == 1)
         #expect(backend.recorded.sent.count == 44)
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
         #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)

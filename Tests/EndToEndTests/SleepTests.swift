@@ -38,7 +38,7 @@ import Testing
                     try await body(queue, backend)
                     worker.drain()
                 }
-                #expect(summary.isClean && summary.counters.databaseErrors == 0)
+                #expect(summary.isClean && summary.counters[.databaseErrors] == 0)
                 let flag =
                     "SELECT coalesce(pg_sequence_last_value('carillon.asleep') > extract(epoch FROM now()), false)"
                 #expect(try await database.value(flag) == "false", "the last worker has ended")

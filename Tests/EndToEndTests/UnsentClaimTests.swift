@@ -30,7 +30,7 @@ import Testing
         let backend = RecordedBackend()
         let worker = queue.worker(backend) { $0.maxInFlight = 1 }
         let report = try await queue.running(worker) {
-            try await queue.loop.eventually("the claim was refused") { worker.counters.databaseErrors > 0 }
+            try await queue.loop.eventually("the claim was refused") { worker.counters[.databaseErrors] > 0 }
             try await queue.database.run(Self.message(of: 2, to: "bb01"))
             try await queue.loop.eventually("the other app's push was sent") {
                 backend.sent.map(\.token) == ["bb01"]

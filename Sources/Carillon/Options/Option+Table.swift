@@ -2,7 +2,7 @@ import CarillonDashboard
 import CarillonPushQueue
 import CarillonPushRules
 
-/// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it.
+/// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it, and from `AppOptions`.
 extension Option {
     // Every command.
     static let logLevel = Option("log-level", .choice(["debug", "info", "warning", "error"]), default: "info")
@@ -89,11 +89,6 @@ extension Option {
 
     // app add
     static let topic = Option("topic", .text("TOPIC")).help("The app's topic, which is its bundle ID.")
-    static let topics = Option("topics", .text("TOPIC,TOPIC"))
-        .help(
-            "Additional topics that messages may name; replaces the previous list. Apps that share a signing key can "
-                + "reach each other's devices only through this list."
-        )
     static let credential = Option("credential", .text("NAME")).help("The credential to send with.")
     static let environment = Option(
         "environment",
@@ -104,22 +99,6 @@ extension Option {
     static let gateway = Option("gateway", .text("HOST:PORT")).help("Send to this gateway instead of Apple's.")
     static let gatewayCA = Option("gateway-ca", .file("FILE"))
         .help("The root certificate (PEM) to trust for --gateway, --channel-gateway and --feedback-gateway.")
-    static let `protocol` = Option(
-        "protocol",
-        .choice(AppSettings.GatewayProtocol.allCases.map(\.rawValue)),
-        default: "http2"
-    )
-    .help("The protocol; binary is the legacy one, for a private gateway with a certificate.")
-    static let maxRate = Option("max-rate", .count(1...10_000_000))
-        .help("Maximum number of pushes a second, for all workers together.")
-    static let maxPerDevice = Option("max-per-device", .count(1...1_000))
-        .help(
-            "Maximum number of background pushes an hour to one device token. Further pushes wait, and a newer one with the same "
-                + "meaning replaces a waiting one."
-        )
-    static let maxAttempts = Option("max-attempts", .count(1...1_000))
-        .help("Maximum number of attempts for one push (default 10).")
-
     static let feedbackGateway = Option("feedback-gateway", .text("HOST:PORT"))
         .help(
             "Read the legacy feedback list of this service; the value none disables it. By default, Apple's list is read for the "
@@ -127,23 +106,10 @@ extension Option {
         )
     static let channelGateway = Option("channel-gateway", .text("HOST:PORT"))
         .help("Manage channels at this service instead of Apple's.")
-    static let removeUnknownChannels = Option("remove-unknown-channels", .flag)
-        .help(
-            "Remove channels that exist at Apple but not in this database, a day after they were first seen. Use it only if "
-                + "nothing else creates channels for the app."
-        )
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
         .help("Remove this setting; may be repeated.")
     static let yes = Option("yes", .flag).help("Do not ask for confirmation.")
-    static let reapBadTokens = Option("reap-bad-tokens", .flag)
-        .help(
-            "Also delete tokens that fail as BadDeviceToken, unless most pushes fail with it, as in the wrong environment."
-        )
-    static let keepUniqueIDs = Option("keep-unique-ids", .flag)
-        .help("Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push.")
-    static let collapseUnknown = Option("collapse-unknown", .flag)
-        .help("Retry a push whose outcome is unknown with its apns-id as collapse id, unless it has a collapse id.")
 
     // send
     static let app = Option("app", .text("APP")).help("The name of the app.")

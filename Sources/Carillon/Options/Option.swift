@@ -1,5 +1,5 @@
 /// One option of the program. How its argument is parsed, its environment variables and its line in `--help` follow
-/// from it. All options are in `Option+Table.swift`.
+/// from it. The options are in `Option+Table.swift`, some of an app in `AppOptions.swift`.
 struct Option: Sendable {
     /// Where the value may appear.
     enum Secrecy: Sendable {

@@ -139,7 +139,7 @@ final class WorkerDatabase {
     /// Returns whether it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
-        context.count { $0.databaseErrors += 1 }
+        context.count { $0[.databaseErrors] += 1 }
         guard let suppressed = context.event({ $0.logLimits.suppressed("connecting: " + error.kind, at: .now) }) else {
             return false
         }
@@ -231,7 +231,7 @@ final class WorkerDatabase {
             if !isPaced { context.event { $0.refusals.failed(error, at: .now) } }
             return logError(error)
         }
-        context.count { $0.databaseErrors += 1 }
+        context.count { $0[.databaseErrors] += 1 }
         if lifeline === connection {
             lifeline = nil
             lossBell.ring()
@@ -247,7 +247,7 @@ final class WorkerDatabase {
     func logError(_ error: PostgresError) {
         // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
-        context.count { $0.databaseErrors += 1 }
+        context.count { $0[.databaseErrors] += 1 }
         guard let suppressed = context.event({ $0.logLimits.suppressed(error.kind, at: .now) }) else { return }
         guard error.sqlState == SQLState.lockNotAvailable else {
             return context.log(.databaseError(error.description, suppressed: suppressed))

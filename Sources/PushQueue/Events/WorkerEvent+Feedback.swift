@@ -24,14 +24,14 @@ extension WorkerEvent {
             }
         let faults = tally.faults.map { fault in
             Self(.notReaped, .error, "Dead tokens could not be deleted from a watched table.")
-                .with(["error": fault]).counted { $0.feedbackFaults += 1 }
+                .with(["error": fault]).counted { $0[.feedbackFaults] += 1 }
         }
         return faults + [
             reaped.with(["reaped": tally.total, "by_app": JSONValue(tally.deleted), "feedback": tally.handled])
                 .with(["seconds": duration.roundedSeconds])
                 .counted {
                     $0.reaped.merge(tally.deleted, uniquingKeysWith: +)
-                    $0.feedbackHandled += tally.handled
+                    $0[.feedbackHandled] += tally.handled
                     if tally.isComplete { $0.feedbackPasses.add(nanoseconds: duration.nanoseconds) }
                 }
         ]

@@ -22,6 +22,6 @@ extension WorkerEvent {
                 .with(["workers": workers])
         }
         return Self(.tookOver, .warning, "Took over the jobs of workers that died.")
-            .with(["workers": workers, "claims": claims, "jobs": jobs]).counted { $0.takeovers += Int(claims) }
+            .with(["workers": workers, "claims": claims, "jobs": jobs]).counted { $0[.takeovers] += Int(claims) }
     }
 }

@@ -6,7 +6,7 @@ extension WorkerEvent {
     /// Another worker had taken the claim over before it was settled.
     static func stale(claim: Int64) -> Self {
         Self(.stale, .warning, "The outcome of a claim came too late to be recorded.")
-            .with(["claim": claim]).counted { $0.stale += 1 }
+            .with(["claim": claim]).counted { $0[.stale] += 1 }
     }
 
     /// - Parameter isWritten: whether a part of the outcome is recorded.
@@ -14,7 +14,7 @@ extension WorkerEvent {
         let part = "PostgreSQL refused part of a message's outcome; 'carillon message show \(message)' shows the rest."
         let all = "PostgreSQL refused a message's outcome: nothing of it is recorded."
         return Self(.unrecorded, .error, isWritten ? part : all)
-            .with(["app": app, "message_id": message, "error": error]).counted { $0.unrecorded += 1 }
+            .with(["app": app, "message_id": message, "error": error]).counted { $0[.unrecorded] += 1 }
     }
 
     /// The worker tries until the cause is removed.

@@ -90,8 +90,8 @@ final class FlightRunner {
             switch note {
             case .claimed(let jobs, let waits):
                 context.count { counters in
-                    counters.claims += 1
-                    counters.jobs += jobs
+                    counters[.claims] += 1
+                    counters[.jobs] += jobs
                     counters.waits += waits
                 }
             case .superseded(let pushes, let app): context.count { $0.addSuperseded(pushes, of: app) }
@@ -100,7 +100,7 @@ final class FlightRunner {
             }
         }
         let inFlight = context.state.schedule.inFlight
-        context.count { $0.inFlight = inFlight }
+        context.count { $0[.inFlight] = inFlight }
         context.dispatchBell.ring()
     }
 

@@ -18,7 +18,7 @@ struct SettleArguments {
     /// How many settlements of the claim there were before.
     private let settlementNumber: Int16
     /// What is counted of messages: first those that have ended whole.
-    private let ended: [Settlement.JobTally]
+    let ended: [Settlement.JobTally]
     /// The pushes of jobs that go back only in part. The database has the tokens of the others.
     private let placedGoingBack: [PlacedPush]
     /// The pushes of jobs that stay in flight only in part.
@@ -82,7 +82,8 @@ struct SettleArguments {
         func append(of settled: SettleArguments, to parameters: inout Parameters) { append(settled, &parameters) }
     }
 
-    static let all = fence + endedMessages + failedPushes + jobsGoingBack + jobsStaying + others
+    static let all =
+        fence + endedMessages + Settlement.JobTally.arguments + failedPushes + jobsGoingBack + jobsStaying + others
 
     private static let fence = [
         Argument("app") { $0.claim.app },
@@ -100,9 +101,6 @@ struct SettleArguments {
         Argument("ended_created", .timestamptz) {
             PostgresArray(times: Array($0.jobs(of: $0.ended).map(\.createdAt)))
         },
-        Argument("ended_sent", .int4) { PostgresArray(column: $0.ended.lazy.map(\.sent), default: 1) },
-        Argument("ended_failed", .int4) { PostgresArray(column: $0.ended.lazy.map(\.failed), default: 0) },
-        Argument("ended_expired", .int4) { PostgresArray(column: $0.ended.lazy.map(\.expired), default: 0) },
         Argument("ended_attempts", .int2) {
             PostgresArray(column: $0.jobs(of: $0.ended).map(\.attempts), default: 1)
         },
@@ -227,7 +225,7 @@ extension PostgresArray {
     }
 
     /// A column whose every value is the default is left empty.
-    fileprivate init<Value: PostgresValue & Equatable>(column values: some Collection<Value>, default value: Value) {
+    init<Value: PostgresValue & Equatable>(column values: some Collection<Value>, default value: Value) {
         if values.allSatisfy({ $0 == value }) { self.init(of: Value.type) } else { self.init(each: values) }
     }
 

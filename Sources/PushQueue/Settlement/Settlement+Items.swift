@@ -1,4 +1,5 @@
 import ApplePush
+import CarillonPostgres
 
 /// What a settlement is made of.
 extension Settlement {
@@ -27,6 +28,13 @@ extension Settlement {
         var ended: Int32 { sent + failed + expired }
         var goingBack: Int32 { retried + returned }
         var remaining: Int32 { goingBack + pending }
+
+        /// The counts that are arguments of `carillon.settle`. An empty column has the default.
+        static let arguments: [SettleArguments.Argument] = [
+            .init("ended_sent", .int4) { PostgresArray(column: $0.ended.lazy.map(\.sent), default: 1) },
+            .init("ended_failed", .int4) { PostgresArray(column: $0.ended.lazy.map(\.failed), default: 0) },
+            .init("ended_expired", .int4) { PostgresArray(column: $0.ended.lazy.map(\.expired), default: 0) },
+        ]
     }
 
     /// Pushes of one job that wait for another attempt.

@@ -2,23 +2,21 @@ import ApplePush
 import CarillonIO
 import CarillonPostgres
 
-/// A job whose outcomes PostgreSQL refuses to write, as the arguments of `carillon.settle_unrecorded`: its counts, and the status of
-/// each push. Its only texts are the tokens, reduced to ASCII.
+/// A job whose outcomes PostgreSQL refuses to write, as the arguments of `carillon.settle_unrecorded`: the status of each push, from
+/// which the counts follow. Its only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
     /// Writes it; returns a `SettleEffect`.
     static let statement = Statement(
         "settle_unrecorded",
         """
         SELECT carillon.settle_unrecorded(app => $1, claim => $2, worker => $3, claimed => $4, settlement_number => $5, job => $6, \
-        sent => $7, failed => $8, expired => $9, token => $10, status => $11, apns_id => $12)
+        expired => $7, token => $8, status => $9, apns_id => $10)
         """
     )
 
     private let claim: ClaimedJobs
     private let job: ClaimedJobs.Job
-    private var sent: Int32 = 0
-    private var failed: Int32 = 0
-    private var expired: Int32 = 0
+    private let expired: Int32
     private var tokens = PostgresArray(of: .text)
     private var statuses = PostgresArray(of: .int2)
     private var ids = PostgresArray(of: .uuid)
@@ -27,14 +25,14 @@ struct UnrecordedJob {
     init(_ index: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
         job = claim[index]
+        expired = earlier == nil ? job.expired : 0
         for push in job.positions where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
             let outcome = outcomes[Int(push)]
-            if outcome.verdict == .accepted { sent += 1 } else { failed += 1 }
-            add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)
+            // The status 200 means that it was sent. In an answer of a binary gateway, that number means nothing.
+            let status = outcome.verdict == .unknown ? 0 : outcome.status
+            add(.push(push), token: claim.batch.token(of: Int(push)), status: status)
         }
         guard earlier == nil else { return }
-        expired = job.expired
-        failed += job.refused
         for (number, push) in claim.refusedPushes.enumerated() where push.job == index {
             let token = String(decoding: claim.texts[push.token.range], as: UTF8.self)
             add(.refused(Int32(number)), token: token, status: 0)
@@ -56,8 +54,6 @@ struct UnrecordedJob {
             Moment(claim.claimedAt),
             settlementNumber,
             job.id,
-            sent,
-            failed,
             expired,
             tokens,
             statuses,

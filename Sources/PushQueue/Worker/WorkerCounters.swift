@@ -20,23 +20,16 @@ package struct WorkerCounters: Sendable {
         case leaseUnproven
     }
 
-    // Each of these is in `CountedMetric.all`. Dictionaries with `String` are by the names of apps.
+    // Each of these has a line below. Dictionaries with `String` are by the names of apps.
     package internal(set) var apps: [Int32: Settlement.Tally] = [:]
     package internal(set) var failures: [OutcomeKey: Int] = [:]
     package internal(set) var retries: [OutcomeKey: Int] = [:]
     package internal(set) var waits = DurationHistogram()
-    package internal(set) var claims = 0
-    package internal(set) var jobs = 0
-    package internal(set) var stale = 0
-    package internal(set) var unrecorded = 0
-    package internal(set) var takeovers = 0
-    package internal(set) var databaseErrors = 0
     package internal(set) var reaped: [String: Int] = [:]
-    package internal(set) var feedbackHandled = 0
     package internal(set) var feedbackPasses = DurationHistogram()
-    package internal(set) var feedbackFaults = 0
     package internal(set) var breakers: [String: Int] = [:]
-    package internal(set) var inFlight = 0
+    /// By the raw values of `WorkerCount`.
+    private var plain = [Int](repeating: 0, count: WorkerCount.allCases.count)
 
     var names: [Int32: String] = [:]
     /// How many kinds of failures and retries each app has.
@@ -50,6 +43,11 @@ package struct WorkerCounters: Sendable {
     var leaseEnd: MonotonicInstant?
 
     package init() {}
+
+    package internal(set) subscript(count: WorkerCount) -> Int {
+        get { plain[count.rawValue] }
+        set { plain[count.rawValue] = newValue }
+    }
 
     package var total: Settlement.Tally { .sum(apps.values) }
 
@@ -120,4 +118,43 @@ package struct WorkerCounters: Sendable {
         reasons[failure.app, default: 0] += 1
         return failure
     }
+}
+
+extension CountedMetric {
+    package static let all: [Self] = labelled + WorkerCount.allCases.map(\.metric)
+
+    /// Those with labels, and durations.
+    private static let labelled: [Self] = [
+        Self(
+            "carillon_pushes_total",
+            """
+            Pushes that ended in this worker's claims, except cancelled ones, by status and reason. The status is 0 if there was \
+            no answer. An app's reasons after the first 64 count as OtherReasons, with status 0.
+            """
+        ) { .byReason($0.ended) },
+        Self(
+            "carillon_retries_total",
+            "Attempts that led to a retry, by status and reason, as in carillon_pushes_total."
+        ) { .byReason($0.retries) },
+        Self("carillon_returned_pushes_total", "Pushes returned to the queue without counting as an attempt.") {
+            .byApp($0.counts(\.returned))
+        },
+        Self("carillon_unknown_outcomes_total", "Attempts whose outcome is unknown.") { .byApp($0.counts(\.unknown)) },
+        Self(
+            "carillon_enqueue_to_claim_seconds",
+            "Time from enqueueing a job to its first claim, by the database's clock."
+        ) { .durations($0.waits) },
+        Self("carillon_reaped_tokens_total", "Tokens deleted by this worker's feedback passes, in any table.") {
+            .byApp($0.reaped)
+        },
+        Self("carillon_feedback_pass_seconds", "Duration of this worker's feedback passes, including pauses.") {
+            .durations($0.feedbackPasses)
+        },
+        Self(
+            "carillon_breakers_opened_total",
+            """
+            Number of times that this worker paused an app because most of its pushes failed as BadDeviceToken or because of their topic.
+            """
+        ) { .byApp($0.breakers) },
+    ]
 }

@@ -72,11 +72,14 @@ import Testing
 
     /// A property that is new has a line in the table of metrics, or is named here.
     @Test func `every counter of a worker is a metric or the part of one`() throws {
-        // For labels, bounds, `carillon_database_up`, `/readyz` and the exit status.
-        let others: Set = ["names", "reasons", "isConnected", "answeredAt", "leaseEnd", "asleepSince", "hasGivenUp"]
+        // For labels, bounds, `carillon_database_up`, `/readyz` and the exit status; `plain` has those of `WorkerCount`.
+        let others: Set = [
+            "names", "reasons", "isConnected", "answeredAt", "leaseEnd", "asleepSince", "hasGivenUp", "plain",
+        ]
         let counted = Set(Mirror(reflecting: WorkerCounters()).children.compactMap(\.label)).subtracting(others)
-        let text = try GeneratedPage("Sources/PushQueue/Worker/CountedMetric+All.swift").text
-        let metrics = Set(text.matches(of: #/\$0\.([A-Za-z]+)/#).map { String($0.output.1) })
+        let text = try GeneratedPage("Sources/PushQueue/Worker/WorkerCounters.swift").text
+        let lines = text.matches(of: #/\{\s+\.(?:byReason|byApp|durations)\(\$0\.([A-Za-z]+)/#)
+        let metrics = Set(lines.map { String($0.output.1) })
         // `ended` and `counts` are made of `failures` and `apps`.
         #expect(metrics == counted.subtracting(["failures", "apps"]).union(["ended", "counts"]))
     }

@@ -45,7 +45,7 @@ import Testing
         """,
         """
         SELECT carillon.settle_unrecorded(1, 1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
-            105, 0, 1, 0, '{ef}', '{500}', '{NULL}')
+            105, 0, '{ef}', '{500}', '{NULL}')
         """,
         "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",
         "SELECT carillon.split(1, 1::smallint, 120, 1)", "SELECT carillon.discard_unreadable(1, 1::smallint, 121)",

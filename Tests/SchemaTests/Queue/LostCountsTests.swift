@@ -15,7 +15,7 @@ import Testing
                 INSERT INTO carillon.unfinished (app_id, message_id, remaining, sent, failed) VALUES (1, \(message), 2, 40, 3);
                 SELECT carillon.end_unrecorded(1, jsonb_populate_record(NULL::carillon.job,
                     '{"id": 9, "origin": \(message), "attempt": 2, "payload": {}, "push_type": "alert", "on_unknown": "retry"}'),
-                    'Unrecorded', 1, 1, 0, '{aa,bb}', '{200,400}', '{NULL,NULL}')
+                    'Unrecorded', '{aa,bb}', '{200,400}', '{NULL,NULL}')
                 """
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.unfinished") == "0")

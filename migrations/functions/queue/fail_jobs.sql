@@ -24,15 +24,19 @@ $$;
 COMMENT ON FUNCTION carillon.is_refusal IS
     'Internal: returns whether PostgreSQL refuses a row, by the SQLSTATE and the context of the error.';
 
--- end_unrecorded() writes the results of the job if possible. Each push without another record becomes a failure with the given
--- reason and APNs' status; if PostgreSQL refuses the reference, the failure has none.
+-- end_unrecorded() writes the results of the job if possible: a push with the status 200 was sent, and any other has failed. Each
+-- push without another record becomes a failure with the given reason and its status; if PostgreSQL refuses the reference, the
+-- failure has none.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
-    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
-    token text[], status smallint[], apns_id uuid[], worker bigint DEFAULT NULL
+    app integer, job carillon.job, why text, token text[], status smallint[], apns_id uuid[], expired integer DEFAULT 0,
+    worker bigint DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    message CONSTANT bigint := coalesce(job.origin, job.id);
+    sent_pushes CONSTANT integer := cardinality(array_positions(status, 200::smallint));
+    ended CONSTANT carillon.ending := carillon.ending(message_id => coalesce(job.origin, job.id), reference => job.reference,
+        broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent_pushes,
+        failed => cardinality(token) - sent_pushes, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END);
     is_written boolean := false;
     name text;
     lost carillon.unfinished;
@@ -40,9 +44,7 @@ DECLARE
 BEGIN
     PERFORM carillon.use_session_path();
     BEGIN
-        PERFORM carillon.end_messages(app, ARRAY[carillon.ending(message_id => message, reference => job.reference,
-            broadcast_id => job.broadcast_id, created_at => job.created_at, attempts => job.attempt, sent => sent,
-            failed => failed, expired => expired, remaining => CASE WHEN job.origin IS NOT NULL THEN 0 END)], worker);
+        PERFORM carillon.end_messages(app, ARRAY[ended], worker);
         is_written := true;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
@@ -51,21 +53,20 @@ BEGIN
                 RAISE;
             END IF;
             -- Otherwise the message would never end.
-            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
-                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
-                expired = u.expired + end_unrecorded.expired
+            UPDATE carillon.unfinished u SET remaining = u.remaining - pg_catalog.cardinality(token) - ended.expired,
+                sent = u.sent + ended.sent, failed = u.failed + ended.failed, expired = u.expired + ended.expired
             WHERE u.app_id = app AND u.message_id = job.origin;
             DELETE FROM carillon.unfinished u
             WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
             IF FOUND THEN
                 RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
-                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
+                    ended.message_id, lost.sent, lost.failed, lost.expired, lost.cancelled
                     USING HINT = 'The pushes of its last job, and those that failed before, are in carillon.failures.';
             END IF;
     END;
     -- Keeps the content for requeue_failures(), if possible.
     BEGIN
-        IF NOT is_written OR failed > 0 THEN
+        IF NOT is_written OR ended.failed > 0 THEN
             PERFORM carillon.keep_failed_content(app, ARRAY[job]);
         END IF;
     EXCEPTION
@@ -79,7 +80,7 @@ BEGIN
         BEGIN
             INSERT INTO carillon.failures
                 (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
-            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+            SELECT ended.message_id, app, t.token, t.status, why, t.apns_id, job.attempt, name,
                 CASE WHEN NOT is_written THEN job.broadcast_id END
             FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
                 AS t(token, status, apns_id)
@@ -95,7 +96,7 @@ BEGIN
     END LOOP;
     IF NOT is_written THEN
         RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
-            message, sent, failed, expired;
+            ended.message_id, ended.sent, ended.failed, ended.expired;
     END IF;
     RETURN is_written;
 END
@@ -107,8 +108,7 @@ COMMENT ON FUNCTION carillon.end_unrecorded IS
 -- The other jobs stay in flight. 'unwritten' means that the job is settled but nothing could be recorded.
 CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
-    job bigint, sent integer, failed integer, expired integer,
-    token text[], status smallint[], apns_id uuid[]
+    job bigint, expired integer, token text[], status smallint[], apns_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -129,7 +129,7 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
-    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id,
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', token, status, apns_id, expired,
             settle_unrecorded.worker)
         THEN 'written' ELSE 'unwritten' END;
 END
@@ -170,7 +170,7 @@ EXCEPTION
         ELSE
             tokens := ARRAY(
                 SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
-            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
+            PERFORM carillon.end_unrecorded(app, jobs[1], why, tokens,
                 array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
         END IF;
 END
@@ -206,7 +206,7 @@ BEGIN
             IF NOT carillon.is_refusal(SQLSTATE, context) THEN
                 RAISE;
             END IF;
-            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+            PERFORM carillon.end_unrecorded(discard_unreadable.app, whole, why, '{""}', '{NULL}', '{NULL}');
     END;
 END
 $$;

@@ -2,7 +2,8 @@ import ApplePush
 import CarillonPushQueue
 import CarillonTLS
 
-/// The options that describe an app, for `app add` and `app set`, and what they change.
+/// The options that describe an app, for `app add` and `app set`, and what they change. An option that nothing else names is
+/// defined here.
 struct AppOptions {
     private static let identity = [
         AppOption(.rename, \.name) { $0.text($1) ?? "" },
@@ -10,7 +11,15 @@ struct AppOptions {
         AppOption(.credential, \.credential) { $0.text($1) },
     ]
     private static let others = [
-        AppOption(.topics, clearable: \.topics) { $0.text($1).map(Option.Separator.comma.split) },
+        AppOption(Option("topics", .text("TOPIC,TOPIC")), clearable: \.topics) {
+            $0.text($1).map(Option.Separator.comma.split)
+        }
+        .help(
+            """
+            Additional topics that messages may name; replaces the previous list. Apps that share a signing key can reach each \
+            other's devices only through this list.
+            """
+        ),
         AppOption(.environment, \.environment) { $0.choice($1) ?? .production },
         AppOption(.gateway, clearable: \.gateway, address),
         AppOption(.gatewayCA, clearable: \.gatewayCA) { try $0.text($1).map(rootCertificate) },
@@ -18,15 +27,40 @@ struct AppOptions {
             $0.text($1) == "none" ? nil : try address(in: $0, $1)
         },
         AppOption(.channelGateway, clearable: \.channelGateway, address),
-        AppOption(.removeUnknownChannels, \.removeUnknownChannels) { $0.isOn($1) },
-        AppOption(.protocol, \.protocol) { $0.choice($1) ?? .http2 },
-        AppOption(.maxRate, clearable: \.maxRate) { Int32($0.count($1)) },
-        AppOption(.maxPerDevice, clearable: \.maxPerDevice) { Int32($0.count($1)) },
-        AppOption(.maxAttempts, \.maxAttempts) { Int32($0.count($1)) },
-        AppOption(.reapBadTokens, \.reapBadTokens) { $0.isOn($1) },
-        AppOption(.collapseUnknown, \.collapseUnknown) { $0.isOn($1) },
-        AppOption(.keepUniqueIDs, \.keepUniqueIDs) { $0.isOn($1) },
+        AppOption("remove-unknown-channels", \.removeUnknownChannels)
+            .help(
+                """
+                Remove channels that exist at Apple but not in this database, a day after they were first seen. Use it only if \
+                nothing else creates channels for the app.
+                """
+            ),
+        AppOption(Option("protocol", .choice(protocols), default: "http2"), \.protocol) { $0.choice($1) ?? .http2 }
+            .help("The protocol; binary is the legacy one, for a private gateway with a certificate."),
+        AppOption("max-rate", upTo: 10_000_000, clearable: \.maxRate)
+            .help("Maximum number of pushes a second, for all workers together."),
+        AppOption("max-per-device", upTo: 1_000, clearable: \.maxPerDevice)
+            .help(
+                """
+                Maximum number of background pushes an hour to one device token. Further pushes wait, and a newer one with the \
+                same meaning replaces a waiting one.
+                """
+            ),
+        AppOption("max-attempts", upTo: 1_000, \.maxAttempts)
+            .help("Maximum number of attempts for one push (default 10)."),
+        AppOption("reap-bad-tokens", \.reapBadTokens)
+            .help(
+                "Also delete tokens that fail as BadDeviceToken, unless most pushes fail with it, as in the wrong environment."
+            ),
+        AppOption("collapse-unknown", \.collapseUnknown)
+            .help(
+                "Retry a push whose outcome is unknown with its apns-id as collapse id, unless it has a collapse id."
+            ),
+        AppOption("keep-unique-ids", \.keepUniqueIDs)
+            .help(
+                "Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push."
+            ),
     ]
+    private static let protocols = AppSettings.GatewayProtocol.allCases.map(\.rawValue)
 
     static let all = others.map(\.option)
     static let clearable = (identity + others).filter { $0.clear != nil }.map(\.option)
@@ -92,7 +126,7 @@ private struct AppOption: Sendable {
     typealias Change = @Sendable (inout AppSettings) -> Void
     typealias Path<Value> = WritableKeyPath<AppSettings, Value> & Sendable
 
-    let option: Option
+    private(set) var option: Option
     /// Reads what was given.
     let change: @Sendable (Settings) throws -> Change
     /// Nil if the setting always has a value.
@@ -101,24 +135,8 @@ private struct AppOption: Sendable {
     init<Value: Sendable>(
         _ option: Option,
         _ path: any Path<Value>,
-        _ read: @escaping @Sendable (Settings, Option) throws -> Value
-    ) {
-        self.init(option, path, clear: nil, read)
-    }
-
-    init<Value: Sendable>(
-        _ option: Option,
-        clearable path: any Path<Value?>,
-        _ read: @escaping @Sendable (Settings, Option) throws -> Value?
-    ) {
-        self.init(option, path, clear: { $0[keyPath: path] = nil }, read)
-    }
-
-    private init<Value: Sendable>(
-        _ option: Option,
-        _ path: any Path<Value>,
-        clear: Change?,
-        _ read: @escaping @Sendable (Settings, Option) throws -> Value
+        _ read: @escaping @Sendable (Settings, Option) throws -> Value,
+        clear: Change? = nil
     ) {
         self.option = option
         self.clear = clear
@@ -126,5 +144,32 @@ private struct AppOption: Sendable {
             let value = try read(settings, option)
             return { $0[keyPath: path] = value }
         }
+    }
+
+    init<Value: Sendable>(
+        _ option: Option,
+        clearable path: any Path<Value?>,
+        _ read: @escaping @Sendable (Settings, Option) throws -> Value?
+    ) {
+        self.init(option, path, read, clear: { $0[keyPath: path] = nil })
+    }
+
+    /// A setting that is on or off.
+    init(_ flag: String, _ path: any Path<Bool>) { self.init(Option(flag, .flag), path) { $0.isOn($1) } }
+
+    /// A number from 1.
+    init(_ flag: String, upTo last: Int, _ path: any Path<Int32>) {
+        self.init(Option(flag, .count(1...last)), path) { Int32($0.count($1)) }
+    }
+
+    init(_ flag: String, upTo last: Int, clearable path: any Path<Int32?>) {
+        self.init(Option(flag, .count(1...last)), clearable: path) { Int32($0.count($1)) }
+    }
+
+    /// The same with this text in `--help`.
+    func help(_ text: String) -> AppOption {
+        var described = self
+        described.option = option.help(text)
+        return described
     }
 }
