@@ -127,7 +127,7 @@ BEGIN
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
-topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
+                topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
                 installation_state validity queue_depth depth_precision scheduled_depth next_due
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
