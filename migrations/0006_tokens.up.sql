@@ -19,7 +19,7 @@ CREATE TABLE carillon.tokens (
 ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
 );
-CREATE INDEX tokens_by_owner ON carillon.tokens (owner) WHERE owner IS NOT NULL;
+CREATE INDEX tokens_by_owner ON carillon.tokens (app_id, owner) WHERE owner IS NOT NULL;
 -- Lets a broadcast to a few tokens skip the many device tokens between them.
 CREATE INDEX tokens_by_kind ON carillon.tokens (app_id, kind, token) WHERE kind <> 'device';
 CREATE INDEX tokens_by_end ON carillon.tokens (expires_at) WHERE expires_at IS NOT NULL;
