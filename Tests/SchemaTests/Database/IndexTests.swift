@@ -32,6 +32,7 @@ import Testing
         ("tokens_by_end", "delete_old()", "tokens WHERE expires_at <= now()"),
         ("feedback_to_handle", "dead_tokens()", "feedback WHERE app_id = 1 AND handled_at IS NULL"),
         ("feedback_by_time_handled", "delete_old()", "feedback WHERE handled_at < now()"),
+        ("feedback_by_owner", "owner_tokens()", "feedback WHERE app_id = 1 AND owner = 'o'"),
     ]
 
     /// Without rows, the primary keys of these tables would do too, because they begin with the same column.
