@@ -10,7 +10,7 @@ COMMENT ON FUNCTION carillon.search_limit IS 'Internal: returns how many of the 
 -- A search that finds nothing proves nothing about these apps.
 CREATE OR REPLACE FUNCTION carillon.unsearched_apps(max_rows_read integer, with_history boolean) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(max_rows_read) AS max_rows)
     SELECT a.name FROM carillon.apps a
     WHERE EXISTS (
@@ -39,7 +39,7 @@ COMMENT ON FUNCTION carillon.unsearched_apps IS
 CREATE OR REPLACE FUNCTION carillon.search_reference(reference text, max_rows_read integer DEFAULT 4000)
 RETURNS TABLE (app text, id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 4000)) AS max_rows)
     SELECT a.name, found.id FROM (
         (SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
@@ -80,7 +80,7 @@ CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NU
 RETURNS TABLE (
     app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH bounds AS MATERIALIZED (SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows)
     SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
     FROM carillon.apps a
