@@ -75,6 +75,21 @@ CREATE TYPE carillon.token_outcome AS (
 );
 COMMENT ON TYPE carillon.token_outcome IS 'Internal: the state of the push to one token of a message, for message_status.';
 
+CREATE TYPE carillon.waiting_job AS (
+    state       text,  -- ready, scheduled or in flight
+    id          bigint,
+    message_id  bigint,
+    lane        smallint,
+    attempt     smallint,
+    created_at  timestamptz,
+    run_at      timestamptz,
+    claimed_at  timestamptz,
+    last_status smallint,
+    last_reason text,
+    tokens      text[]  -- those that were searched for, in lower case
+);
+COMMENT ON TYPE carillon.waiting_job IS 'Internal: a job that has not ended, for search_token and trace.';
+
 CREATE TYPE carillon.ended_counts AS (
     sent           bigint,
     failed         bigint,
