@@ -19,7 +19,7 @@ CREATE TABLE carillon.tokens (
 ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
 );
-CREATE INDEX tokens_by_owner ON carillon.tokens (owner) WHERE owner IS NOT NULL;
+CREATE INDEX tokens_by_owner ON carillon.tokens (app_id, owner) WHERE owner IS NOT NULL;
 -- Lets a broadcast to a few tokens skip the many device tokens between them.
 CREATE INDEX tokens_by_kind ON carillon.tokens (app_id, kind, token) WHERE kind <> 'device';
 CREATE INDEX tokens_by_end ON carillon.tokens (expires_at) WHERE expires_at IS NOT NULL;
@@ -47,11 +47,13 @@ CREATE TABLE carillon.feedback (
     seen_at         timestamptz NOT NULL DEFAULT now(),
     handled_at      timestamptz,
     read_at         timestamptz,
+    owner           text,
     PRIMARY KEY (app_id, id),
     CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary'))
 );
 CREATE INDEX feedback_to_handle ON carillon.feedback (app_id, id) WHERE handled_at IS NULL;
 CREATE INDEX feedback_by_time_handled ON carillon.feedback (handled_at) WHERE handled_at IS NOT NULL;
+CREATE INDEX feedback_by_owner ON carillon.feedback (app_id, owner) WHERE owner IS NOT NULL;
 ALTER TABLE carillon.feedback SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
 COMMENT ON TABLE carillon.feedback IS 'Reports of dead tokens, from APNs and from the legacy feedback list.';
 COMMENT ON COLUMN carillon.feedback.id IS 'ascending in order of arrival';
@@ -64,6 +66,9 @@ COMMENT ON COLUMN carillon.feedback.source IS
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when the report arrived';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass handled it; null if not yet';
 COMMENT ON COLUMN carillon.feedback.read_at IS 'when a client of carillon pyapns read it; null if not yet';
+COMMENT ON COLUMN carillon.feedback.owner IS
+    'the owner of the row of tokens that a feedback pass deleted because of this report; null if it deleted none, or one without '
+    'an owner';
 
 -- A session that runs a batch of a feedback pass locks this row. It is not an advisory lock, because every role may take those and
 -- could then prevent passes.

@@ -75,6 +75,21 @@ CREATE TYPE carillon.token_outcome AS (
 );
 COMMENT ON TYPE carillon.token_outcome IS 'Internal: the state of the push to one token of a message, for message_status.';
 
+CREATE TYPE carillon.waiting_job AS (
+    state       text,  -- ready, scheduled or in flight
+    id          bigint,
+    message_id  bigint,
+    lane        smallint,
+    attempt     smallint,
+    created_at  timestamptz,
+    run_at      timestamptz,
+    claimed_at  timestamptz,
+    last_status smallint,
+    last_reason text,
+    tokens      text[]  -- those that were searched for, in lower case
+);
+COMMENT ON TYPE carillon.waiting_job IS 'Internal: a job that has not ended, for search_token and trace.';
+
 CREATE TYPE carillon.ended_counts AS (
     sent           bigint,
     failed         bigint,
@@ -163,6 +178,28 @@ COMMENT ON COLUMN carillon.message_state.outcomes IS
     'apns_unique_id was kept, it is included, also for tokens that were sent';
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
+
+CREATE TYPE carillon.trace_event AS (
+    at         timestamptz,
+    event      text,
+    what       text,
+    message_id bigint,
+    token      text,
+    details    jsonb
+);
+COMMENT ON TYPE carillon.trace_event IS 'What is known of a message, device token or owner at one time, as returned by trace.';
+COMMENT ON COLUMN carillon.trace_event.at IS
+    'when it happened, or is due; the present for what is so now; null if the time is not known, and for what is not known';
+COMMENT ON COLUMN carillon.trace_event.event IS
+    'enqueued, scheduled, waiting, in flight, retrying, no answer, sent, failed, expired, cancelled, superseded, empty, requeued, '
+    'dismissed, registered, dead since, reported dead, reaped, in broadcasts, left out, not registered, many tokens, not found or '
+    'not known';
+COMMENT ON COLUMN carillon.trace_event.what IS 'the event in plain words';
+COMMENT ON COLUMN carillon.trace_event.message_id IS
+    'the id of the message; for failed, requeued and dismissed, the id of its job, which message_status takes too';
+COMMENT ON COLUMN carillon.trace_event.token IS 'the device token, if the event is about one';
+COMMENT ON COLUMN carillon.trace_event.details IS
+    'what the words are made from: numbers, each with its precision, and status, reason and ids';
 
 CREATE TYPE carillon.activity_arguments AS (
     app             text,

@@ -112,7 +112,7 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 push push_each enqueue broadcast submit
                 start_activity update_activity end_activity publish submit_activity submit_publication
-                message_status message_jobs broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
+                message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
@@ -121,7 +121,7 @@ BEGIN
                 'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
                 validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
-                message_status message_jobs failed_jobs broadcast_progress
+                message_status message_jobs trace failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch

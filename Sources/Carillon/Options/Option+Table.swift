@@ -170,6 +170,16 @@ extension Option {
     static let includeDelivered = Option("include-delivered", .flag)
         .help("Also requeue pushes that were sent, but whose success could not be recorded.")
 
+    // trace
+    static let owner = Option("owner", .text("OWNER")).help("The owner of device tokens, as given to register_token.")
+    /// The same option for `trace`, which takes one.
+    static let tracedToken = Option("token", .text("TOKEN")).help("The device token, in hex.")
+    /// The same option for `trace`.
+    static let tracedMessage = Option("message", .count(1...Int.max)).help("The id of the message or broadcast.")
+    /// The same option for `trace`.
+    static let tracedSince = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)))
+        .help("Only what happened in the last D, such as 2d, and what is so now.")
+
     // status, healthcheck
     static let watch = Option("watch", .flag).help("Repeat until interrupted.")
     static let interval = Option("interval", .duration(.milliseconds(100) ... .seconds(3_600)), default: "2s")

@@ -42,6 +42,8 @@ extension Routines {
             File("functions/messages/requeue.sql", Files.requeue_sql),
             File("functions/messages/requeue_batch.sql", Files.requeue_batch_sql),
             File("functions/messages/search.sql", Files.search_sql),
+            File("functions/messages/trace.sql", Files.trace_sql),
+            File("functions/messages/trace_message.sql", Files.trace_message_sql),
             File("functions/queue/end_messages.sql", Files.end_messages_sql),
             File("functions/queue/fail_jobs.sql", Files.fail_jobs_sql),
             File("functions/queue/find_cancelled.sql", Files.find_cancelled_sql),

@@ -85,7 +85,7 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
-            "message_jobs", "failed_jobs",
+            "message_jobs", "failed_jobs", "trace",
             "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts", "feedback_schedule",
             "newest_activities",
         ],
@@ -96,7 +96,7 @@ import Testing
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
-            "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs",
+            "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
             "push_each",
@@ -104,7 +104,7 @@ import Testing
         "carillon_tenant": [
             "apps_of_caller", "broadcast_progress", "cancel_messages", "channel", "message_jobs", "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
-            "submit_publication", "unregister_token", "push", "push_each",
+            "submit_publication", "trace", "unregister_token", "push", "push_each",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",
@@ -205,6 +205,7 @@ import Testing
                     [
                         "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
                         "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
+                        "trace('board', 'me')", "trace('board', message_id => \(message))",
                         "push('board', '{bb}', 'y', 1, NULL)", #"push('board', '{bb}', '{"aps":{"alert":"y"}}')"#,
                         #"push_each('board', '{bb}', ARRAY['{"aps":{"alert":"y"}}'])"#,
                     ]

@@ -27,11 +27,12 @@ import Testing
         ("failures_by_app", "failure_batch_end()", "failures WHERE app_id = 1 AND failed_at <= now()"),
         ("failures_unrecorded", "find_messages()", "failures WHERE reference = 'r' AND reason = 'Unrecorded'"),
         ("failures_by_broadcast", "ended_counts()", "failures WHERE broadcast_id = 7"),
-        ("tokens_by_owner", "set_badge()", "tokens WHERE owner = 'o'"),
+        ("tokens_by_owner", "set_badge()", "tokens WHERE app_id = 1 AND owner = 'o'"),
         ("tokens_by_kind", "open_audience()", "tokens WHERE app_id = 1 AND kind = 'widget' AND token > '00'"),
         ("tokens_by_end", "delete_old()", "tokens WHERE expires_at <= now()"),
         ("feedback_to_handle", "dead_tokens()", "feedback WHERE app_id = 1 AND handled_at IS NULL"),
         ("feedback_by_time_handled", "delete_old()", "feedback WHERE handled_at < now()"),
+        ("feedback_by_owner", "owner_tokens()", "feedback WHERE app_id = 1 AND owner = 'o'"),
     ]
 
     /// Without rows, the primary keys of these tables would do too, because they begin with the same column.

@@ -31,6 +31,7 @@ import Testing
                 "carillon.requeue_failures('other')::text", "carillon.requeue_failures(reason => 'OfOther')::text",
                 "carillon.broadcast_progress(101)::text", "carillon.channel('theirs')::text",
                 "carillon.publish('other', 'theirs', '{}')::text", "carillon.request_channel('other')::text",
+                "carillon.trace('other', 'me')::text",
                 "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
                 "carillon.remove_channel('other', 'theirs')::text",
                 "carillon.update_activity('other', '{aa}', '{}')::text",

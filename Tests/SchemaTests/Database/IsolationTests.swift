@@ -101,6 +101,37 @@ import Testing
         }
     }
 
+    @Test func `trace shows an isolated role what its own app knows, even if another app knows more`() async throws {
+        try await Self.isolated { database, role async throws in
+            try await database.run(
+                """
+                RESET ROLE;
+                INSERT INTO carillon.tokens (app_id, token, owner) VALUES (1, 'c1', 'me'), (2, 'c2', 'me');
+                INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (300, 2, 'c1', 'x');
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (2, 'c1', now());
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, reference)
+                VALUES (300, 2, '{c1}', '{}', 'r'), (301, 1, '{c3}', '{}', 'r');
+                SET ROLE \(role)
+                """
+            )
+            for (arguments, events) in [
+                ("owner => 'me'", "registered c1, in broadcasts c1, not known"),
+                ("token => 'c1'", "registered c1, in broadcasts c1, not known"),
+                ("token => 'c2'", "not registered c2, not known"), ("reference => 'r'", "enqueued, waiting"),
+                ("message_id => 300", "not found"), ("message_id => 101", "not found"),
+                ("message_id => 100", "enqueued, sent"),
+            ] {
+                let found = try await database.value(
+                    """
+                    SELECT string_agg(concat_ws(' ', t.event, t.token), ', ' ORDER BY t.ordinality)
+                    FROM carillon.trace('demo', \(arguments)) WITH ORDINALITY AS t
+                    """
+                )
+                #expect(found == events, "\(arguments)")
+            }
+        }
+    }
+
     @Test func `an isolated role does not see an app that is added later`() async throws {
         try await Self.isolated { database, role async throws in
             try await database.run(
@@ -133,6 +164,7 @@ import Testing
                 ("SELECT carillon.requeue_failures('other')", "42704"),
                 ("SELECT carillon.message_status(101, app => 'other')", "42704"),
                 ("SELECT carillon.broadcast_progress(101, 'other')", "42704"),
+                ("SELECT carillon.trace('other', message_id => 101)", "42704"),
                 ("SELECT carillon.update_activity('other', '{aa}', '{}')", "42704"),
                 ("SELECT carillon.publish('other', 'theirs', '{}')", "42704"),
                 ("SELECT carillon.publish('demo', 'theirs', '{}')", "42704"),
@@ -222,7 +254,7 @@ import Testing
                 "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
                 "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
-                "(submit_publication)", "(unregister_token)",
+                "(submit_publication)", "(trace)", "(unregister_token)",
             ]
         )
     }

@@ -65,7 +65,13 @@ struct SQLGroup {
             "register_token",
             "unregister_token"
         ),
-        Self("Functions: status", guides: ["messages.md"], "message_status", "broadcast_progress"),
+        Self(
+            "Functions: status",
+            guides: ["messages.md", "troubleshooting.md"],
+            "trace",
+            "message_status",
+            "broadcast_progress"
+        ),
         Self("Functions: operating", guides: ["operating.md"], "maintain", "reap", "reap_all"),
         Self(
             "Functions: the dashboard",

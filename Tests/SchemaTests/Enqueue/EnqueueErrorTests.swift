@@ -204,6 +204,7 @@ import Testing
             "carillon.register_token('demo', 'xy')", "carillon.cancel(1, 'nope')",
             "carillon.cancel_messages('{1}', 'nope')", "carillon.cancel_broadcast(1, 'nope')",
             "carillon.broadcast_progress(1, 'nope')", "carillon.message_status(1, app => 'nope')",
+            "carillon.trace('nope', 'me')", "carillon.trace('demo')", "carillon.trace('demo', token => 'xy')",
         ]
         try await database.run(Self.contextOf)
         for call in calls {

@@ -36,7 +36,10 @@ import Testing
         return after - before
     }
 
-    @Test(arguments: ["search_reference('nothing')", "search_token('bb')"])
+    @Test(arguments: [
+        "search_reference('nothing')", "search_token('bb')", "trace('demo', 'nobody')", "trace('demo', token => 'bb')",
+        "trace('demo', reference => 'nothing')", "trace('demo', message_id => 600)",
+    ])
     func `a search reads few rows of each table, however many apps and jobs there are`(call: String) async throws {
         try await database.run(Self.crowd)
         for table in ["messages", "scheduled", "unfinished", "failures", "feedback"] {

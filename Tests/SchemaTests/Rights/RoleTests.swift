@@ -71,7 +71,7 @@ import Testing
                 "SELECT carillon.push('demo', '{aa,bb}', 'x', 1, NULL)",
                 "SELECT carillon.push('demo', '{aa}', '{\"title\":\"x\"}'::jsonb, 1, NULL)",
                 "SELECT carillon.push_each('demo', '{aa}', ARRAY['{\"aps\":{\"alert\":\"x\"}}'])",
-                "SELECT carillon.broadcast('demo', 'x')",
+                "SELECT carillon.broadcast('demo', 'x')", "SELECT carillon.trace('demo', 'me')",
                 "SELECT carillon.broadcast('demo', '{\"title\":\"x\"}'::jsonb)",
                 "SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x'))",
                 "SELECT carillon.cancel_broadcast(carillon.broadcast('demo', 'x'))",
@@ -218,6 +218,7 @@ import Testing
                 "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
                 "TABLE carillon.schema_migrations",
                 "TABLE carillon.maintenance", "SELECT carillon.default_partition_rows()",
+                "SELECT carillon.trace('demo', token => 'aa')",
             ],
             as: "carillon_reader",
             allowed: true

@@ -69,6 +69,20 @@ import Testing
         }
     }
 
+    @Test func `a report keeps the owner of the token that was deleted because of it`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token, last_update, owner) VALUES
+                (1, 'aa', '2020-01-01Z', 'u-42'), (1, 'bb', '2020-01-01Z', NULL), (1, 'cc', now(), 'u-7');
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at)
+            SELECT 1, t, '2020-01-02Z' FROM unnest('{AA,bb,cc,dd}'::text[]) t;
+            SELECT carillon.reap()
+            """
+        )
+        let reports = "SELECT token, owner FROM carillon.feedback WHERE handled_at IS NOT NULL ORDER BY id"
+        #expect(try await database.rows(reports) == ["(AA,u-42)", "(bb,)", "(cc,)", "(dd,)"])
+    }
+
     @Test func `a registration that waits for a batch is newer than what the batch deletes`() async throws {
         try await database.run(Self.many)
         try await database.session { other in

@@ -1,16 +1,19 @@
 -- Functions for dashboards. A page may show every app, so each function stops after a fixed number of rows.
 
 -- estimated_depth() is VOLATILE, because EXPLAIN is refused in other functions.
-CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer) RETURNS bigint
+CREATE OR REPLACE FUNCTION carillon.estimated_depth(app_id integer, lane smallint DEFAULT NULL, before bigint DEFAULT NULL)
+RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     plan json;
 BEGIN
-    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id) INTO plan;
+    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', estimated_depth.app_id)
+        || coalesce(' AND lane = ' || estimated_depth.lane, '') || coalesce(' AND id < ' || before, '') INTO plan;
     RETURN (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint;
 END
 $$;
-COMMENT ON FUNCTION carillon.estimated_depth IS 'Internal: returns the planner''s estimate of the number of ready jobs of an app.';
+COMMENT ON FUNCTION carillon.estimated_depth IS
+    'Internal: returns the planner''s estimate of the number of ready jobs of an app, or of those in a lane before an id.';
 
 -- queue_depth() counts from the newest row, because claims leave dead rows at the oldest end. STABLE, so that app_status reads only
 -- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.

@@ -12,11 +12,11 @@ CREATE OR REPLACE FUNCTION carillon.open_jobs(
     app integer, message bigint, last_job bigint, everywhere boolean, max_rows_read integer
 ) RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
-    last_reason text, reference text, created_at timestamptz
+    last_reason text, reference text, created_at timestamptz, id bigint, lane smallint, claimed_at timestamptz
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
-        m.reference, m.created_at
+        m.reference, m.created_at, m.id, m.lane, NULL::timestamptz
     FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
         SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
             AND s.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
@@ -24,7 +24,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         OFFSET 0) m  -- OFFSET: each lane is an index scan of its own, never a join with all rows of the app
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
-        m.created_at
+        m.created_at, m.id, m.lane, NULL
     FROM (
         SELECT a.* FROM carillon.messages a WHERE everywhere AND max_rows_read IS NULL AND a.app_id = open_jobs.app
         UNION ALL
@@ -37,12 +37,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
-        s.reference, s.created_at
+        s.reference, s.created_at, s.id, s.lane, NULL
     FROM carillon.scheduled s WHERE s.app_id = open_jobs.app
         AND (s.id = open_jobs.message OR s.origin = open_jobs.message OR s.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'in flight', coalesce(j.origin, j.id), j.tokens, j.attempt, NULL, j.last_status, j.last_reason, j.reference,
-        j.created_at
+        j.created_at, j.id, j.lane, i.claimed_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
@@ -216,6 +216,18 @@ END
 $$;
 COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
 
+CREATE OR REPLACE FUNCTION carillon.waiting_reason(app integer) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+            WHEN h.reason IS NOT NULL THEN h.reason
+            WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END
+        FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = waiting_reason.app);
+END
+$$;
+COMMENT ON FUNCTION carillon.waiting_reason IS
+    'Internal: returns why nothing of an app is sent at the moment; null if nothing prevents it.';
+
 CREATE OR REPLACE FUNCTION carillon.message_state(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
 ) RETURNS carillon.message_state
@@ -248,11 +260,7 @@ BEGIN
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
-        made.waiting_reason := (
-            SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
-                WHEN h.reason IS NOT NULL THEN h.reason
-                WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END
-            FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
+        made.waiting_reason := carillon.waiting_reason(message.app_id);
     END IF;
     RETURN made;
 END

@@ -55,9 +55,11 @@ $$;
 COMMENT ON FUNCTION carillon.dead_tokens IS
     'Internal: returns the feedback that applies to an app: unhandled rows, and all rows from missed_from on.';
 
--- reap_tokens() skips rows that are locked, because they may be being registered again. It returns their reports as `waiting`.
+-- reap_tokens() skips rows that are locked, because they may be being registered again. It returns their reports as `waiting`, and
+-- the tokens that it deleted and that had an owner as `owned`, with their `owners`.
 CREATE OR REPLACE FUNCTION carillon.reap_tokens(
-    app integer, reports bigint[], gone text[], gone_at timestamptz[], OUT deleted bigint, OUT waiting bigint[]
+    app integer, reports bigint[], gone text[], gone_at timestamptz[], OUT deleted bigint, OUT waiting bigint[],
+    OUT owned text[], OUT owners text[]
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -74,9 +76,11 @@ BEGIN
         SELECT t.ctid AS tid FROM seen s JOIN carillon.tokens t ON t.ctid = s.tid AND t.last_update < s.at
         FOR UPDATE OF t SKIP LOCKED
     ), deletion AS (
-        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.tid FROM dead d)) RETURNING t.app_id
+        DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.tid FROM dead d)) RETURNING t.token, t.owner
     )
-    SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+    SELECT count(*), array_agg(d.token) FILTER (WHERE d.owner IS NOT NULL), array_agg(d.owner) FILTER (WHERE d.owner IS NOT NULL),
+        (SELECT count(*) FROM seen)
+    INTO deleted, owned, owners, candidates FROM deletion d;
     IF candidates > deleted THEN
         waiting := ARRAY(
             SELECT u.id FROM unnest(reports, gone, gone_at) AS u(id, token, at)
@@ -166,6 +170,8 @@ DECLARE
     gone text[];
     gone_at timestamptz[];
     waiting bigint[] := '{}';
+    owned text[];
+    owners text[];
     made record;
     batch carillon.reap_batch := ROW('more', NULL, NULL, 0, 0, '{}');
 BEGIN
@@ -192,11 +198,13 @@ BEGIN
         SELECT r.* INTO made FROM carillon.reap_tokens(target, dead_ids, gone, gone_at) r;
         batch.deleted := made.deleted;
         waiting := made.waiting;
+        owned := made.owned;
+        owners := made.owners;
         SELECT r.* INTO made FROM carillon.reap_tables(target, dead_ids[1], gone, gone_at) r;
         batch.deleted := batch.deleted + made.deleted;
         batch.faults := made.faults;
     END IF;
-    UPDATE carillon.feedback f SET handled_at = now()
+    UPDATE carillon.feedback f SET handled_at = now(), owner = owners[array_position(owned, lower(f.token))]
     WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
     GET DIAGNOSTICS batch.handled = ROW_COUNT;
     RETURN batch;

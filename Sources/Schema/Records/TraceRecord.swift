@@ -1,0 +1,45 @@
+package import CarillonPostgres
+package import CarillonText
+
+/// A row of `trace`: what is known of a message, a device token or an owner at one time.
+package struct TraceRecord: Record {
+    private static let statement = Statement(
+        "trace",
+        """
+        SELECT t.at, t.event, t.what, t.message_id, t.token, t.details::json, t.details ->> 'reason' AS reason
+        FROM carillon.trace(app => $1, owner => $2, token => $3, reference => $4, message_id => $5,
+            since => make_interval(secs => $6)) WITH ORDINALITY AS t ORDER BY t.ordinality
+        """
+    )
+
+    /// Nil if the time is not known, and for what is not known.
+    package let at: Moment?
+    package let event: String
+    package let what: String
+    package let messageID: Int64?
+    package let token: String?
+    /// The reason of an attempt, or of a report of a dead token.
+    package let reason: String?
+    private let row: JSONValue
+
+    package var json: JSONValue {
+        let columns = row.without("reason")
+        return at.map { columns.with("at", TimeText.milliseconds($0.microseconds)) } ?? columns
+    }
+
+    /// There is no such message.
+    package var isNothing: Bool { event == "not found" }
+
+    /// Exactly one of owner, token, reference and message is given.
+    package static func all(
+        of app: String,
+        owner: String?,
+        token: String?,
+        reference: String?,
+        message: Int64?,
+        since seconds: Double?,
+        from database: some StatementRunner
+    ) async throws -> [TraceRecord] {
+        try await database.values(of: statement, Parameters(app, owner, token, reference, message, seconds))
+    }
+}
