@@ -1,11 +1,7 @@
 -- carillon.push and carillon.push_each: enqueue for the messages that most applications send. PostgreSQL parses a call with few
--- arguments faster than one of enqueue with its 34, and one INSERT checks and stores a plain message: a single token, and a payload
--- whose only checks are its size and that it has an alert. All others are left to enqueue: other messages, those that it refuses,
--- and all messages while a role is isolated. The message is the same whichever function stores it.
---
--- What is plain is said in submit() and twice here, because each call of one more function costs. push() looks at the token and
--- the alert before its INSERT, and push_each() looks at those of all messages in one statement. PlainMessageTests and PushTests
--- compare what they store.
+-- arguments faster than one of enqueue with its 34, and one INSERT checks and stores a plain message, as plain.sql defines it. All
+-- others are left to enqueue: other messages, those that it refuses, and all messages while a role is isolated. The message is the
+-- same whichever function stores it.
 
 -- These two accept text and untyped values.
 CREATE OR REPLACE FUNCTION carillon.push(app text, tokens text[], payload text) RETURNS bigint
@@ -14,10 +10,9 @@ DECLARE
     plain text;
     id bigint;
 BEGIN
-    IF cardinality(tokens) = 1 AND carillon.is_token(tokens[1]) AND octet_length(payload) <= carillon.payload_limit('alert')
-    THEN
+    IF carillon.is_single_token(tokens) AND octet_length(payload) <= carillon.payload_limit('alert') THEN
         BEGIN
-            plain := CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
+            plain := CASE WHEN carillon.is_plain_payload(payload::json) THEN payload END;
         EXCEPTION
             -- enqueue refuses malformed JSON.
             WHEN data_exception OR program_limit_exceeded THEN
@@ -41,10 +36,7 @@ DECLARE
     plain text;
     id bigint;
 BEGIN
-    IF cardinality(tokens) = 1 AND carillon.is_token(tokens[1]) AND (badge BETWEEN 0 AND 2147483647) IS NOT FALSE
-        AND alert IS NOT NULL AND concat(alert, sound) NOT LIKE '%{%'
-    THEN
-        -- An alert or a sound with a brace may be JSON.
+    IF carillon.is_single_token(tokens) AND alert IS NOT NULL AND carillon.is_plain_text(alert, badge, sound) THEN
         plain := carillon.compose_plain(to_json(alert), badge, sound);
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
@@ -104,7 +96,7 @@ BEGIN
             FROM carillon.apps a CROSS JOIN (SELECT unnest(tokens) AS token, unnest(given) AS payload) t
             WHERE a.name = app AND carillon.may_use(a) AND carillon.is_token(t.token)
                 AND octet_length(t.payload::text) <= carillon.payload_limit('alert', a.protocol)
-                AND t.payload #>> '{aps,alert}' IS NOT NULL
+                AND carillon.is_plain_payload(t.payload)
             RETURNING messages.id
         )
         SELECT array_agg(s.id) INTO ids FROM stored s;
