@@ -29,6 +29,7 @@ extension Routines {
             File("functions/enqueue/enqueue.sql", Files.enqueue_sql),
             File("functions/enqueue/json.sql", Files.json_sql),
             File("functions/enqueue/message_of_json.sql", Files.message_of_json_sql),
+            File("functions/enqueue/plain.sql", Files.plain_sql),
             File("functions/enqueue/push.sql", Files.push_sql),
             File("functions/enqueue/push_types.sql", Files.push_types_sql),
             File("functions/enqueue/submit.sql", Files.submit_sql),

@@ -10,23 +10,12 @@ import Testing
         get async throws { try await database.rows(Self.arguments).map { String($0.dropFirst().dropLast()) } }
     }
 
-    private static func lines(_ items: [String], indent: Int) -> [String] {
-        let margin = String(repeating: " ", count: indent - 1)
-        var lines = [margin]
-        for (place, item) in items.enumerated() {
-            let text = " \(item)" + (place < items.count - 1 ? "," : "")
-            if lines[lines.count - 1].count + text.count > 128 { lines.append(margin) }
-            lines[lines.count - 1] += text
-        }
-        return lines
-    }
-
     @Test func `the job of a row gets each field from the row`() async throws {
         let page = GeneratedPage(Self.folder + "job.sql")
         let fields = try await fields
         for (row, table) in [("ready", "messages"), ("waiting", "scheduled")] {
             try page.expect(
-                Self.lines(fields.map { "\($0) => \(row).\($0)" }, indent: 8),
+                SQLList.lines(fields.map { "\($0) => \(row).\($0)" }, indent: 8),
                 after: "_job(\(row) carillon.\(table)) RETURNS carillon.job",
                 before: ")\n$$;",
                 skipping: 2
@@ -41,12 +30,12 @@ import Testing
         let items = fields.map { $0 == "unknown_attempts" ? "coalesce(j.\($0), 0::smallint)" : "j.\($0)" }
         for (table, select) in [("messages", "SELECT insert_jobs.app,"), ("scheduled", "SELECT insert_jobs.app, pg_")] {
             try page.expect(
-                Self.lines(fields, indent: 20),
+                SQLList.lines(fields, indent: 20),
                 after: "INSERT INTO carillon.\(table) (app_id",
                 before: ")\n                SELECT insert_jobs.app"
             )
             try page.expect(
-                Self.lines(items, indent: 20),
+                SQLList.lines(items, indent: 20),
                 after: select,
                 before: "\n                FROM pg_catalog.unnest(jobs)"
             )
@@ -59,13 +48,13 @@ import Testing
         // Expressions that shorten what is too long.
         let items = fields.map { ["tokens", "payload"].contains($0) ? "\\(\($0)) AS \($0)" : "m.\($0)" }
         try page.expect(
-            Self.lines(items, indent: 16),
+            SQLList.lines(items, indent: 16),
             after: "WHERE m.ctid = ANY",
             before: "\n        ), claim AS (",
             skipping: 1
         )
         try page.expect(
-            Self.lines(fields.map { "\($0) => p.\($0)" }, indent: 16),
+            SQLList.lines(fields.map { "\($0) => p.\($0)" }, indent: 16),
             after: "array_agg(carillon.job(",
             before: "))\n            FROM picked p"
         )

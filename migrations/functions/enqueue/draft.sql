@@ -34,15 +34,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.compose IS 'Internal: returns a payload of these parts.';
 
--- `alert` is JSON, as json or as text.
-CREATE OR REPLACE FUNCTION carillon.compose_plain(alert anyelement, badge bigint, sound text) RETURNS text
-LANGUAGE sql STABLE AS $$
-    SELECT concat('{"aps":{"alert":', alert, CASE WHEN badge IS NOT NULL THEN ',"badge":' END, badge,
-        CASE WHEN sound IS NOT NULL THEN ',"sound":' END, to_json(sound), '}}')
-$$;
-COMMENT ON FUNCTION carillon.compose_plain IS
-    'Internal: returns a payload of an alert and, unless they are null, a badge and a sound.';
-
 -- These refusals of draft() cost nothing for a message that is valid.
 CREATE OR REPLACE FUNCTION carillon.unknown_push_type(push_type text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
@@ -119,9 +110,8 @@ BEGIN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact_json(m.alert_json) END;
         -- Most messages use none of these, and skip the closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body, m.aps, m.interruption_level, m.relevance_score,
-            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
-            OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
-            OR position('{' IN sound) > 0
+            m.target_content_id, m.filter_criteria, m.stale_date, m.badge_add) > 0
+            OR NOT carillon.is_plain_text(m.alert, m.badge, m.sound) OR left(alert, 1) NOT IN ('"', '{')
         THEN
             checked := carillon.check_fields(m, alert);
             alert := checked.alert;

@@ -1,18 +1,10 @@
--- Makes the 13 variants of FUNCTION carillon.enqueue, FUNCTION carillon.broadcast, FUNCTION carillon.start_activity,
--- FUNCTION carillon.update_activity, FUNCTION carillon.end_activity and FUNCTION carillon.publish: so written, because that is what
--- CONTRIBUTING searches for to find the file of a function. They only pass their arguments on as one row; submit(),
--- submit_activity() and submit_publication(), each in the file of that name, do the work. This is one of them, with most of its
--- arguments left out:
+-- The functions that applications call: enqueue, broadcast, start_activity, update_activity, end_activity and publish. They only
+-- pass their arguments on as one row: submit(), submit_activity() and submit_publication(), each in the file of that name, do the
+-- work.
 --
---     carillon.publish(app text, channel text, content_state text = NULL, event text = 'update', …) RETURNS bigint
---         SELECT carillon.submit_publication(ROW($1, $2, $3, $4, …))
---
--- The 13 are made from lists, because each list is in two to five of them. A new argument needs an entry in a list, and a field in
--- the type of the arguments, such as carillon.message_arguments.
---
--- So no file has the text of one. docs/sql.md has their arguments, and this prints the text of each variant of enqueue:
---
---     psql -Atc "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'enqueue'"
+-- The row has the fields of the type of the arguments, such as carillon.message_arguments. A body names the arguments by number,
+-- which PostgreSQL parses faster. A new argument goes last in the type, in the list of arguments and, by its number, in the row.
+-- `make docs` writes each function that has a comment above it, from the first one of its name, or from enqueue.
 --
 -- Drivers send values as text, json, jsonb or untyped, and integers in several sizes; bigint accepts every integer. So each
 -- function has two variants. The first accepts text and untyped values. The second accepts only JSON: its anyelement argument has
@@ -24,105 +16,218 @@
 -- do not mention them. An unprepared call is parsed and planned each time, and its 34 arguments are more than half of its cost.
 -- carillon.push exists because it has few.
 --
--- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too.
-DO $make$
+-- ORMs pass every argument, and null for each that was not set. What is called knows the defaults too. The null at the end of a
+-- call of submit() saves PostgreSQL from reading a default.
+
+CREATE OR REPLACE FUNCTION carillon.enqueue(
+    app text, tokens text[], alert text = NULL, badge bigint = NULL, sound text = NULL, content_available boolean = NULL,
+    mutable_content boolean = NULL, category text = NULL, thread_id text = NULL, extra jsonb = NULL,
+    payload anycompatible = NULL, push_type text = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    collapse_id text = NULL, topic text = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
+    body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
+    relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
+    stale_date timestamptz = NULL, badge_add bigint = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW($1, $2, $3, NULL, $4, $5, $6, $7, $8, $9, $10, $11::pg_catalog.text,
+        CASE WHEN $11 IS NOT NULL THEN pg_catalog.pg_typeof($11) END, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34), false, NULL)
+$$;
+
+-- enqueue with an alert as JSON.
+CREATE OR REPLACE FUNCTION carillon.enqueue(
+    app text, tokens text[], alert anyelement, badge bigint = NULL, sound text = NULL, content_available boolean = NULL,
+    mutable_content boolean = NULL, category text = NULL, thread_id text = NULL, extra jsonb = NULL,
+    payload anycompatible = NULL, push_type text = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    collapse_id text = NULL, topic text = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
+    body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
+    relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
+    stale_date timestamptz = NULL, badge_add bigint = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW($1, $2, NULL, pg_catalog.to_jsonb($3), $4, $5, $6, $7, $8, $9, $10, $11::pg_catalog.text,
+        CASE WHEN $11 IS NOT NULL THEN pg_catalog.pg_typeof($11) END, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+        $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, NULL, NULL, $34), false, NULL)
+$$;
+
+-- enqueue with a payload for each token.
+CREATE OR REPLACE FUNCTION carillon.enqueue(
+    app text, tokens text[], payloads anycompatiblearray, alert text = NULL, badge bigint = NULL, sound text = NULL,
+    content_available boolean = NULL, mutable_content boolean = NULL, category text = NULL, thread_id text = NULL,
+    extra jsonb = NULL, payload text = NULL, push_type text = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    collapse_id text = NULL, topic text = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
+    body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
+    relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
+    stale_date timestamptz = NULL, badge_add bigint = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW($1, $2, $4, NULL, $5, $6, $7, $8, $9, $10, $11, $12, NULL, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $3::pg_catalog.text[],
+        pg_catalog.pg_typeof($3), $35), false, NULL)
+$$;
+
+-- broadcast with an alert as text.
+CREATE OR REPLACE FUNCTION carillon.broadcast(
+    app text, alert text = NULL, badge bigint = NULL, sound text = NULL, content_available boolean = NULL,
+    mutable_content boolean = NULL, category text = NULL, thread_id text = NULL, extra jsonb = NULL,
+    payload anycompatible = NULL, push_type text = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    collapse_id text = NULL, topic text = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
+    body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
+    relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
+    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW($1, NULL, $2, NULL, $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
+        CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, $34)
+$$;
+
+-- broadcast with an alert as JSON.
+CREATE OR REPLACE FUNCTION carillon.broadcast(
+    app text, alert anyelement, badge bigint = NULL, sound text = NULL, content_available boolean = NULL,
+    mutable_content boolean = NULL, category text = NULL, thread_id text = NULL, extra jsonb = NULL,
+    payload anycompatible = NULL, push_type text = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    collapse_id text = NULL, topic text = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', title text = NULL, subtitle text = NULL,
+    body text = NULL, strict boolean = false, on_duplicate text = 'null', aps jsonb = NULL, interruption_level text = NULL,
+    relevance_score double precision = NULL, target_content_id text = NULL, filter_criteria text = NULL,
+    stale_date timestamptz = NULL, badge_add bigint = NULL, kind text = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW($1, NULL, NULL, pg_catalog.to_jsonb($2), $3, $4, $5, $6, $7, $8, $9, $10::pg_catalog.text,
+        CASE WHEN $10 IS NOT NULL THEN pg_catalog.pg_typeof($10) END, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+        $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, NULL, NULL, $33), true, $34)
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.start_activity(
+    app text, tokens text[], attributes_type text, attributes text, content_state text, alert anycompatible = NULL,
+    title text = NULL, body text = NULL, sound text = NULL, channel text = NULL, push_token boolean = true,
+    everyone boolean = false, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
+    lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'start', $5, NULL, $3, $4, NULL, $6::pg_catalog.text, pg_catalog.pg_typeof($6),
+        $7, $8, $9, $10, $11, $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26))
+$$;
+
+-- start_activity with JSON.
+CREATE OR REPLACE FUNCTION carillon.start_activity(
+    app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement, alert anycompatible = NULL,
+    title text = NULL, body text = NULL, sound text = NULL, channel text = NULL, push_token boolean = true,
+    everyone boolean = false, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
+    lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'start', pg_catalog.to_jsonb($5)::pg_catalog.text, NULL, $3,
+        pg_catalog.to_jsonb($4)::pg_catalog.text, NULL, $6::pg_catalog.text, pg_catalog.pg_typeof($6), $7, $8, $9, $10, $11,
+        $12, $13, $14, NULL, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.update_activity(
+    app text, tokens text[], content_state text, alert anycompatible = NULL, title text = NULL, body text = NULL,
+    sound text = NULL, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
+    lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'update', $3, NULL, NULL, NULL, NULL, $4::pg_catalog.text,
+        pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, NULL, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+        $20, $21))
+$$;
+
+-- update_activity with JSON.
+CREATE OR REPLACE FUNCTION carillon.update_activity(
+    app text, tokens text[], content_state anyelement, alert anycompatible = NULL, title text = NULL, body text = NULL,
+    sound text = NULL, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL,
+    lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry',
+    topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'update', pg_catalog.to_jsonb($3)::pg_catalog.text, NULL, NULL, NULL, NULL,
+        $4::pg_catalog.text, pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, NULL, $10, $11, $12, $13, $14, $15,
+        $16, $17, $18, $19, $20, $21))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.end_activity(
+    app text, tokens text[], content_state text = NULL, alert anycompatible = NULL, title text = NULL, body text = NULL,
+    sound text = NULL, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    dismissal_date timestamptz = NULL, apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL,
+    on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'end', $3, NULL, NULL, NULL, NULL, $4::pg_catalog.text,
+        pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21, $22))
+$$;
+
+-- end_activity with JSON.
+CREATE OR REPLACE FUNCTION carillon.end_activity(
+    app text, tokens text[], content_state anyelement, alert anycompatible = NULL, title text = NULL, body text = NULL,
+    sound text = NULL, stale_date timestamptz = NULL, relevance_score double precision = NULL,
+    dismissal_date timestamptz = NULL, apns_timestamp timestamptz = NULL, priority bigint = NULL, expires_at timestamptz = NULL,
+    run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL, dedupe_key text = NULL, dedupe_for interval = NULL,
+    on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL, extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_activity(ROW($1, $2, 'end', pg_catalog.to_jsonb($3)::pg_catalog.text, NULL, NULL, NULL, NULL,
+        $4::pg_catalog.text, pg_catalog.pg_typeof($4), $5, $6, $7, NULL, NULL, NULL, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+        $17, $18, $19, $20, $21, $22))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.publish(
+    app text, channel text, content_state text = NULL, event text = 'update', alert anycompatible = NULL,
+    stale_date timestamptz = NULL, dismissal_date timestamptz = NULL, relevance_score double precision = NULL,
+    sound text = NULL, aps jsonb = NULL, apns_timestamp timestamptz = NULL, priority bigint = NULL,
+    expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL, dedupe_key text = NULL,
+    dedupe_for interval = NULL, on_unknown text = 'retry', on_duplicate text = 'null', title text = NULL, body text = NULL,
+    extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_publication(ROW($1, $2, $3, $4, $5::pg_catalog.text, pg_catalog.pg_typeof($5), $21, $22, $6, $7, $8,
+        $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $23))
+$$;
+
+-- publish with JSON.
+CREATE OR REPLACE FUNCTION carillon.publish(
+    app text, channel text, content_state anyelement, event text = 'update', alert anycompatible = NULL,
+    stale_date timestamptz = NULL, dismissal_date timestamptz = NULL, relevance_score double precision = NULL,
+    sound text = NULL, aps jsonb = NULL, apns_timestamp timestamptz = NULL, priority bigint = NULL,
+    expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL, dedupe_key text = NULL,
+    dedupe_for interval = NULL, on_unknown text = 'retry', on_duplicate text = 'null', title text = NULL, body text = NULL,
+    extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_publication(ROW($1, $2, pg_catalog.to_jsonb($3)::pg_catalog.text, $4, $5::pg_catalog.text,
+        pg_catalog.pg_typeof($5), $21, $22, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $23))
+$$;
+
+DO $comments$
 DECLARE
-    -- Lists of optional arguments. The default is null unless another one is given.
-    message CONSTANT text := 'badge bigint, sound text, content_available boolean, mutable_content boolean, category text, '
-        'thread_id text, extra jsonb, payload anycompatible, push_type text, priority bigint, expires_at timestamptz, '
-        'collapse_id text, topic text, run_at timestamptz, lane bigint, reference text, dedupe_key text, dedupe_for interval, '
-        'on_unknown text = ''retry'', title text, subtitle text, body text, strict boolean = false, '
-        'on_duplicate text = ''null'', aps jsonb, interruption_level text, relevance_score double precision, '
-        'target_content_id text, filter_criteria text, stale_date timestamptz, badge_add bigint';
-    text_message CONSTANT text := replace(message, 'payload anycompatible', 'payload text');
-    sending CONSTANT text := 'priority bigint, expires_at timestamptz, run_at timestamptz, lane bigint, reference text, '
-        'dedupe_key text, dedupe_for interval, on_unknown text = ''retry''';
-    start CONSTANT text := 'alert anycompatible, title text, body text, sound text, channel text, push_token boolean = true, '
-        'everyone boolean = false, stale_date timestamptz, relevance_score double precision, apns_timestamp timestamptz, '
-        || sending || ', topic text, aps jsonb, extra jsonb';
-    an_update CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
-        'relevance_score double precision, apns_timestamp timestamptz, ' || sending || ', topic text, aps jsonb, extra jsonb';
-    an_end CONSTANT text := 'alert anycompatible, title text, body text, sound text, stale_date timestamptz, '
-        'relevance_score double precision, dismissal_date timestamptz, apns_timestamp timestamptz, ' || sending
-        || ', topic text, aps jsonb, extra jsonb';
-    publication CONSTANT text := 'event text = ''update'', alert anycompatible, stale_date timestamptz, '
-        'dismissal_date timestamptz, relevance_score double precision, sound text, aps jsonb, apns_timestamp timestamptz, '
-        || sending || ', on_duplicate text = ''null'', title text, body text, extra jsonb';
-    -- Fields of the type that are not just the argument of the same name.
-    any_payload CONSTANT jsonb := '{"payload": "{payload}::pg_catalog.text",
-        "payload_type": "CASE WHEN {payload} IS NOT NULL THEN pg_catalog.pg_typeof({payload}) END"}';
-    any_payloads CONSTANT jsonb := '{"payloads": "{payloads}::pg_catalog.text[]",
-        "payloads_type": "pg_catalog.pg_typeof({payloads})"}';
-    json_alert CONSTANT jsonb := any_payload || '{"alert": "NULL", "alert_json": "pg_catalog.to_jsonb({alert})"}';
-    text_state CONSTANT jsonb := '{"alert": "{alert}::pg_catalog.text", "alert_type": "pg_catalog.pg_typeof({alert})",
-        "content_state": "NULL", "state_text": "{content_state}", "attributes": "NULL"}';
-    json_state CONSTANT jsonb := text_state || '{"state_text": "pg_catalog.to_jsonb({content_state})::pg_catalog.text"}';
-    text_start CONSTANT jsonb := text_state || '{"event": "''start''", "attributes_text": "{attributes}"}';
-    json_start CONSTANT jsonb := json_state
-        || '{"event": "''start''", "attributes_text": "pg_catalog.to_jsonb({attributes})::pg_catalog.text"}';
-    one record;  -- a function: its name, arguments and fields, and what it calls
-    arguments text[];
-    names text[];
-    body text;
+    variant record;
 BEGIN
-    FOR one IN
-        SELECT f.*, c.type, c.call, c.comment FROM (VALUES
-            ('enqueue', 'app text, tokens text[]', 'alert text, ' || message, any_payload),
-            ('enqueue', 'app text, tokens text[], alert anyelement', message, json_alert),
-            ('enqueue', 'app text, tokens text[], payloads anycompatiblearray', 'alert text, ' || text_message,
-                any_payloads),
-            ('broadcast', 'app text', 'alert text, ' || message || ', kind text', any_payload),
-            ('broadcast', 'app text, alert anyelement', message || ', kind text', json_alert),
-            ('start_activity', 'app text, tokens text[], attributes_type text, attributes text, content_state text', start,
-                text_start),
-            ('start_activity', 'app text, tokens text[], attributes_type text, attributes anyelement, content_state anyelement',
-                start, json_start),
-            ('update_activity', 'app text, tokens text[], content_state text', an_update, text_state || '{"event": "''update''"}'),
-            ('update_activity', 'app text, tokens text[], content_state anyelement', an_update,
-                json_state || '{"event": "''update''"}'),
-            ('end_activity', 'app text, tokens text[]', 'content_state text, ' || an_end, text_state || '{"event": "''end''"}'),
-            ('end_activity', 'app text, tokens text[], content_state anyelement', an_end, json_state || '{"event": "''end''"}'),
-            ('publish', 'app text, channel text', 'content_state text, ' || publication, text_state),
-            ('publish', 'app text, channel text, content_state anyelement', publication, json_state)
-        ) AS f(name, required, optional, fields) JOIN (VALUES
-            -- The null saves PostgreSQL from reading a default.
-            ('enqueue', 'message_arguments', 'submit({row}, false, NULL)',
+    FOR variant IN
+        SELECT p.oid::regprocedure AS name, c.comment FROM pg_proc p JOIN (VALUES
+            ('enqueue',
                 'Enqueues a message to device tokens. Pass an array even for a single token: ARRAY[token]. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('broadcast', 'message_arguments', 'submit({row}, true, {kind})',
+            ('broadcast',
                 'Enqueues a message to every registered token of one kind of an app, by default the kind for the push type. '
                 'Returns the id of the message, or null if there are no such tokens or the dedupe_key is taken.'),
-            ('start_activity', 'activity_arguments', 'submit_activity({row})',
+            ('start_activity',
                 'Starts a Live Activity on the devices of push-to-start tokens or, with everyone, on all devices of the app. '
                 'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
                 'dedupe_key is taken.'),
-            ('update_activity', 'activity_arguments', 'submit_activity({row})',
+            ('update_activity',
                 'Updates Live Activities. An older update of a token is never sent after a newer one. Pass an array even for a '
                 'single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('end_activity', 'activity_arguments', 'submit_activity({row})',
+            ('end_activity',
                 'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
-            ('publish', 'publication', 'submit_publication({row})',
+            ('publish',
                 'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
                 'or null if the dedupe_key is taken.')
-        ) AS c(name, type, call, comment) ON c.name = f.name
+        ) AS c(name, comment) ON c.name = p.proname
+        WHERE p.pronamespace = 'carillon'::regnamespace AND pg_get_userbyid(p.proowner) = current_user
     LOOP
-        arguments := string_to_array(one.required, ', ') || ARRAY(
-            SELECT o.argument || CASE WHEN o.argument ~ ' = ' THEN '' ELSE ' = NULL' END
-            FROM string_to_table(one.optional, ', ') WITH ORDINALITY AS o(argument, place) ORDER BY o.place);
-        names := ARRAY(SELECT split_part(a, ' ', 1) FROM unnest(arguments) AS a);
-        -- Each field of the row is what one.fields has for it, or else the argument of its name, or else null. The body names the
-        -- arguments by number, which PostgreSQL parses faster.
-        SELECT replace(one.call, '{row}', 'ROW(' || string_agg(coalesce(one.fields ->> t.attname,
-            CASE WHEN t.attname = ANY (names) THEN '{' || t.attname || '}' END, 'NULL'), ', ' ORDER BY t.attnum) || ')')
-        INTO body FROM pg_attribute t WHERE t.attrelid = ('carillon.' || one.type)::regclass;
-        FOR place IN 1..cardinality(names) LOOP
-            body := replace(body, '{' || names[place] || '}', '$' || place);
-        END LOOP;
-        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.%s(%s) RETURNS bigint LANGUAGE sql AS %L',
-            one.name, array_to_string(arguments, ', '), 'SELECT carillon.' || body);
-        EXECUTE format('COMMENT ON FUNCTION carillon.%s(%s) IS %L',
-            one.name, regexp_replace(array_to_string(arguments, ', '), ' = [^,]*', '', 'g'), one.comment);
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', variant.name, variant.comment);
     END LOOP;
 END
-$make$;
+$comments$;

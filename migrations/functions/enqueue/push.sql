@@ -1,70 +1,77 @@
--- FUNCTION carillon.push and carillon.push_each: enqueue for the messages that most applications send. PostgreSQL parses a call
--- with few arguments faster than one of enqueue with its 34, and one INSERT checks and stores a plain message: a single token,
--- and a payload whose only checks are its size and that it has an alert. All others are left to enqueue: other messages, those
--- that it refuses, and all messages while a role is isolated. The message is the same whichever function stores it.
---
--- What is plain is said in submit() and twice here, because each call of one more function costs. push() looks at the token and
--- the alert before its INSERT, and push_each() looks at those of all messages in one statement. PlainMessageTests and PushTests
--- compare what they store.
+-- carillon.push and carillon.push_each: enqueue for the messages that most applications send. PostgreSQL parses a call with few
+-- arguments faster than one of enqueue with its 34, and one INSERT checks and stores a plain message, as plain.sql defines it. All
+-- others are left to enqueue: other messages, those that it refuses, and all messages while a role is isolated. The message is the
+-- same whichever function stores it.
 
--- A template, because the variants of push differ in little. Those that accept text and untyped values try the INSERT. The others
--- are for drivers that send json or jsonb. enqueue.sql says how to print the functions that are made, and why the first line says
--- FUNCTION.
-DO $make$
+-- These two accept text and untyped values.
+CREATE OR REPLACE FUNCTION carillon.push(app text, tokens text[], payload text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    body CONSTANT text := $body$
-DECLARE
-    token CONSTANT text := tokens[1];
-    whole text;
+    plain text;
     id bigint;
 BEGIN
-    IF cardinality(tokens) = 1 AND carillon.is_token(token) AND {condition} THEN
-        {statements}
+    IF carillon.is_single_token(tokens) AND octet_length(payload) <= carillon.payload_limit('alert') THEN
+        BEGIN
+            plain := CASE WHEN carillon.is_plain_payload(payload::json) THEN payload END;
+        EXCEPTION
+            -- enqueue refuses malformed JSON.
+            WHEN data_exception OR program_limit_exceeded THEN
+                NULL;
+        END;
         INSERT INTO carillon.messages (app_id, tokens, payload)
-        SELECT a.id, ARRAY[lower(token COLLATE "C")], whole::json FROM carillon.apps a
-        WHERE a.name = app AND NOT a.is_guarded AND octet_length(whole) <= carillon.payload_limit('alert', a.protocol)
+        SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
+        WHERE a.name = app AND NOT a.is_guarded AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
         RETURNING messages.id INTO id;
         IF FOUND THEN
             RETURN id;
         END IF;
     END IF;
-    RETURN carillon.enqueue({arguments});
+    RETURN carillon.enqueue(app, tokens, payload => payload);
 END
-$body$;
-    -- enqueue refuses malformed JSON.
-    of_payload CONSTANT text := $$BEGIN
-            whole := CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
-        EXCEPTION
-            WHEN data_exception OR program_limit_exceeded THEN
-                NULL;
-        END;$$;
-    -- An alert or a sound with a brace may be JSON.
-    is_text CONSTANT text := $$(badge BETWEEN 0 AND 2147483647) IS NOT FALSE
-        AND alert IS NOT NULL AND concat(alert, sound) NOT LIKE '%{%'$$;
-    of_text CONSTANT text := 'whole := carillon.compose_plain(to_json(alert), badge, sound);';
-    one record;
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.push(app text, tokens text[], alert text, badge bigint, sound text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plain text;
+    id bigint;
 BEGIN
-    FOR one IN
-        SELECT * FROM (VALUES
-            ('app text, tokens text[], payload text', 'app, tokens, payload => payload',
-                $$octet_length(payload) <= carillon.payload_limit('alert')$$, of_payload),
-            ('app text, tokens text[], alert text, badge bigint, sound text', 'app, tokens, alert, badge, sound', is_text, of_text),
-            ('app text, tokens text[], payload anyelement', 'app, tokens, payload => payload', NULL, NULL),
-            ('app text, tokens text[], alert anyelement, badge bigint, sound text', 'app, tokens, alert, badge, sound', NULL, NULL)
-        ) AS v(parameters, arguments, condition, statements)
+    IF carillon.is_single_token(tokens) AND alert IS NOT NULL AND carillon.is_plain_text(alert, badge, sound) THEN
+        plain := carillon.compose_plain(to_json(alert), badge, sound);
+        INSERT INTO carillon.messages (app_id, tokens, payload)
+        SELECT a.id, ARRAY[lower(tokens[1] COLLATE "C")], plain::json FROM carillon.apps a
+        WHERE a.name = app AND NOT a.is_guarded AND octet_length(plain) <= carillon.payload_limit('alert', a.protocol)
+        RETURNING messages.id INTO id;
+        IF FOUND THEN
+            RETURN id;
+        END IF;
+    END IF;
+    RETURN carillon.enqueue(app, tokens, alert, badge, sound);
+END
+$$;
+
+-- These are for drivers that send json or jsonb.
+CREATE OR REPLACE FUNCTION carillon.push(app text, tokens text[], payload anyelement) RETURNS bigint
+LANGUAGE sql AS 'SELECT carillon.enqueue(app, tokens, payload => payload)';
+
+CREATE OR REPLACE FUNCTION carillon.push(app text, tokens text[], alert anyelement, badge bigint, sound text) RETURNS bigint
+LANGUAGE sql AS 'SELECT carillon.enqueue(app, tokens, alert, badge, sound)';
+
+DO $comments$
+DECLARE
+    variant regprocedure;
+BEGIN
+    FOR variant IN
+        SELECT p.oid FROM pg_proc p
+        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'push' AND pg_get_userbyid(p.proowner) = current_user
     LOOP
-        EXECUTE format('CREATE OR REPLACE FUNCTION carillon.push(%s) RETURNS bigint %s AS %L', one.parameters,
-            CASE WHEN one.condition IS NULL THEN 'LANGUAGE sql'
-                ELSE 'LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp' END,
-            coalesce(replace(replace(replace(body, '{condition}', one.condition), '{statements}', one.statements), '{arguments}',
-                one.arguments), 'SELECT carillon.enqueue(' || one.arguments || ')'));
-        EXECUTE format('COMMENT ON FUNCTION carillon.push(%s) IS %L', one.parameters,
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', variant,
             'Enqueues a message to device tokens: push(app, tokens, payload), or push(app, tokens, alert, badge, sound). Does what '
             'enqueue does with the same arguments, in less time. Pass an array even for a single token: ARRAY[token]. Returns the '
             'id of the message, or null if there are no tokens.');
     END LOOP;
 END
-$make$;
+$comments$;
 
 -- All messages are stored by one statement, if all are plain. Otherwise it is undone, and push() takes each message.
 CREATE OR REPLACE FUNCTION carillon.push_each(app text, tokens text[], payloads anycompatiblearray) RETURNS bigint[]
@@ -89,7 +96,7 @@ BEGIN
             FROM carillon.apps a CROSS JOIN (SELECT unnest(tokens) AS token, unnest(given) AS payload) t
             WHERE a.name = app AND carillon.may_use(a) AND carillon.is_token(t.token)
                 AND octet_length(t.payload::text) <= carillon.payload_limit('alert', a.protocol)
-                AND t.payload #>> '{aps,alert}' IS NOT NULL
+                AND carillon.is_plain_payload(t.payload)
             RETURNING messages.id
         )
         SELECT array_agg(s.id) INTO ids FROM stored s;

@@ -142,25 +142,6 @@ END
 $$;
 COMMENT ON FUNCTION carillon.audience_of IS 'Internal: returns the tokens of a message, or the refusal of an argument.';
 
--- A payload with an alert is neither silent nor ignored.
-CREATE OR REPLACE FUNCTION carillon.plain_payload(m carillon.message_arguments) RETURNS text
-LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    payload text;
-BEGIN
-    IF octet_length(m.payload) <= carillon.payload_limit('alert') AND NOT carillon.has_payload_fields(m) THEN
-        payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact_json(m.payload::jsonb) ELSE m.payload END;
-        RETURN CASE WHEN payload::json #>> '{aps,alert}' IS NOT NULL THEN payload END;
-    END IF;
-    RETURN NULL;
-EXCEPTION
-    WHEN data_exception OR program_limit_exceeded THEN
-        RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION carillon.plain_payload IS
-    'Internal: returns the payload of a message if it has an alert, and needs no closer check; otherwise null.';
-
 -- submit() stores one job, or as many as the tokens need, and returns the id of the first. It returns null if there are no tokens
 -- or another message has the dedupe_key.
 --
@@ -186,15 +167,14 @@ DECLARE
     holder bigint;
     lane integer;
 BEGIN
-    -- A plain message has a single token, an alert, and no argument that needs a closer check. Most messages are plain. Their cost
-    -- is mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
+    -- A plain message, as plain.sql defines it, has no argument that needs a closer check. Most messages are plain. Their cost is
+    -- mainly that PL/pgSQL prepares each expression anew in each transaction, and looks up each function in it: so there are few
     -- here.
     token := m.tokens[1];
-    IF NOT everyone AND cardinality(m.tokens) = 1 AND carillon.is_token(token)
+    IF NOT everyone AND carillon.is_single_token(m.tokens) AND carillon.is_plain_text(m.alert, m.badge, m.sound)
         AND num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
             m.dedupe_for, m.aps, m.interruption_level, m.relevance_score, m.target_content_id, m.filter_criteria, m.stale_date,
             m.payloads, m.badge_add) = 0
-        AND (m.badge BETWEEN 0 AND 2147483647) IS NOT FALSE AND concat(m.alert, m.sound) NOT LIKE '%{%'
         AND m.on_unknown = 'retry' AND m.on_duplicate = 'null'
     THEN
         IF num_nonnulls(m.alert_json, m.payload, m.content_available, m.mutable_content, m.category, m.thread_id, m.extra) = 0 THEN
