@@ -7,9 +7,12 @@ import Testing
 /// What can be checked of every page: that what it names exists.
 @Suite struct PageTests {
     private static let pages: [String] = {
-        let docs = (try? FileManager.default.contentsOfDirectory(atPath: GeneratedPage("docs").file)) ?? []
-        return ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
-            + docs.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
+        var pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+        for folder in ["docs", "docs/languages"] {
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: GeneratedPage(folder).file)) ?? []
+            pages += files.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+        }
+        return pages
     }()
 
     private static func text(of page: String) throws -> String { try GeneratedPage(page).text }
