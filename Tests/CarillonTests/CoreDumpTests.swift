@@ -35,7 +35,7 @@ import Testing
     }
 
     private func program(_ words: [String]) throws -> BackgroundProgram {
-        let environment = ["DATABASE_URL": shop.database.url]
+        let environment = ["DATABASE_URL": TestLogin.url(shop.database.url, running: words)]
         return try BackgroundProgram(words, environment: environment, in: shop.folder, shell: Self.allowing)
     }
 

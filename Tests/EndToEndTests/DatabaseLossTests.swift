@@ -58,7 +58,7 @@ import Testing
     @Test func `a worker that gives up while it connects does not complain that it broke off`() async throws {
         let cluster = try await TestCluster.shared
         let database = try #require(try await queue.database.rows("SELECT current_database()").first)
-        let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
+        let url = TestLogin.worker.url(cluster.loopbackURL(database: database.filter { !"()".contains($0) }))
         try await Proxy.with(to: cluster.port, on: queue.loop) { proxy in
             let port = await proxy.port
             let events = Guarded<[WorkerEvent]>([])

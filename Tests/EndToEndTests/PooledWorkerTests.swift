@@ -17,7 +17,7 @@ struct PooledWorkerTests {
         let cluster = try await TestCluster.shared
         let database = try #require(queue.database.url.split(separator: "?").first?.split(separator: "/").last)
         let backend = RecordedBackend()
-        try await TestPooler.with(size: 2, before: cluster, on: queue.loop) { pooler in
+        try await TestPooler.with(size: 2, as: .worker, before: cluster, on: queue.loop) { pooler in
             let url = pooler.url(database: String(database))
             let reports = try await withThrowingTaskGroup(of: Worker.Summary.self) { group in
                 for number in 1...4 {

@@ -28,7 +28,6 @@ import Testing
         }
     }
 
-    /// A worker with the rights that workers need, and no others.
     /// - Parameter leavesUnrecorded: PostgreSQL refuses some results for good.
     private static func running(
         _ backend: any Backend,
@@ -36,12 +35,7 @@ import Testing
         _ body: (TestQueue, Worker) async throws -> Void
     ) async throws {
         try await TestQueue.with { queue in
-            let name = try await queue.database.value("'worker_' || current_database()") ?? ""
-            try await queue.database.run("CREATE ROLE \(name) LOGIN IN ROLE carillon_worker")
-            let worker = queue.worker(backend) { options in
-                options.database = DatabaseSource("\(queue.database.url)&user=\(name)")
-                options.retry = RetryPolicy(base: .seconds(1), cap: .seconds(1))
-            }
+            let worker = queue.worker(backend) { $0.retry = RetryPolicy(base: .seconds(1), cap: .seconds(1)) }
             _ = try await queue.running(worker) {
                 try await Self.enqueue(5, in: queue)
                 try await queue.loop.eventually("the worker works") {

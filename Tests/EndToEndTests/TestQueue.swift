@@ -74,7 +74,7 @@ struct TestQueue: Sendable {
 
     var options: WorkerOptions {
         var options = WorkerOptions()
-        options.database = DatabaseSource(database.url)
+        options.database = DatabaseSource(TestLogin.worker.url(database.url))
         options.name = "test"
         // Full jitter may mean at once: a day makes that too unlikely to be seen.
         options.retry = RetryPolicy(base: .seconds(86400), cap: .seconds(86400))

@@ -150,7 +150,7 @@ import Testing
             try await Self.expectRefusals(in: copy)
             #expect(await shop.gateway.receivedRequests().isEmpty)
             try await TestLoop.with { loop in
-                let file = try shop.folder.write("url", shop.database.url)
+                let file = try shop.folder.write("url", TestLogin.worker.url(shop.database.url))
                 let worker = try BackgroundProgram(
                     ["worker", "--lease", "10s", "--database-file", file],
                     in: shop.folder
@@ -159,7 +159,7 @@ import Testing
                 try await TestDatabase.open(shop.database.url) { original in
                     try await loop.eventually("the original sends") { try await original.number(sent) == 5 }
                 }
-                _ = try shop.folder.write("url", copy.database.url)
+                _ = try shop.folder.write("url", TestLogin.worker.url(copy.database.url))
                 try await copy.database.connection.script(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname || '_copy' = current_database()"
                 )
@@ -302,13 +302,13 @@ import Testing
                 """
             )
             try await TestLoop.with { loop in
-                let file = try shop.folder.write("url", shop.database.url)
+                let file = try shop.folder.write("url", TestLogin.worker.url(shop.database.url))
                 let worker = try BackgroundProgram(
                     ["worker", "--feedback-interval", "1s", "--database-file", file],
                     in: shop.folder
                 )
                 _ = try await worker.line(containing: "The worker has started", on: loop)
-                _ = try shop.folder.write("url", copy.database.url)
+                _ = try shop.folder.write("url", TestLogin.worker.url(copy.database.url))
                 _ = try await worker.line(containing: "this database is a copy", on: loop)
                 #expect(try await copy.database.number("SELECT count(*) FROM carillon.tokens") == 1)
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
@@ -376,7 +376,8 @@ import Testing
     /// A clone of a disk has the numbers of the original, and only a name tells them apart.
     @Test func `a named installation serves only programs that give its name`() async throws {
         try await shop.enqueue(1)
-        let named = ["DATABASE_URL": shop.database.url + "&options=-ccarillon.installation%3Dproduction"]
+        let worker = TestLogin.worker.url(shop.database.url)
+        let named = ["DATABASE_URL": worker + "&options=-ccarillon.installation%3Dproduction"]
         let early = try await ProgramRun.run(["worker", "--once"], environment: named)
         #expect(early.status == 78 && early.errors.contains("this installation is not named"), "\(early.errors)")
         #expect(try await shop.run("adopt", "--yes", "--installation", "production").status == 0)

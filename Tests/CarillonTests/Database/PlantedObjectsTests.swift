@@ -280,7 +280,8 @@ import Testing
             CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                 IF NEW.reference OPERATOR(pg_catalog.=) 'refused' THEN RAISE EXCEPTION 'not now'; END IF; RETURN NEW;
             END $$;
-            CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION public.refuse()
+            CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION public.refuse();
+            GRANT EXECUTE ON FUNCTION carillon.message_contents TO \(TestLogin.web.rawValue)
             """
         )
     }

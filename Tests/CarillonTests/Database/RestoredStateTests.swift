@@ -20,7 +20,7 @@ import Testing
                 try await TestLoop.with { loop in
                     let worker = try BackgroundProgram(
                         ["worker", "--lease", "2s"],
-                        environment: ["DATABASE_URL": cluster.url()],
+                        environment: ["DATABASE_URL": TestLogin.worker.url(cluster.url())],
                         in: folder
                     )
                     _ = try await worker.line(containing: "The worker has started", on: loop)
@@ -96,7 +96,11 @@ import Testing
                     try await database.connection.addApp("shop", topic: Shop.topic, to: gateway)
                     try await database.run("SELECT carillon.enqueue('shop', \(tokens), 'hi')")
                 }
-                let worker = try BackgroundProgram(["worker", "--lease", "5s"], environment: both, in: folder)
+                let worker = try BackgroundProgram(
+                    ["worker", "--lease", "5s"],
+                    environment: both.mapValues { TestLogin.worker.url($0) },
+                    in: folder
+                )
                 _ = try await worker.line(containing: "has started", on: loop)
                 // The first one tells the worker where the database is.
                 try await Self.waitForHeartbeats(in: primary, on: loop)

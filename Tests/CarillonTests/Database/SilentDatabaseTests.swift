@@ -122,7 +122,7 @@ import Testing
         try await Self.withShop { shop, proxy, url, loop in
             let worker = try BackgroundProgram(
                 ["worker", "--http", "127.0.0.1:0"],
-                environment: ["DATABASE_URL": url],
+                environment: ["DATABASE_URL": TestLogin.worker.url(url)],
                 in: shop.folder
             )
             let line = try await worker.line(containing: "Health and metrics", on: loop)

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(.shop) func `a URL from a pipe is read only once`() async throws {
-        let file = try shop.folder.write("url", shop.database.url)
+        let file = try shop.folder.write("url", TestLogin.worker.url(shop.database.url))
         // The command connects several times, and each time to the same.
         var command = ChildProcess.Command(
             "/bin/sh",

@@ -32,7 +32,8 @@ struct BrowserTests {
                 INSERT INTO carillon.tokens (app_id, token, last_update)
                 SELECT 1, lpad(to_hex(n), 64, '0'), now() - interval '1 day' FROM generate_series(1, 2500) n;
                 INSERT INTO carillon.channels (app_id, reference, policy, state, last_error)
-                VALUES (1, 'match 12', 1, 'failed', 'APNs refused it')
+                VALUES (1, 'match 12', 1, 'failed', 'APNs refused it');
+                GRANT EXECUTE ON FUNCTION carillon.message_contents TO \(TestLogin.web.rawValue)
                 """
             )
             #expect(try await shop.drain().status == 0)

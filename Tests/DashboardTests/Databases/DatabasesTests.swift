@@ -91,7 +91,7 @@ import Testing
             try await TestLoop.with { loop in
                 let program = try BackgroundProgram(
                     ["worker", "--web", "--web-http", "127.0.0.1:0", "--local-changes"],
-                    environment: ["DATABASE_URL": urls],
+                    environment: ["DATABASE_URL": TestLogin.workerWithWeb.url(urls)],
                     in: shop.folder
                 )
                 let line = try await program.line(containing: "dashboard is served", on: loop)

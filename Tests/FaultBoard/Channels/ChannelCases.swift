@@ -32,7 +32,7 @@ import Testing
 
     private func sync(_ scene: Scene, _ options: String...) async throws -> String {
         let words = ["channel", "sync", "--app", Scene.app] + options
-        let environment = ["DATABASE_URL": scene.client.url]
+        let environment = ["DATABASE_URL": TestLogin.worker.url(scene.client.url)]
         return try await ProgramRun.run(words, environment: environment).output
     }
 

@@ -105,7 +105,7 @@ import Testing
         try await scene.sign(with: key)
         // It has expired: all workers need the next one at the same time.
         let old = try await scene.keep(key, mintedBefore: 3300)
-        try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
+        try await TestPooler.with(size: 2, as: .worker, before: scene.cluster, on: scene.loop) { pooler in
             let url = pooler.url(database: scene.database)
             for _ in 1...4 {
                 let flags = ["--max-in-flight", "30"]

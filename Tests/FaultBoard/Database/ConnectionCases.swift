@@ -80,8 +80,9 @@ import Testing
     }
 
     @Test func `D7: a worker without a database connection backs off, logs it, and recovers`() async throws {
-        let (name, url) = try await scene.login()
-        let worker = try scene.fleet.start(database: url)
+        let name = "worker_\(scene.database)"
+        try await scene.client.run("CREATE ROLE \(name) LOGIN; GRANT carillon_worker TO \(name)")
+        let worker = try scene.fleet.start(database: scene.client.url + "&user=\(name)")
         try await worker.started()
         try await scene.eventually("the worker was ready") { await worker.isReady() }
         try await scene.client.run("ALTER ROLE \(name) CONNECTION LIMIT 0")
@@ -100,7 +101,7 @@ import Testing
 
     @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
     func `D13: behind PgBouncer in transaction mode, with fewer connections than workers, all works`() async throws {
-        try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
+        try await TestPooler.with(size: 2, as: .worker, before: scene.cluster, on: scene.loop) { pooler in
             for _ in 1...4 {
                 _ = try scene.fleet.start(lease: Fleet.calm, database: pooler.url(database: scene.database))
             }

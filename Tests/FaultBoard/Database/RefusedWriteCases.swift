@@ -81,9 +81,7 @@ import Testing
     func `D34: claims that are refused are repeated at most 20 times a second, and soon succeed once they may`(
         state: String?
     ) async throws {
-        let login = try await scene.login()
-        let worker = try scene.fleet.start(database: login.url)
-        try await worker.started()
+        let worker = try await scene.fleet.started()
         let refusal = state.map { Refusal.trigger($0) } ?? .rights(["inflight"])
         try await Self.during(refusal, for: .seconds(4), worker, in: scene) {
             try await scene.enqueue(500)
@@ -99,9 +97,7 @@ import Testing
         refusal: Refusal
     ) async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests*2")] }) { scene in
-            let login = try await scene.login()
-            let worker = try scene.fleet.start(database: login.url)
-            try await worker.started()
+            let worker = try await scene.fleet.started()
             try await Self.during(refusal, for: .seconds(6), worker, in: scene) {
                 try await scene.enqueue(300)
                 try await scene.enqueue(100, prefix: "ee")

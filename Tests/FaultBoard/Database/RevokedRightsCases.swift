@@ -91,10 +91,8 @@ import Testing
                 UPDATE carillon.apps SET max_rate = 200 WHERE id = 2
                 """
             )
-            let login = try await scene.login()
             // So that a lease that cannot be renewed lasts longer than each fault.
-            let worker = try scene.fleet.start(Scene.reaping, lease: Fleet.calm, database: login.url)
-            try await worker.started()
+            let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
             let revocations = try await body(scene)
             #expect(try await worker.metric("carillon_unrecorded_jobs_total") == 0)
             #expect(try await worker.stop() == .status(0))
@@ -197,17 +195,14 @@ import Testing
         let count = Self.vitalRights.count
         let step = Board.sized((count + 2) / 3, full: 1)
         let vital = Self.vitalRights[(number * step + Int(Board.seed % UInt64(step))) % count]
-        let login = try await scene.login()
-        func start() throws -> WorkerProcess { try scene.fleet.start(database: login.url) }
-        let worker = try start()
-        try await worker.started()
+        let worker = try await scene.fleet.started()
         try await scene.enqueue(5)
         try await scene.drained()
         try await scene.client.run(vital.right.revoke)
         let pushes = 20
         try await scene.enqueue(pushes)
         if vital.isNeeded != .toStart { try await worker.says("permission denied for") }
-        let late = try start()
+        let late = try scene.fleet.start()
         if vital.isNeeded == .toGoOn {
             try await late.started()
         } else {
@@ -218,7 +213,7 @@ import Testing
         try await scene.eventually("a lease has passed") { MonotonicInstant.now - begin > Fleet.lease }
         #expect(worker.isRunning)
         try await scene.client.run(vital.right.grant)
-        if vital.isNeeded != .toGoOn { try await start().started() }
+        if vital.isNeeded != .toGoOn { try await scene.fleet.started() }
         let audit = try await scene.finish(duplicates: pushes)
         #expect(audit.outcomes.failures.isEmpty)
     }

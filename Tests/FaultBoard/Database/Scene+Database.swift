@@ -9,22 +9,14 @@ extension Scene {
         return path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// A proxy before the database, and its URL.
+    /// A proxy before the database, and its URL for a worker.
     func withProxy(_ body: (_ proxy: Proxy, _ url: String) async throws -> Void) async throws {
         try await Proxy.with(to: cluster.port, on: loop) { proxy in
             let port = await proxy.port
-            let url = cluster.loopbackURL(database: database)
+            let url = TestLogin.worker.url(cluster.loopbackURL(database: database))
             let pieces = url.split(separator: ":\(cluster.port)/", omittingEmptySubsequences: false)
             try await body(proxy, pieces.joined(separator: ":\(port)/"))
         }
-    }
-
-    /// A login with the rights of a worker only, and its URL.
-    func login() async throws -> (name: String, url: String) {
-        let name = "worker_\(database)"
-        try await client.run("CREATE ROLE \(name) LOGIN; GRANT carillon_worker TO \(name)")
-        let pieces = client.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
-        return (name, pieces.joined(separator: "user=\(name)"))
     }
 
     /// Ends the sessions of all workers by `pg_terminate_backend`.

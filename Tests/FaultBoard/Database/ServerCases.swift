@@ -48,10 +48,14 @@ import Testing
         settings.parameters = ["default_transaction_read_only": "on"]
         try await TestLoop.with { loop in
             let standby = try await PrivateCluster.start(settings, on: loop)
+            let login = TestLogin.worker.rawValue
+            try await TestDatabase.open(standby.url()) { database in
+                try await database.run("BEGIN READ WRITE; CREATE ROLE \(login) LOGIN; COMMIT")
+            }
             try await Scene.with(on: .own(.fast)) { scene in
                 let url =
                     "host=\(standby.folder),\(scene.cluster.folder) port=\(standby.port),\(scene.cluster.port) "
-                    + "user=postgres dbname=\(scene.database)"
+                    + "user=\(login) dbname=\(scene.database)"
                 let worker = try scene.fleet.start(database: url)
                 try await worker.started()
                 try await scene.enqueue(500)

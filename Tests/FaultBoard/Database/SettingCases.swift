@@ -10,28 +10,26 @@ import Testing
     @Test(.scene)
     func `D15: on a schema that is missing, newer or not permitted, a worker ends with 78 and says why`() async throws {
         try await scene.enqueue(100)
-        let (name, url) = try await scene.login()
-        func refused(_ url: String, saying text: String) async throws {
-            let worker = try scene.fleet.start(database: url)
+        func refused(_ database: String? = nil, saying text: String) async throws {
+            let worker = try scene.fleet.start(database: database)
             #expect(try await worker.end() == .status(78))
             #expect(worker.said.contains(text), "\(worker.said)")
         }
         try await scene.client.run("REVOKE SELECT ON carillon.messages FROM carillon_worker")
-        try await refused(url, saying: "carillon_worker")
+        try await refused(saying: "carillon_worker")
         try await scene.client.run("GRANT SELECT ON carillon.messages TO carillon_worker")
         try await scene.client.run("INSERT INTO carillon.schema_migrations (version, name) VALUES (9999, 'later')")
-        try await refused(url, saying: "this program knows versions")
+        try await refused(saying: "this program knows versions")
         try await scene.client.run("DELETE FROM carillon.schema_migrations WHERE version = 9999")
         try await TestDatabase.unconnected(.nothing) { empty in
-            try await refused(empty, saying: "carillon migrate up")
+            try await refused(TestLogin.worker.url(empty), saying: "carillon migrate up")
         }
         #expect(scene.record.requests == 0)
 
         // A right that is revoked at run time is an error in the log, until it is granted again.
-        let worker = try scene.fleet.start(database: url)
-        try await worker.started()
+        let worker = try await scene.fleet.started()
         try await scene.requests(100)
-        try await scene.client.run("REVOKE DELETE ON carillon.messages FROM \(name), carillon_worker")
+        try await scene.client.run("REVOKE DELETE ON carillon.messages FROM carillon_worker")
         try await scene.enqueue(500)
         try await worker.says("permission denied")
         try await scene.client.run("GRANT DELETE ON carillon.messages TO carillon_worker")
@@ -131,7 +129,7 @@ import Testing
     @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
     func `D24: neither do they behind PgBouncer, where each transaction has its own settings`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in
-            try await TestPooler.with(size: 4, before: scene.cluster, on: scene.loop) { pooler in
+            try await TestPooler.with(size: 4, as: .worker, before: scene.cluster, on: scene.loop) { pooler in
                 try await Self.work(in: scene, over: pooler.url(database: scene.database))
             }
         }

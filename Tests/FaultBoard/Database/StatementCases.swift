@@ -43,6 +43,7 @@ import Testing
         try await scene.client.run(
             """
             CREATE SEQUENCE hiccups;
+            GRANT USAGE ON SEQUENCE hiccups TO carillon_worker;
             CREATE FUNCTION hiccup() RETURNS trigger LANGUAGE plpgsql AS $$
             DECLARE number bigint := nextval('public.hiccups');
             BEGIN

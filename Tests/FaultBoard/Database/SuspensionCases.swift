@@ -71,7 +71,7 @@ import Testing
     func `D46: a pooler that is suspended is left within a lease and five seconds, and used again once it continues`()
         async throws
     {
-        try await TestPooler.with(size: 4, before: scene.cluster, on: scene.loop) { pooler in
+        try await TestPooler.with(size: 4, as: .worker, before: scene.cluster, on: scene.loop) { pooler in
             let url = pooler.url(database: scene.database)
             let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
             try await Self.leaves(worker, in: scene) { try await $0.add([pooler.processID]) }

@@ -20,7 +20,6 @@ import Testing
 
     @Test func `D28: triggers that do not qualify their table names work`() async throws {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
-            let login = try await scene.login()
             try await scene.client.run(
                 """
                 CREATE TABLE audit (relation text, message_id bigint);
@@ -32,7 +31,7 @@ import Testing
                 """
             )
             try await Self.enqueue(in: scene)
-            let worker = try scene.fleet.start(["--max-in-flight", "1000"], lease: Fleet.calm, database: login.url)
+            let worker = try scene.fleet.start(["--max-in-flight", "1000"], lease: Fleet.calm)
             try await scene.drained()
             for table in ["results", "failures"] {
                 #expect(
@@ -59,6 +58,7 @@ import Testing
                 """
                 CREATE TABLE names AS SELECT m.id, m.reference,
                     row_number() OVER (ORDER BY m.id) AS number FROM carillon.messages m WHERE cardinality(m.tokens) = 1;
+                GRANT SELECT ON names TO carillon_worker;
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
                 DECLARE number integer := (SELECT n.number FROM names n WHERE n.id = NEW.message_id AND n.number <= \(states.count));
                 BEGIN

@@ -104,7 +104,7 @@ import Testing
                 SELECT 'twin', a.topic, a.certificate_id, a.feedback_gateway, a.gateway_ca FROM carillon.apps a
                 """
             )
-            let environment = ["DATABASE_URL": scene.client.url]
+            let environment = ["DATABASE_URL": TestLogin.worker.url(scene.client.url)]
             let once = try await ProgramRun.run(["feedback", "--once", "--app", "twin"], environment: environment)
             #expect(once.status == 0)
             #expect(
@@ -130,7 +130,7 @@ import Testing
                     a.gateway_ca FROM carillon.apps a WHERE a.name = 'board'
                 """
             )
-            let environment = ["DATABASE_URL": scene.client.url]
+            let environment = ["DATABASE_URL": TestLogin.worker.url(scene.client.url)]
             let once = try await ProgramRun.run(["feedback", "--once"], environment: environment)
             #expect(once.status == 1, "a list that could not be read is a failure")
             #expect(once.errors.contains("There is no connection to localhost:1"))

@@ -25,6 +25,7 @@ final class Fleet: Sendable {
 
     /// Starts a worker. Unless a case says otherwise, it waits long for answers.
     /// - Parameters:
+    ///   - database: instead of the case's own; with the login in this URL.
     ///   - shell: what a shell runs before it becomes the worker, such as "ulimit -n 32".
     func start(
         _ flags: [String] = [],
@@ -42,7 +43,8 @@ final class Fleet: Sendable {
         if let shell {
             command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
         }
-        command.environment = ProgramRun.environment(["DATABASE_URL": database ?? self.database])
+        let url = database ?? TestLogin.url(self.database, running: words)
+        command.environment = ProgramRun.environment(["DATABASE_URL": url])
         command.directory = folder.path
         return try workers.withLock { workers in
             let name = "worker-\(workers.count + 1)"

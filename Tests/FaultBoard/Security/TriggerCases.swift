@@ -29,8 +29,7 @@ import Testing
             try await scene.client.run(Self.table("devices\(number)", attack))
         }
         try await scene.client.run(Self.table("honest", "NULL"))
-        let (_, url) = try await scene.login()
-        let worker = try scene.fleet.start(Scene.reaping, database: url)
+        let worker = try scene.fleet.start(Scene.reaping)
         // In order, so that each token is reaped by a pass of its own.
         for token in ["aa00", "bb00", "cc00"] {
             try await scene.register([token])

@@ -58,7 +58,7 @@ import Testing
 
     /// By a host name, which needs descriptors to be looked up, to a server that is there.
     @Test func `W23: a worker that is short of descriptors blames them, and no database that is there`() async throws {
-        let address = scene.cluster.loopbackURL(database: scene.database)
+        let address = TestLogin.worker.url(scene.cluster.loopbackURL(database: scene.database))
         let url = address.replacing("@127.0.0.1:", with: "@localhost:")
         try #require(url != address)
         for files in 4...20 {

@@ -102,7 +102,7 @@ extension Difference {
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }
         let parameters = ClaimKey.parameters(releasing: [held.claim.key], of: held.worker)
-        try await database.connection.execute(ClaimKey.release, parameters)
+        try await workerSession.execute(ClaimKey.release, parameters)
         model.release([held.claim.key], of: held.worker)
         return "release \(held.claim.id)"
     }
@@ -116,7 +116,7 @@ extension Difference {
         _ = same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
         let orphans = try await ask(LeaseStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
         _ = same("orphans", orphans, model.hasOrphans)
-        try await database.connection.execute(ClaimKey.release, ClaimKey.parameters(releasing: strays, of: worker))
+        try await workerSession.execute(ClaimKey.release, ClaimKey.parameters(releasing: strays, of: worker))
         model.release(modelled, of: worker)
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
@@ -170,14 +170,14 @@ extension Difference {
             WHERE j.origin IS NOT NULL
             """
         )
-        let jobs = try await ask(statement, Parameters()) { rows in
+        let jobs = try await database.connection.query(statement, Parameters()) { rows in
             try rows.indices.map { (try rows.string($0, 1), try rows.int64($0, 0)) }
         }
         model.adopt(Dictionary(jobs) { first, _ in first })
     }
 
     func realTables() async throws -> [String] {
-        try await ask(Self.tables, Parameters()) { rows in
+        try await database.connection.query(Self.tables, Parameters()) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }.sorted()
     }

@@ -16,6 +16,8 @@ struct Difference {
     }
 
     let database: TestDatabase
+    /// The session in which the statements of workers run, with their rights.
+    let workerSession: PostgresConnection
     var model = ModelDatabase()
     var random: SeededGenerator
     var held: [Held] = []
@@ -30,8 +32,14 @@ struct Difference {
     /// All pushes are background pushes to few devices, and workers live long enough to ask about them.
     private let isPacing: Bool
 
-    init(_ database: TestDatabase, seed: UInt64, isPacing: Bool = false) async throws {
+    init(
+        _ database: TestDatabase,
+        workerSession: PostgresConnection,
+        seed: UInt64,
+        isPacing: Bool = false
+    ) async throws {
         self.database = database
+        self.workerSession = workerSession
         random = SeededGenerator(seed: seed)
         self.isPacing = isPacing
         isDeadly = seed % 2 == 0 && !isPacing
@@ -101,7 +109,7 @@ struct Difference {
         _ parameters: Parameters,
         _ read: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        try await database.connection.query(statement, parameters, read)
+        try await workerSession.query(statement, parameters, read)
     }
 
     // MARK: Callers

@@ -37,23 +37,35 @@ import Testing
     private static func compare(seed: UInt64, isPacing: Bool = false) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
-            var difference = try await Difference(database, seed: seed, isPacing: isPacing)
-            for number in 0..<250 {
-                let step = try await difference.step()
-                let real = try await difference.realTables()
-                let model = difference.modelTables()
-                #expect(try await difference.misplacedPayloads() == 0, "seed \(seed), operation \(number): \(step)")
-                guard real == model, difference.differences.isEmpty else {
-                    Issue.record(
-                        """
-                        seed \(seed), operation \(number): \(step)
-                        \(difference.differences)
-                        only real: \(Set(real).subtracting(model).sorted())
-                        only model: \(Set(model).subtracting(real).sorted())
-                        """
-                    )
-                    return
-                }
+            try await database.session(as: TestLogin.worker.rawValue) { session in
+                var difference = try await Difference(
+                    database,
+                    workerSession: session.connection,
+                    seed: seed,
+                    isPacing: isPacing
+                )
+                try await Self.compare(&difference, seed: seed)
+            }
+        }
+    }
+
+    private static func compare(_ difference: inout Difference, seed: UInt64) async throws {
+        for number in 0..<250 {
+            let step = try await difference.step()
+            let real = try await difference.realTables()
+            let model = difference.modelTables()
+            let misplaced = try await difference.misplacedPayloads()
+            #expect(misplaced == 0, "seed \(seed), operation \(number): \(step)")
+            guard real == model, difference.differences.isEmpty else {
+                Issue.record(
+                    """
+                    seed \(seed), operation \(number): \(step)
+                    \(difference.differences)
+                    only real: \(Set(real).subtracting(model).sorted())
+                    only model: \(Set(model).subtracting(real).sorted())
+                    """
+                )
+                return
             }
         }
     }

@@ -301,22 +301,6 @@ import Testing
         #expect(Set(hidden) == ["(gateway_ca)", "(is_guarded)"])
     }
 
-    /// Of the functions that run as their caller. No other test has each of them reach every call in it.
-    @Test(.demo) func `a role may execute what is called by the functions that it may execute`() async throws {
-        let missing = try await database.rows(
-            #"""
-            SELECT DISTINCT r.role, p.proname, f.proname
-            FROM unnest(carillon.roles_of_all_apps() || name 'carillon_tenant') AS r(role)
-            JOIN pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND NOT p.prosecdef
-                AND has_function_privilege(r.role, p.oid, 'EXECUTE')
-            CROSS JOIN LATERAL regexp_matches(regexp_replace(p.prosrc, '--[^\n]*', '', 'g'), 'carillon\.(\w+)\(', 'g') AS c(names)
-            JOIN pg_proc f ON f.pronamespace = p.pronamespace AND f.proname = c.names[1]
-            WHERE NOT has_function_privilege(r.role, f.oid, 'EXECUTE')
-            """#
-        )
-        #expect(missing == [])
-    }
-
     @Test(.demo) func `every function that runs as its owner pins its search path`() async throws {
         let definers = try await database.rows(
             """

@@ -48,10 +48,11 @@ package struct TestDatabase: Sendable {
         }
     }
 
-    /// Applies all migrations, for tests with a cluster of their own.
+    /// Applies all migrations, for tests with a cluster of their own, and creates the logins there.
     package static func migrate(_ url: String) async throws {
         try await open(url) { database in
             _ = try await Migrator(database.connection).up()
+            try await database.run(TestLogin.creation)
         }
     }
 

@@ -22,16 +22,19 @@ package struct TestPooler: Sendable {
     /// - Parameters:
     ///   - mode: how long a client keeps a connection to the server: a session, a transaction or a statement.
     ///   - size: how many connections to a database all clients share.
+    ///   - login: whose connections these are; nil: the superuser's.
     package static func with<R>(
         _ mode: String = "transaction",
         size: Int,
+        as login: TestLogin? = nil,
         before cluster: PrivateCluster,
         on loop: EventLoop,
         _ body: (TestPooler) async throws -> R
     ) async throws -> R {
         try await TemporaryFolder.with { folder in
             let port = ReservedPort.choose()
-            let settings = try folder.write("pgbouncer.ini", self.settings(mode, size: size, port: port, cluster))
+            let url = login?.url(cluster.loopbackURL()) ?? cluster.loopbackURL()
+            let settings = try folder.write("pgbouncer.ini", self.settings(mode, size: size, port: port, before: url))
             let (ours, theirs) = try SocketPair().release()
             _ = fcntl(theirs, F_SETFL, 0)  // the shell waits by reading it
             let (voice, speaker) = try SocketPair().release()
@@ -60,22 +63,24 @@ package struct TestPooler: Sendable {
         }
     }
 
-    private static func settings(_ mode: String, size: Int, port: UInt16, _ cluster: PrivateCluster) -> String {
-        """
-        [databases]
-        * = \(cluster.loopbackKeywords)
-        [pgbouncer]
-        listen_addr = 127.0.0.1
-        listen_port = \(port)
-        unix_socket_dir =
-        auth_type = any
-        pool_mode = \(mode)
-        default_pool_size = \(size)
-        max_client_conn = 200
-        log_connections = 0
-        log_disconnections = 0
-        log_stats = 0
-        """
+    private static func settings(_ mode: String, size: Int, port: UInt16, before url: String) -> String {
+        // The login, its password, the host, the port and a database.
+        let words = url.split(whereSeparator: { ":/@".contains($0) }).dropFirst().map(String.init)
+        return """
+            [databases]
+            * = host=\(words[2]) port=\(words[3]) user=\(words[0]) password=\(words[1])
+            [pgbouncer]
+            listen_addr = 127.0.0.1
+            listen_port = \(port)
+            unix_socket_dir =
+            auth_type = any
+            pool_mode = \(mode)
+            default_pool_size = \(size)
+            max_client_conn = 200
+            log_connections = 0
+            log_disconnections = 0
+            log_stats = 0
+            """
     }
 
     /// Waits until PgBouncer is up.
@@ -94,13 +99,5 @@ package struct TestPooler: Sendable {
             guard count > 0 else { throw IOError(.system, "PgBouncer did not start: \(heard)") }
             heard += String(decoding: buffer[..<count], as: UTF8.self)
         }
-    }
-}
-
-extension PrivateCluster {
-    /// In the keywords of PgBouncer's configuration.
-    fileprivate nonisolated var loopbackKeywords: String {
-        let words = loopbackURL().split(whereSeparator: { ":/@".contains($0) })
-        return "host=127.0.0.1 port=\(port) user=\(words[1]) password=\(words[2])"
     }
 }

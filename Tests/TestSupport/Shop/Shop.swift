@@ -44,12 +44,13 @@ package struct Shop: Sendable {
     package func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
 
     package func run(_ words: [String]) async throws -> ProgramRun {
-        try await ProgramRun.run(words, environment: environment)
+        try await ProgramRun.run(words, environment: environment(for: words))
     }
 
     /// On a busy machine, an answer may be late, and must not count as unknown; and a command may have to wait for an outcome.
-    private var environment: [String: String] {
-        ["DATABASE_URL": database.url, "CARILLON_REQUEST_TIMEOUT": "60s", "CARILLON_WAIT": "2m"]
+    private func environment(for words: [String]) -> [String: String] {
+        let url = TestLogin.url(database.url, running: words)
+        return ["DATABASE_URL": url, "CARILLON_REQUEST_TIMEOUT": "60s", "CARILLON_WAIT": "2m"]
     }
 
     /// Runs a worker that sends what is due. On a busy machine, connecting to the gateway may take longer than the five seconds
@@ -63,7 +64,7 @@ package struct Shop: Sendable {
 
     /// Leaves the program running; tests read its standard error.
     package func start(_ words: String...) throws -> BackgroundProgram {
-        try BackgroundProgram(words, environment: environment, in: folder)
+        try BackgroundProgram(words, environment: environment(for: words), in: folder)
     }
 
     /// A token with that prefix.

@@ -24,6 +24,7 @@ package struct DashboardClient {
     /// Those that need no parameter.
     package static let pages = routes.filter { $0.count { $0 == "/" } == 1 }
 
+    /// - Parameter url: with another login than the superuser only if the test is about that.
     package static func with(
         _ url: String,
         in folder: TemporaryFolder,
@@ -33,7 +34,7 @@ package struct DashboardClient {
         try await TestLoop.with { loop in
             let program = try BackgroundProgram(
                 ["web", "--http", "127.0.0.1:0"] + words,
-                environment: ["DATABASE_URL": url],
+                environment: ["DATABASE_URL": TestLogin.web.url(url)],
                 in: folder
             )
             let line = try await program.line(containing: "is served", on: loop)

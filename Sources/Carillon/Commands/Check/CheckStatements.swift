@@ -22,8 +22,13 @@ enum CheckStatements {
         """
     )
 
-    /// Whether this login sees how old the transactions of others are.
-    static let seesAll = Statement("check_sees_all", "SELECT pg_has_role('pg_read_all_stats', 'USAGE')")
+    private static let seesAll = Statement("check_sees_all", "SELECT pg_has_role('pg_read_all_stats', 'USAGE')")
+
+    /// The end of a sentence about all sessions: what of other users this login does not see.
+    static func end(without unseen: String, on connection: PostgresConnection) async throws -> String {
+        let seesAll = try await connection.query(Self.seesAll) { rows in try rows.bool(0, 0) }
+        return seesAll ? "." : "; \(unseen) of other users are seen only with pg_read_all_stats."
+    }
 
     /// The rights that a worker needs and this login does not have.
     static let missingRights = Statement(

@@ -28,7 +28,8 @@ import Testing
             try await body(
                 connection,
                 { (words: String...) in
-                    try await ProgramRun.run(["feedback"] + words, environment: ["DATABASE_URL": url])
+                    let environment = ["DATABASE_URL": TestLogin.worker.url(url)]
+                    return try await ProgramRun.run(["feedback"] + words, environment: environment)
                 },
                 url
             )
@@ -121,7 +122,7 @@ import Testing
             try await TemporaryFolder.with { folder in
                 let program = try BackgroundProgram(
                     ["feedback", "--feedback-interval", "200ms"],
-                    environment: ["DATABASE_URL": url],
+                    environment: ["DATABASE_URL": TestLogin.worker.url(url)],
                     in: folder
                 )
                 for _ in 0..<2 {
@@ -149,7 +150,7 @@ import Testing
             try await TemporaryFolder.with { folder in
                 let program = try BackgroundProgram(
                     ["feedback", "--feedback-interval", "1h"],
-                    environment: ["DATABASE_URL": url],
+                    environment: ["DATABASE_URL": TestLogin.worker.url(url)],
                     in: folder
                 )
                 // After a whole pass. The next one is due in an hour, or when the row says so.
@@ -185,7 +186,7 @@ import Testing
             try await TemporaryFolder.with { folder in
                 let program = try BackgroundProgram(
                     [command, "--feedback-interval", "200ms"],
-                    environment: ["DATABASE_URL": url],
+                    environment: ["DATABASE_URL": TestLogin.worker.url(url)],
                     in: folder
                 )
                 try await TestLoop.shared.eventually("the session that deleted is over") {

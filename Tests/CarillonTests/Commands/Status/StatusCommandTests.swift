@@ -148,7 +148,8 @@ import Testing
     func `all views agree whether an app is held, and show no hold two seconds after a change`(
         change: String
     ) async throws {
-        let gauges = DatabaseGauges(database: DatabaseSource(shop.database.url), loop: TestLoop.shared)
+        let source = DatabaseSource(TestLogin.worker.url(shop.database.url))
+        let gauges = DatabaseGauges(database: source, loop: TestLoop.shared)
         let now = MonotonicInstant.now
         try await shop.database.run(
             "INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'connection', 'Nobody answers.')"

@@ -25,7 +25,7 @@ import Testing
         try await TestLoop.with { loop in
             let port = ReservedPort.choose()
             var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--http", "127.0.0.1:\(port)"])
-            command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
+            command.environment = ProgramRun.environment(["DATABASE_URL": TestLogin.worker.url(shop.database.url)])
             command.error = .file("/dev/full")
             let worker = try ChildProcess(command)
             defer { worker.signal(SIGKILL) }

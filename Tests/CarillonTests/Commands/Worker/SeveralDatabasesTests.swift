@@ -16,11 +16,9 @@ import Testing
         try await Shop.with { second in
             try await first.enqueue(300)
             try await second.enqueue(200)
+            let urls = [first, second].map { TestLogin.worker.url($0.database.url) }
             let done = try await ProgramRun.run(
-                [
-                    "worker", "--once", "--max-in-flight", "100", "--database", first.database.url, "--database",
-                    second.database.url,
-                ],
+                ["worker", "--once", "--max-in-flight", "100", "--database", urls[0], "--database", urls[1]],
                 environment: [:]
             )
             #expect(done.status == 0, "\(done.errors)")
@@ -42,7 +40,7 @@ import Testing
                 // By the environment, where white space parts them.
                 let worker = try BackgroundProgram(
                     ["worker", "--http", "127.0.0.1:0"],
-                    environment: ["DATABASE_URL": "\(shop.database.url) \(late)"],
+                    environment: ["DATABASE_URL": TestLogin.worker.url("\(shop.database.url) \(late)")],
                     in: shop.folder
                 )
                 _ = try await worker.line(containing: "carillon migrate up", on: loop)
@@ -77,7 +75,7 @@ import Testing
         try await shop.enqueue(10)
         let done = try await ProgramRun.run(
             [
-                "worker", "--once", "--database", shop.database.url, "--database",
+                "worker", "--once", "--database", TestLogin.worker.url(shop.database.url), "--database",
                 "host=/nonexistent dbname=d password=s3cret",
             ],
             environment: [:]

@@ -13,7 +13,7 @@ import Testing
 @Suite struct WorkerCommandTests {
     @Test func `without the schema it does not start, and says how to make it`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
-            let run = try await ProgramRun.run(["worker"], environment: ["DATABASE_URL": url])
+            let run = try await ProgramRun.run(["worker"], environment: ["DATABASE_URL": TestLogin.worker.url(url)])
             #expect(run.status == 78)
             #expect(run.errors.contains("migrate up"))
         }
@@ -242,7 +242,7 @@ import Testing
         let full = [UInt8](repeating: 0, count: 4_096)
         while write(theirs, full, full.count) > 0 {}
         var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
-        command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
+        command.environment = ProgramRun.environment(["DATABASE_URL": TestLogin.worker.url(shop.database.url)])
         command.output = .descriptor(theirs)
         command.error = .descriptor(theirs)
         #expect(try await Self.end(of: command) == .status(0))
@@ -253,7 +253,7 @@ import Testing
         try await shop.enqueue(100)
         let line = "exec \"$0\" worker --once <&- >&- 2>&-"
         var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
-        command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
+        command.environment = ProgramRun.environment(["DATABASE_URL": TestLogin.worker.url(shop.database.url)])
         #expect(try await Self.end(of: command) == .status(0))
         #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
     }
