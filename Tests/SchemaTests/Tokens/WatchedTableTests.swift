@@ -22,7 +22,8 @@ import Testing
                 (DEFAULT, 'AABB', '2020-01-01Z', 'demo', 1), (DEFAULT, 'aabb', '2020-01-03Z', 'demo', 1),
                 (DEFAULT, 'ccdd', '2020-01-01Z', 'other', 2), (DEFAULT, 'eeff', '2020-01-01Z', 'demo', 1);
             GRANT USAGE ON SCHEMA "My App" TO carillon_reaper;
-            GRANT SELECT, DELETE ON "My App"."De""vices" TO carillon_reaper
+            GRANT SELECT, DELETE ON "My App"."De""vices" TO carillon_reaper;
+            SET quote_all_identifiers = on
             """
         )
         for column in ["app", "number"] {
