@@ -99,6 +99,21 @@ GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, caril
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
+-- Only members of carillon_reaper may grant rights on as_reaper(), and REASSIGN OWNED makes nobody one.
+DO $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
+            AND p.proowner = 'carillon_reaper'::regrole AND NOT pg_has_role(p.proowner, 'USAGE'))
+    THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('%s is not a member of carillon_reaper, and may grant no right on its functions', current_user),
+            HINT = format('Have a superuser, or a role with ADMIN OPTION on carillon_reaper (before PostgreSQL 16 with '
+                'CREATEROLE), run: GRANT carillon_reaper TO %I', current_user);
+    END IF;
+END
+$$;
+
 -- The roles that may execute each function, all functions of a name together. Functions that no role may execute are called by
 -- functions that run as their owner, or by the owner. carillon_operator may write no table; the functions that it calls record each
 -- change.

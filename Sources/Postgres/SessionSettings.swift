@@ -16,6 +16,8 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         "row_security": "on",
         // What a backslash in a string means.
         "standard_conforming_strings": "on",
+        // Statements see what others have committed before them. A standby refuses every query of a serializable transaction.
+        "default_transaction_isolation": "read committed",
     ]
 
     /// Overrides the settings of the role and the database, whose timeouts could end a command half-way.
@@ -51,11 +53,14 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     var isEmpty: Bool { pairs.isEmpty }
 
-    /// The statements executed first in each transaction behind a pooler. Setting the default isolation would be too late for the
-    /// transaction that has already begun, so its own isolation is set, before any query.
-    var openings: [String] {
+    /// The statements executed first in each transaction behind a pooler.
+    var openings: [String] { isolation + [forTransaction] }
+
+    /// A statement that gives a transaction that has already begun its isolation, for which setting the default would be too late.
+    /// It must precede any query.
+    var isolation: [String] {
         let isolation = pairs.last { $0.name == "default_transaction_isolation" }
-        return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [forTransaction]
+        return isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []
     }
 
     /// A statement that sets them for a transaction.

@@ -171,7 +171,7 @@ package actor PostgresConnection {
             guard session.exitPipeline(), session.send(sql) else { return false }
             return true
         case .greeting(let sql, let parameters):
-            return sync(session, hasTaken: session.execute(sql: sql, parameters))
+            return sync(session, hasTaken: send(sql, parameters, after: settings.isolation, on: session))
         case .statement(let statement, let parameters):
             if isPooled { return sync(session, hasTaken: sendUnnamed(statement, parameters, on: session)) }
             do {
@@ -206,16 +206,22 @@ package actor PostgresConnection {
         return isSent
     }
 
-    /// Without a synchronization point between them, the settings and the statement are one transaction.
     private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on session: LibpqSession) -> Bool {
-        if !settings.isEmpty {
-            let openings = settings.openings
-            pipeline.last?.preludes = openings.count
-            for opening in openings {
-                guard session.execute(sql: opening, Parameters()) else { return false }
-            }
+        send(statement.sql, parameters, after: settings.isEmpty ? [] : settings.openings, on: session)
+    }
+
+    /// Without a synchronization point between them, the preludes and the statement are one transaction.
+    private func send(
+        _ sql: String,
+        _ parameters: Parameters,
+        after preludes: [String],
+        on session: LibpqSession
+    ) -> Bool {
+        pipeline.last?.preludes = preludes.count
+        for prelude in preludes {
+            guard session.execute(sql: prelude, Parameters()) else { return false }
         }
-        return session.execute(sql: statement.sql, parameters)
+        return session.execute(sql: sql, parameters)
     }
 
     /// Whether the kernel took everything.

@@ -5,8 +5,8 @@ package enum WorkerSessions {
     /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
     private static let common = SessionSettings.safe.with([
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
-        "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
-        "transaction_timeout": "0", "idle_session_timeout": "0", "idle_in_transaction_session_timeout": "1min",
+        "TimeZone": "UTC", "DateStyle": "ISO, MDY", "transaction_timeout": "0", "idle_session_timeout": "0",
+        "idle_in_transaction_session_timeout": "1min",
     ])
 
     /// For the shared connection: a statement that waits for a lock delays all behind it, so it soon fails and is tried again

@@ -1,4 +1,5 @@
 import CarillonPostgres
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -65,6 +66,17 @@ import Testing
             let set = settings.known(to: 170_000).pairs
             #expect(limits.isSubset(of: set.map(\.name)))
             #expect(set.contains { $0.name == "transaction_timeout" && $0.value == "0" })
+        }
+    }
+
+    /// A standby refuses even a query that reads nothing, if its transaction is serializable.
+    @Test func `a standby is read whatever isolation its database sets`() async throws {
+        try await TestDatabase.withOwnCluster { database, cluster in
+            try await database.run("ALTER DATABASE postgres SET default_transaction_isolation = serializable")
+            try Data().write(to: URL(filePath: cluster.folder + "/data/standby.signal"))
+            try await cluster.restart()
+            let run = try await ProgramRun.run(["status"], environment: ["DATABASE_URL": cluster.url()])
+            #expect(run.status == 0, "\(run.errors)")
         }
     }
 

@@ -68,14 +68,24 @@ import Testing
             let bell = Bell()
             let listener = try await PostgresConnection.connect(database.url, application: "l")
             try await listener.listen(to: SleepStatements.channel) { bell.ring() }
+            try await database.run(
+                """
+                CREATE ROLE stranger;
+                CREATE VIEW public.outbox AS SELECT m.app_id, m.tokens, m.payload FROM carillon.messages m;
+                GRANT INSERT ON public.outbox TO stranger
+                """
+            )
             #expect(try await Self.ask(1, in: database) == "(t,,0,f)")
             #expect(try await Self.isNotifying(in: database))
             var rings = bell.rings.makeAsyncIterator()
             let isolated = ["REPEATABLE READ", "SERIALIZABLE"].map {
                 "BEGIN ISOLATION LEVEL \($0); SELECT 1; \(Self.insert); COMMIT"
             }
+            // Through a view, the role needs no right in the schema.
+            let removal = "SELECT carillon.remove_channel('demo', 'match')"
+            let stranger = "SET ROLE stranger; INSERT INTO public.outbox VALUES (1, '{aa}', '{}'); RESET ROLE"
             // Each waits until the listener has heard of it.
-            for change in Self.changes + ["SELECT carillon.remove_channel('demo', 'match')"] + isolated {
+            for change in Self.changes + [removal] + isolated + [stranger] {
                 try await database.run(change)
                 _ = await rings.next()
             }

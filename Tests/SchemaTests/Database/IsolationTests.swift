@@ -368,11 +368,13 @@ import Testing
         #expect(try await refusal()?.sqlState == "42704")
     }
 
-    @Test(.demo) func `a role with wider rights, or that does not exist, cannot be isolated`() async throws {
+    @Test(.demo) func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`() async throws {
         let role = "demo_\(database.connection.backendProcessID)"
-        try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
+        let shut = "shut_" + role
+        try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(shut) NOINHERIT")
         for (app, name, said) in [
             ("demo", "'\(role)'", "which sees all apps as a member of carillon_app"),
+            ("demo", "'\(shut)'", "which does not inherit rights"),
             ("demo", "'postgres'", "bypasses row-level security"),
             ("demo", "'nobody_here'", "takes the name of a role"),
             ("demo", "NULL", "takes the name of a role, got null"),
@@ -383,6 +385,6 @@ import Testing
             }
             #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
         }
-        try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+        try await database.run("DROP OWNED BY \(role); DROP ROLE \(role), \(shut)")
     }
 }

@@ -71,6 +71,26 @@ import Testing
         }
     }
 
+    @Test func `another owner that cannot upgrade is told which right is missing`() async throws {
+        try await Self.owned(granting: Self.needed) { above, _, web async throws in
+            try await above.run(
+                """
+                DO $$ BEGIN EXECUTE (SELECT format('REASSIGN OWNED BY %I TO \(web)', pg_get_userbyid(n.nspowner))
+                    FROM pg_namespace n WHERE n.nspname = 'carillon'); END $$;
+                DELETE FROM carillon.schema_routines
+                """
+            )
+            try await above.session(as: web) { other async throws in
+                let migrator = Migrator(other.connection)
+                let refused = await #expect(throws: SchemaError.self) { try await migrator.up() }
+                let message = try #require(refused?.message)
+                let command = try #require(message.firstMatch(of: /run: (GRANT carillon_reaper TO web_.*)/))
+                try await above.run(String(command.output.1))
+                _ = try await migrator.up()
+            }
+        }
+    }
+
     /// What anybody but its owner may do with each object of the schema.
     private static let rights = """
         SELECT string_agg(line, E'\\n' ORDER BY line) FROM (

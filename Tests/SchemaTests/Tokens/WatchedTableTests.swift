@@ -22,7 +22,8 @@ import Testing
                 (DEFAULT, 'AABB', '2020-01-01Z', 'demo', 1), (DEFAULT, 'aabb', '2020-01-03Z', 'demo', 1),
                 (DEFAULT, 'ccdd', '2020-01-01Z', 'other', 2), (DEFAULT, 'eeff', '2020-01-01Z', 'demo', 1);
             GRANT USAGE ON SCHEMA "My App" TO carillon_reaper;
-            GRANT SELECT, DELETE ON "My App"."De""vices" TO carillon_reaper
+            GRANT SELECT, DELETE ON "My App"."De""vices" TO carillon_reaper;
+            SET quote_all_identifiers = on
             """
         )
         for column in ["app", "number"] {
@@ -215,34 +216,36 @@ import Testing
         try await database.run(
             """
             CREATE ROLE \(owner);
-            CREATE SCHEMA shop AUTHORIZATION \(owner);
+            CREATE SCHEMA "Shop" AUTHORIZATION \(owner);
             CREATE SCHEMA \(owner) AUTHORIZATION \(owner);
             CREATE SCHEMA logs AUTHORIZATION \(owner);
             SET ROLE \(owner);
-            CREATE TABLE shop.devices (token text, updated timestamptz);
-            CREATE TABLE shop.gone (token text);
+            CREATE TABLE "Shop".devices (token text, updated timestamptz);
+            CREATE TABLE "Shop".gone (token text);
             CREATE TABLE \(owner).gone (token text);
             CREATE TABLE logs.gone (token text);
-            GRANT INSERT ON shop.gone, \(owner).gone, logs.gone TO carillon_reaper;
-            GRANT USAGE ON SCHEMA shop, \(owner), logs TO carillon_reaper;
-            GRANT SELECT, DELETE ON shop.devices TO carillon_reaper;
-            CREATE FUNCTION shop.note() RETURNS trigger LANGUAGE plpgsql AS
+            GRANT INSERT ON "Shop".gone, \(owner).gone, logs.gone TO carillon_reaper;
+            GRANT USAGE ON SCHEMA "Shop", \(owner), logs TO carillon_reaper;
+            GRANT SELECT, DELETE ON "Shop".devices TO carillon_reaper;
+            CREATE FUNCTION "Shop".note() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN INSERT INTO gone VALUES (OLD.token); RETURN OLD; END $$;
-            CREATE TRIGGER note AFTER DELETE ON shop.devices FOR EACH ROW EXECUTE FUNCTION shop.note();
+            CREATE TRIGGER note AFTER DELETE ON "Shop".devices FOR EACH ROW EXECUTE FUNCTION "Shop".note();
             RESET ROLE;
-            SELECT carillon.watch_tokens('demo', 'shop.devices', 'token', 'updated')
+            SELECT carillon.watch_tokens('demo', '"Shop".devices', 'token', 'updated')
             """
         )
         for (number, setting) in ["SELECT 1", "ALTER ROLE \(owner) SET search_path = logs", "DROP TABLE logs.gone"]
             .enumerated()
         {
-            try await database.run("\(setting); INSERT INTO shop.devices VALUES ('aa0\(number)', '2020-01-01Z')")
+            try await database.run(
+                #"\#(setting); INSERT INTO "Shop".devices VALUES ('aa0\#(number)', '2020-01-01Z')"#
+            )
             try await Self.dead("aa0\(number)", in: database)
             #expect(try await database.value("carillon.reap()") == "1")
         }
         #expect(try await database.rows("SELECT last_error FROM carillon.watched_tables") == ["()"])
         #expect(try await database.rows("TABLE \(owner).gone") == ["(aa00)"])
-        #expect(try await database.rows("TABLE shop.gone") == ["(aa02)"])
+        #expect(try await database.rows(#"TABLE "Shop".gone"#) == ["(aa02)"])
         try await database.run("DROP OWNED BY \(owner) CASCADE; DROP ROLE \(owner)")
     }
 

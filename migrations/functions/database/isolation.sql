@@ -118,6 +118,10 @@ BEGIN
                 'Have a superuser, or a role with ADMIN OPTION on carillon_tenant (before PostgreSQL 16 with CREATEROLE), run: '
                 'GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
     END;
+    IF NOT pg_has_role(known.oid, 'carillon_tenant', 'USAGE') THEN
+        PERFORM carillon.refuse(carillon.refusal('role', 'a role that can be isolated',
+            quote_literal(role) || ', which does not inherit rights and could do nothing', format('ALTER ROLE %I INHERIT', role)));
+    END IF;
     -- Last, because its locks stop enqueues until the transaction ends.
     PERFORM carillon.enforce_isolation(true);
 END

@@ -12,7 +12,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 AND s.setrole IN (0, c.relowner) AND v.setting LIKE E'search\\_path=%'
             ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
         ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
-        || ', ' || quote_ident(c.relnamespace::regnamespace::text)
+        || ', ' || c.relnamespace::regnamespace
     FROM pg_class c WHERE c.oid = owner_search_path.relation
 $$;
 COMMENT ON FUNCTION carillon.owner_search_path IS

@@ -1,10 +1,10 @@
 -- Watches the application's own tables, from which feedback passes also delete. The owner of the schema calls watch_tokens() and
--- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time.
+-- unwatch_tokens(); reap_watched.sql deletes, and checks the table again each time. The names of types are compared unquoted.
 
 CREATE OR REPLACE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS carillon.refusal
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     kind "char";
     found_type text;
@@ -51,7 +51,7 @@ COMMENT ON FUNCTION carillon.unfit_to_watch IS
 CREATE OR REPLACE FUNCTION carillon.check_watched(
     relation regclass, token_column name, updated_column name, app_column name
 ) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp SET quote_all_identifiers = off AS $$
 BEGIN
     PERFORM carillon.refuse(carillon.unfit_to_watch(relation, token_column, updated_column, app_column));
     RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a

@@ -45,6 +45,18 @@ enum CheckStatements {
         """
     )
 
+    /// Who else than the schema's owner and workers was granted to read private keys or provider tokens.
+    static let keyReaders = Statement(
+        "check_keys",
+        """
+        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) AS g
+        LEFT JOIN pg_roles r ON r.oid = g.grantee
+        WHERE c.oid IN ('carillon.certificates'::regclass, 'carillon.provider_tokens'::regclass)
+            AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner AND r.rolname IS DISTINCT FROM 'carillon_worker'
+        ORDER BY 1
+        """
+    )
+
     /// The apps of isolated roles that no longer exist or have lost their rights, and the statement that mends it. A null name means
     /// that there is no such role.
     static let isolation = Statement(

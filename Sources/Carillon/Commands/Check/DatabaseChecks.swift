@@ -16,6 +16,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("installation") { [try await installation()] }
         lines += await CheckLine.of("roles") { [try await roles()] }
         lines += await CheckLine.of("grants") { [try await grants()] }
+        lines += await CheckLine.of("keys") { [try await keys()] }
         lines += await CheckLine.of("reaper") { [try await reaper()] }
         lines += await CheckLine.of("isolation") { [try await isolation()] }
         lines += await CheckLine.of("plans") { [try await plans()] }
@@ -99,6 +100,19 @@ struct DatabaseChecks {
             )
         }
         return .ok("The roles of Carillon have all rights that the migrations granted.")
+    }
+
+    private func keys() async throws -> CheckLine {
+        let readers: [String] = try await connection.values(of: CheckStatements.keyReaders)
+        guard !readers.isEmpty else {
+            return .ok("Only workers and the schema's owner were granted to read private keys.")
+        }
+        return .warning(
+            "Private keys can also be read by \(Counted.list(readers)), because of a grant or of default privileges.",
+            remedy:
+                "As the schema's owner, run REVOKE ALL ON carillon.certificates, carillon.provider_tokens FROM "
+                + "\(readers.joined(separator: ", "))."
+        )
     }
 
     private func reaper() async throws -> CheckLine {

@@ -171,6 +171,28 @@ import Testing
         }
     }
 
+    @Test func `who can read private keys because of default privileges is named, with the command that ends it`()
+        async throws
+    {
+        try await TestDatabase.connected(.nothing) { connection, url in
+            let role = "reporting_\(connection.backendProcessID)"
+            try await connection.script(
+                "CREATE ROLE \(role); ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO \(role)"
+            )
+            try await attempt {
+                try await TestDatabase.migrate(url)
+                let open = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url]).output
+                #expect(open.contains("warning  keys          Private keys can also be read by \(role),"), "\(open)")
+                let command = try #require(open.firstMatch(of: /(REVOKE ALL ON carillon\.certificates, .*)\./)?.output.1)
+                try await connection.script(String(command))
+                let closed = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url]).output
+                #expect(closed.contains("ok       keys"), "\(closed)")
+            } finally: {
+                try await connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
+            }
+        }
+    }
+
     @Test(.shop) func `a role that was isolated and is gone is named, with the command that ends it`() async throws {
         let role = "gone_\(shop.database.connection.backendProcessID)"
         try await shop.database.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
