@@ -109,7 +109,7 @@ BEGIN
                 push push_each enqueue broadcast submit
                 start_activity update_activity end_activity publish submit_activity submit_publication
                 message_status message_jobs broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
-                requeue_failures
+                requeue_failures forget
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),

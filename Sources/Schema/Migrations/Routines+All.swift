@@ -39,6 +39,7 @@ extension Routines {
             File("functions/messages/cancel_found.sql", Files.cancel_found_sql),
             File("functions/messages/dashboard.sql", Files.dashboard_sql),
             File("functions/messages/find_messages.sql", Files.find_messages_sql),
+            File("functions/messages/forget.sql", Files.forget_sql),
             File("functions/messages/message_status.sql", Files.message_status_sql),
             File("functions/messages/requeue.sql", Files.requeue_sql),
             File("functions/messages/requeue_batch.sql", Files.requeue_batch_sql),
