@@ -49,6 +49,7 @@ import Testing
             ["channel", "create", "--app", "shop", "lost", "--wait", "60s"], ["channel", "sync", "--app", "shop"],
             ["channel", "sync", "--app", "shop", "--remove-unknown", "--grace", "0s"],
             ["message", "show", "1"], ["message", "cancel", "1"], ["message", "cancel", "2"],
+            ["forget", "new", "nobody", "--yes"],
             ["failures", "list"], ["failures", "list", "--reason", "Nope"],
             ["failures", "requeue", "--app", "new", "--dry-run"],
             ["failures", "requeue", "--app", "shop"], ["feedback", "--dry-run"],
