@@ -127,7 +127,8 @@ BEGIN
             ('carillon_app, carillon_tenant', '
                 push push_each enqueue broadcast submit
                 start_activity update_activity end_activity publish submit_activity submit_publication
-                message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_broadcast requeue_failures
+                message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
+                requeue_failures forget
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
@@ -152,6 +153,9 @@ BEGIN
                 is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
+                stopped_tokens forgotten_tokens divide_jobs begin_stopped stop_pushes drop_stopped take_stops
+                kept_references unforgotten_job unforgotten_failures
+                stop_going_back settle_stopped
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at
                 take_over gone_workers return_lost_jobs quarantine_from quarantine_size lost_claims_after_death

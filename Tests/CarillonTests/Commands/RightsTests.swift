@@ -19,7 +19,7 @@ import Testing
         ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "0s"],
         ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"],
         ["message", "show", "900", "--app", "shop"], ["message", "cancel", "901", "--app", "other"],
-        ["trace", "shop", "--owner", "u"],
+        ["trace", "shop", "--owner", "u"], ["forget", "shop", "nobody", "--yes"],
         ["tokens", "import", "--app", "shop", "FILE"], ["failures", "list", "--app", "shop", "--message", "900"],
         ["failures", "requeue", "--app", "shop", "--message", "900"],
         ["feedback", "--once", "--app", "shop"], ["feedback", "--dry-run", "--app", "shop"],

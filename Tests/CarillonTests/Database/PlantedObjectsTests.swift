@@ -51,6 +51,7 @@ import Testing
             ["message", "show", "1"], ["message", "cancel", "1"], ["message", "cancel", "2"],
             ["trace", "new", "--owner", "u"], ["trace", "new", "--token", Shop.token("cc")],
             ["trace", "new", "--reference", "r"], ["trace", "new", "--message", "1"],
+            ["forget", "new", "nobody", "--yes"],
             ["failures", "list"], ["failures", "list", "--reason", "Nope"],
             ["failures", "requeue", "--app", "new", "--dry-run"],
             ["failures", "requeue", "--app", "shop"], ["feedback", "--dry-run"],

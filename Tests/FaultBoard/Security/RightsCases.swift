@@ -95,14 +95,16 @@ import Testing
             "preview_message", "send_test", "enqueue_with_token",
         ],
         "carillon_app": [
-            "submit", "submit_activity", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
+            "submit", "submit_activity", "cancel", "cancel_messages", "cancel_found", "cancel_broadcast",
+            "broadcast_progress", "forget",
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
             "push_each",
         ],
         "carillon_tenant": [
-            "apps_of_caller", "broadcast_progress", "cancel_messages", "channel", "message_jobs", "message_status",
+            "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget", "message_jobs",
+            "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
             "submit_publication", "trace", "unregister_token", "push", "push_each",
         ],
@@ -208,6 +210,7 @@ import Testing
                         "trace('board', 'me')", "trace('board', message_id => \(message))",
                         "push('board', '{bb}', 'y', 1, NULL)", #"push('board', '{bb}', '{"aps":{"alert":"y"}}')"#,
                         #"push_each('board', '{bb}', ARRAY['{"aps":{"alert":"y"}}'])"#,
+                        "cancel(reference => 'nothing')", "cancel(owner => 'nobody')", "forget('board', 'nobody')",
                     ]
                 ),
                 (

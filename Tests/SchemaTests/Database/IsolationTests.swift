@@ -161,6 +161,9 @@ import Testing
                 // Only the other app has failures with this reason.
                 ("SELECT carillon.requeue_failures(reason => 'OfOther')", "22023"),
                 ("SELECT carillon.cancel(200, 'other')", "42704"),
+                ("SELECT carillon.cancel(reference => 'r', app => 'other')", "42704"),
+                ("SELECT carillon.cancel(owner => 'me', app => 'other')", "42704"),
+                ("SELECT carillon.forget('other', 'me')", "42704"),
                 ("SELECT carillon.requeue_failures('other')", "42704"),
                 ("SELECT carillon.message_status(101, app => 'other')", "42704"),
                 ("SELECT carillon.broadcast_progress(101, 'other')", "42704"),
@@ -250,7 +253,7 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(apps_of_caller)", "(broadcast_progress)", "(cancel_messages)", "(channel)",
+                "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)", "(cancel_messages)", "(channel)", "(forget)",
                 "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
                 "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",

@@ -179,7 +179,8 @@ import Testing
             try await owner.run(Self.residue)
             for call in [
                 "CALL carillon.maintain()", "CALL carillon.reap_all()", "SELECT carillon.cancel(1)",
-                "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.app_id('demo')",
+                "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.cancel(owner => 'me')",
+                "SELECT carillon.forget('demo', 'me')", "SELECT carillon.app_id('demo')",
                 "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
             ] {
                 try await owner.run("RESET search_path")

@@ -63,7 +63,8 @@ struct SQLGroup {
             "Functions: device tokens",
             guides: ["enqueue.md#device-tokens"],
             "register_token",
-            "unregister_token"
+            "unregister_token",
+            "forget"
         ),
         Self(
             "Functions: status",

@@ -14,6 +14,10 @@ enum SQLResultColumns {
             "created_at": "when it was enqueued",
             "finished_at": "when its last push ended; null if some pushes have not ended",
         ],
+        "forget": [
+            "kind": "the table",
+            "removed": "how many of its rows were deleted or changed; for inflight, how many pushes are in flight",
+        ],
         "message_contents": [
             "state": "where the payload is kept: ready, scheduled, in flight or failed",
             "push_type": "apns-push-type",

@@ -208,8 +208,27 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.waiting_job_ids IS 'Internal: the ids of waiting jobs of messages that were split.';
 
--- The ids of cancel_messages() may be in any order. Pushes in flight are not retried: before returning a job to the queue, workers
--- check cancelled and split_messages.cancelled_at.
+-- Pushes in flight are not retried: before returning a job to the queue, workers check cancelled and split_messages.cancelled_at.
+CREATE OR REPLACE FUNCTION carillon.cancel_jobs(app integer, whole bigint[], split bigint[], message_id bigint DEFAULT NULL)
+RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    taken carillon.cancelled_job[];
+BEGIN
+    PERFORM carillon.lock_for_cancel(app, whole || split);
+    PERFORM FROM carillon.split_messages b WHERE b.app_id = app AND b.id = ANY (split) ORDER BY b.id FOR UPDATE;
+    UPDATE carillon.split_messages b SET cancelled_at = now()
+    WHERE b.app_id = app AND b.id = ANY (split) AND b.cancelled_at IS NULL;
+    taken := carillon.remove_waiting_jobs(app, whole || carillon.waiting_job_ids(app, split), whole);
+    PERFORM carillon.record_cancelled(app, taken);
+    PERFORM carillon.record_on_behalf('cancel', app, jsonb_build_object('message_id', message_id,
+        'messages', cardinality(whole || split), 'jobs', cardinality(taken)));
+    RETURN cardinality(taken);
+END
+$$;
+COMMENT ON FUNCTION carillon.cancel_jobs IS 'Internal: cancels messages of an app: those of one job, and split ones.';
+
+-- The ids of cancel_messages() may be in any order.
 CREATE OR REPLACE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -217,7 +236,6 @@ DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
     target record;
-    taken carillon.cancelled_job[];
     jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
@@ -232,18 +250,8 @@ BEGIN
         LEFT JOIN carillon.split_messages b ON b.app_id = f.app_id AND b.id = f.broadcast_id
         WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
     LOOP
-        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.split);
-        PERFORM FROM carillon.split_messages b WHERE b.app_id = target.app_id AND b.id = ANY (target.split)
-        ORDER BY b.id FOR UPDATE;
-        UPDATE carillon.split_messages b SET cancelled_at = now()
-        WHERE b.app_id = target.app_id AND b.id = ANY (target.split) AND b.cancelled_at IS NULL;
-        taken := carillon.remove_waiting_jobs(target.app_id,
-            target.whole || carillon.waiting_job_ids(target.app_id, target.split), target.whole);
-        PERFORM carillon.record_cancelled(target.app_id, taken);
-        jobs := jobs + cardinality(taken);
-        PERFORM carillon.record_on_behalf('cancel', target.app_id, jsonb_build_object(
-            'message_id', CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END,
-            'messages', cardinality(target.whole || target.split), 'jobs', cardinality(taken)));
+        jobs := jobs + carillon.cancel_jobs(target.app_id, target.whole, target.split,
+            CASE cardinality(message_ids) WHEN 1 THEN message_ids[1] END);
     END LOOP;
     RETURN jobs;
 END
@@ -253,13 +261,17 @@ COMMENT ON FUNCTION carillon.cancel_messages IS
     'call of cancel_messages cannot. Returns the number of jobs cancelled.';
 
 -- cancel() is plain SQL, so that the planner inlines it and error messages do not mention it.
-CREATE OR REPLACE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
+CREATE OR REPLACE FUNCTION carillon.cancel(
+    message_id bigint DEFAULT NULL, app text DEFAULT NULL, reference text DEFAULT NULL, owner text DEFAULT NULL
+) RETURNS integer
 LANGUAGE sql AS $$
-    SELECT carillon.cancel_messages(ARRAY[message_id], app)
+    SELECT CASE WHEN reference IS NULL AND owner IS NULL THEN carillon.cancel_messages(ARRAY[message_id], app)
+        ELSE carillon.cancel_found(message_id, app, reference, owner) END
 $$;
 COMMENT ON FUNCTION carillon.cancel IS
-    'Cancels the unclaimed jobs of a message, given the id of any of its jobs; pushes in flight are not retried. Returns the '
-    'number of jobs cancelled: 0 if the id is unknown, the message has ended, or all its jobs are in flight.';
+    'Cancels what is not sent yet: a message, given the id of any of its jobs; all messages with a reference; or the pushes to the '
+    'tokens of an owner, and not those to other tokens of the same messages. Pushes in flight are not retried. Returns the number '
+    'of jobs cancelled, at least in part: 0 if nothing that matches waits.';
 
 CREATE OR REPLACE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$

@@ -113,15 +113,22 @@ CREATE OR REPLACE FUNCTION carillon.settle_unrecorded(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     claimed_jobs carillon.job[];
+    stops carillon.stop[];
     refused carillon.job;
 BEGIN
-    SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
+    SELECT f.jobs, f.stops INTO claimed_jobs, stops FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.settlements = settlement_number
     FOR UPDATE;
     IF NOT FOUND THEN
         RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
     END IF;
     SELECT j.* INTO refused FROM unnest(claimed_jobs) AS j WHERE j.id = job;
+    IF stops IS NOT NULL THEN
+        refused := carillon.unforgotten_job(refused, stops);
+        SELECT coalesce(array_agg(t.token), '{}'), array_agg(t.status), array_agg(t.apns_id) INTO token, status, apns_id
+        FROM unnest(token, status, apns_id) AS t(token, status, apns_id)
+        WHERE lower(t.token) <> ALL (carillon.forgotten_tokens(stops));
+    END IF;
     IF cardinality(claimed_jobs) > 1 THEN
         UPDATE carillon.inflight f
         SET settlements = f.settlements + 1, jobs = ARRAY(SELECT j FROM unnest(claimed_jobs) AS j WHERE j.id <> job)

@@ -46,12 +46,13 @@ DECLARE
     seconds CONSTANT bigint := floor(extract(epoch FROM clock));
     lead CONSTANT integer := 5;
     claimed_jobs carillon.job[];
+    stops carillon.stop[];
     answer carillon.push_decisions;
     jobs bigint[];  -- the pushes that leave the claim
     tokens text[];
     waits integer[];
 BEGIN
-    SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
+    SELECT f.jobs, f.stops INTO claimed_jobs, stops FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
@@ -60,7 +61,7 @@ BEGIN
     PERFORM FROM carillon.update_stamps s
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
-    WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim
+    WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim and were not stopped
         SELECT w.place, h.message, h.token, h.is_activity
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         JOIN (
@@ -68,6 +69,7 @@ BEGIN
                 j.push_type = 'liveactivity' AS is_activity
             FROM unnest(claimed_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
+        WHERE stops IS NULL OR h.token <> ALL (carillon.stopped_tokens(stops))
     ), ranked AS MATERIALIZED (  -- with what orders them: is_end, due_at, message
         SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
             coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,

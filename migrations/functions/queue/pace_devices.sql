@@ -131,16 +131,18 @@ DECLARE
     clock CONSTANT timestamptz := clock_timestamp();
     claimed_jobs carillon.job[];
     claimed_ids bigint[];
+    stops carillon.stop[];
     paced carillon.paced_push[];
 BEGIN
-    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h) INTO claimed_jobs, claimed_ids FROM carillon.inflight f
+    SELECT f.jobs, ARRAY(SELECT h.id FROM unnest(f.jobs) AS h), f.stops INTO claimed_jobs, claimed_ids, stops
+    FROM carillon.inflight f
     WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
     INSERT INTO carillon.device_slots (app_id, token, slots, last_at)
     SELECT app, t.token, '{}', clock FROM (SELECT DISTINCT lower(u.token) AS token FROM unnest(pace_devices.token) AS u(token)) AS t
-    ORDER BY t.token ON CONFLICT DO NOTHING;
+    WHERE stops IS NULL OR t.token <> ALL (carillon.stopped_tokens(stops)) ORDER BY t.token ON CONFLICT DO NOTHING;
     WITH asked AS MATERIALIZED (
         SELECT w.place, w.job, lower(w.token) AS token, coalesce(j.origin, j.id) AS message, hashtextextended(
             concat_ws(E'\n', j.topic, coalesce('id ' || nullif(j.collapse_id, ''), 'payload '
@@ -148,11 +150,12 @@ BEGIN
         FROM unnest(pace_devices.job, pace_devices.token) WITH ORDINALITY AS w(job, token, place)
         LEFT JOIN (SELECT DISTINCT h.id, lower(u.token) AS token FROM unnest(claimed_jobs) AS h, unnest(h.tokens) AS u(token)) AS t
             ON t.id = w.job AND t.token = lower(w.token)
+                AND (stops IS NULL OR t.token <> ALL (carillon.stopped_tokens(stops)))
         LEFT JOIN unnest(claimed_jobs) AS j ON j.id = t.id
         ORDER BY lower(w.token), coalesce(j.origin, j.id), w.place
     ), decided AS (
-        -- pace_push() is not called for a push that has left the claim since, because it has no message. Such a push counts as
-        -- superseded: nothing is left to be sent.
+        -- pace_push() is not called for a push that has left the claim or was stopped since, because it has no message. Such a
+        -- push counts as superseded: nothing is left to be sent.
         SELECT a.place, a.job, a.token, a.message, p.*, array_agg(p.replaces) OVER (PARTITION BY a.token) AS replaced
         FROM asked a
         CROSS JOIN LATERAL carillon.pace_push(app, a.token, a.message, a.meaning, max_per_device, clock, claimed_ids) AS p

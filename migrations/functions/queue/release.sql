@@ -20,6 +20,7 @@ BEGIN
             FROM carillon.inflight f, unnest(f.jobs) AS j
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
         ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        PERFORM carillon.drop_stopped(target.app_id, target.claims);
         FOR claim IN
             DELETE FROM carillon.inflight f
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker

@@ -64,7 +64,7 @@ COMMENT ON FUNCTION carillon.endings IS 'Internal: returns how messages have end
 -- take_from_claim() takes the settled jobs out of the claim's row, and increments its settlement number in the same statement; the
 -- row is deleted with its last job. So a second settlement changes nothing, and neither does a settlement of a claim that was taken
 -- over: for both it returns null. The time of the claim is part of the fence, because a crash of the database can undo a claim and
--- give its id to another.
+-- give its id to another. A claim with stops is refused too: see settle_stopped().
 --
 -- It pins no search_path, because that would slow each settlement: its names have schemas, as after use_session_path().
 CREATE OR REPLACE FUNCTION carillon.take_from_claim(
@@ -78,7 +78,7 @@ BEGIN
     IF pg_catalog.cardinality(staying) > 0 THEN
         SELECT f.jobs INTO claimed_jobs FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
-            AND f.settlements = settlement_number FOR UPDATE;
+            AND f.settlements = settlement_number AND f.stops IS NULL FOR UPDATE;
         UPDATE carillon.inflight f SET settlements = f.settlements + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE carillon.changed_job(j, tokens => t.list,
                 payloads => carillon.payloads_of(j, t.list), origin => coalesce(j.origin, j.id)) END
@@ -92,7 +92,7 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f
         WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
-            AND f.settlements = settlement_number
+            AND f.settlements = settlement_number AND f.stops IS NULL
         RETURNING CASE WHEN needs_jobs THEN f.jobs ELSE '{}' END INTO claimed_jobs;
     END IF;
     IF NOT FOUND THEN
@@ -104,7 +104,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.take_from_claim IS
     'Internal: removes from a claim all jobs but those that stay. Returns the jobs that it had, perhaps none of them if needs_jobs '
-    'is false, and null if the claim was settled before or taken over.';
+    'is false, and null if the claim has stops, was settled before or taken over.';
 
 -- If any message was cancelled, find_cancelled() also locks the rows of unfinished of messages in `ended`: all in one pass, because
 -- record_ended() would lock them later.
@@ -260,7 +260,7 @@ $$;
 COMMENT ON FUNCTION carillon.return_going_back IS
     'Internal: returns jobs to the queue with their next attempts, and records those whose messages were cancelled.';
 
--- A settlement that take_from_claim() refuses returns why_unsettled() instead of 'written'.
+-- A settlement that take_from_claim() refuses returns why_unsettled() instead of 'written', unless the claim has stops.
 --
 -- Arrays whose names begin alike are the columns of one table: they have the same length, and a column of default values may be
 -- empty. They are arrays and not composite values, so that a later version can add a column, with a default, while workers of this
@@ -306,7 +306,20 @@ BEGIN
     claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number,
         has_requeueable OR has_expired OR has_going_back, staying, staying_whole, staying_place, staying_token);
     IF claimed_jobs IS NULL THEN
-        RETURN carillon.why_unsettled(app, claim, worker, claimed, settlement_number);
+        RETURN carillon.settle_stopped(
+            app => app, claim => claim, worker => worker, claimed => claimed, settlement_number => settlement_number,
+            ended => ended, ended_remaining => ended_remaining, ended_reference => ended_reference,
+            ended_broadcast => ended_broadcast, ended_created => ended_created, ended_sent => ended_sent,
+            ended_failed => ended_failed, ended_expired => ended_expired, ended_attempts => ended_attempts,
+            ended_status => ended_status, ended_reason => ended_reason, failed => failed, failed_reference => failed_reference,
+            failed_token => failed_token, failed_status => failed_status, failed_reason => failed_reason,
+            failed_unregistered_at => failed_unregistered_at, failed_apns_id => failed_apns_id,
+            failed_unique_id => failed_unique_id, failed_attempt => failed_attempt, going_back => going_back,
+            going_back_whole => going_back_whole, going_back_attempt => going_back_attempt, going_back_after => going_back_after,
+            going_back_status => going_back_status, going_back_reason => going_back_reason, going_back_place => going_back_place,
+            going_back_token => going_back_token, staying => staying, staying_whole => staying_whole,
+            staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
+            identified_token => identified_token, identified_unique_id => identified_unique_id);
     END IF;
     IF cardinality(unknown) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)

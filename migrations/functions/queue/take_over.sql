@@ -148,6 +148,7 @@ BEGIN
         SELECT o.* INTO checked FROM carillon.find_cancelled(target, messages, broadcasts, '{}') AS o;
         INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT target, m.id FROM unnest(messages) AS m(id);
         claims := claims + cardinality(lost);
+        PERFORM carillon.drop_stopped(target, lost);
         -- All jobs of a worker together, up to the size of an array.
         FOR batch IN
             WITH taken AS (

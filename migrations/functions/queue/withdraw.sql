@@ -12,6 +12,7 @@ DECLARE
     later carillon.job[];
     waits integer[];
     begun carillon.ending[];
+    stops carillon.stop[];
 BEGIN
     WITH divided AS MATERIALIZED (
         SELECT d.*, count(*) OVER (PARTITION BY d.id) AS pieces FROM (
@@ -53,9 +54,9 @@ BEGIN
         FROM unnest(claimed_jobs) AS j WHERE j.origin IS NULL AND (
             SELECT count(*) FROM unnest(rest || ended || later) AS p WHERE p.id = j.id OR p.origin = j.id) > 1);
     IF cardinality(rest) > 0 THEN
-        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim;
+        UPDATE carillon.inflight f SET jobs = rest WHERE f.app_id = app AND f.id = claim RETURNING f.stops INTO stops;
     ELSE
-        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim RETURNING f.stops INTO stops;
     END IF;
     PERFORM carillon.use_session_path();
     PERFORM carillon.end_messages(app, begun);
@@ -64,6 +65,9 @@ BEGIN
     END IF;
     -- promote() finds those that are cancelled meanwhile.
     IF pg_catalog.cardinality(later) > 0 THEN
+        IF stops IS NOT NULL THEN
+            SELECT s.jobs, s.waits INTO later, waits FROM carillon.stop_pushes(app, stops, later, waits) AS s;
+        END IF;
         PERFORM carillon.return_jobs(app, later, waits);
     END IF;
 END

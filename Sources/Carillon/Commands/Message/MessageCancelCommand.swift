@@ -6,35 +6,46 @@ extension Command {
     static let messageCancel = Command(
         "message cancel",
         roles: ["carillon_app"],
-        summary: "Cancel the pushes of a message that have not been sent.",
+        summary: "Cancel pushes that have not been sent: of a message, or to a person.",
         discussion: """
             Jobs that no worker has claimed are removed from the queue. A push in flight may still arrive; if it fails, it is not
-            retried. The id of any of its jobs cancels the whole message. Without --app, the id is cancelled in every app that has
-            it.
+            retried. The id of any of its jobs cancels the whole message, and --reference cancels all messages with that
+            reference. --owner cancels the pushes to the tokens of an owner, and no others of the same messages. Without --app,
+            this is done in every app.
             """,
-        arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
-        options: [.app, .json, .database],
+        arguments: [Argument("ID", required: false, "The id that enqueue or broadcast returned.")],
+        options: [.reference, .owner, .app, .json, .database],
         exits: [.done: "Something was cancelled or is in flight.", .failed: "Nothing was left to cancel."],
+        examples: ["carillon message cancel 81724", "carillon message cancel --app acme --owner user-42"],
         run: { invocation in
-            let id = try MessageKey.id(invocation.name, invocation.command)
+            let settings = invocation.settings
+            let given = [invocation.arguments.first, settings.text(.reference), settings.text(.owner)].compactMap(\.self)
+            guard given.count == 1 else {
+                throw UsageError("\(invocation.command.title) takes one of ID, --reference and --owner.")
+            }
+            if let owner = settings.text(.owner) { return try await cancel(to: owner, invocation) }
+            let key = try MessageKey(invocation)
             let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in
-                try await cancel(id, of: invocation.settings.text(.app), connection)
+                try await cancel(key, connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
             // The given id may be that of a job of a split message.
-            let whole = messages.count == 1 ? messages[0].id : id
-            if invocation.settings.isOn(.json) {
+            let whole: Int64? = messages.count == 1 ? messages[0].id : key.id
+            let what = whole.map { "message \($0)" } ?? "\(messages.count) messages"
+            if settings.isOn(.json) {
                 invocation.console.print(json: [
                     "id": whole, "jobs": jobs, "cancelled": messages.reduce(0) { $0 + $1.ended.cancelled },
                     "waiting": waiting, "state": messages.count == 1 ? messages[0].state.rawValue : nil,
                 ])
             } else if jobs > 0 {
-                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(whole).")
+                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of \(what).")
             }
             if jobs == 0, waiting == 0 {
+                let states = Counted.list(messages.map(\.state.rawValue))
                 throw CommandError(
                     .failed,
-                    "Message \(whole) has ended (\(Counted.list(messages.map(\.state.rawValue)))): nothing was left to cancel."
+                    (whole.map { "Message \($0) has" } ?? "The messages have")
+                        + " ended (\(states)): nothing was left to cancel."
                 )
             }
             if waiting > 0 {
@@ -47,20 +58,45 @@ extension Command {
         }
     )
 
-    private static let cancelMessage = Statement("message_cancel", "SELECT carillon.cancel($1, app => $2)::int8")
+    private static let cancelMessages = Statement(
+        "message_cancel",
+        "SELECT carillon.cancel($1, app => $2, reference => $3, owner => $4)::int8"
+    )
 
-    /// Returns how many jobs were cancelled, and the state of the messages with that id afterwards.
+    /// Returns how many jobs were cancelled, and the state of the messages afterwards.
     private static func cancel(
-        _ id: Int64,
-        of app: String?,
+        _ key: MessageKey,
         _ connection: PostgresConnection
     ) async throws -> (Int64, [MessageStatus]) {
         // If the given id is that of a retry, it no longer exists after the cancel.
-        let ids = Set(try await MessageStatus.all(id, of: app, from: connection).map(\.id))
-        guard !ids.isEmpty else { throw MessageKey.unknown("\(id)", of: app) }
-        let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }
+        let ids = Set(try await key.find(on: connection).map(\.id))
+        let jobs = try await cancel(Parameters(key.id, key.app, key.reference, String?.none), connection)
         var messages: [MessageStatus] = []
-        for id in ids.sorted() { messages += try await MessageStatus.all(id, of: app, from: connection) }
+        for id in ids.sorted() {
+            messages += try await MessageStatus.all(id, reference: nil, of: key.app, from: connection)
+        }
         return (jobs, messages)
+    }
+
+    private static func cancel(to owner: String, _ invocation: Invocation) async throws -> ExitStatus {
+        let app = invocation.settings.text(.app)
+        let jobs = try await DatabaseScope.with(invocation) { connection, _ in
+            try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
+        }
+        guard jobs > 0 else {
+            throw CommandError(
+                .failed,
+                "No push to the owner \(owner.visible) waits.",
+                hint: "Pushes to it that are in flight are not retried."
+            )
+        }
+        invocation.show(["owner": owner, "jobs": jobs]) { console in
+            console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
+        }
+        return .done
+    }
+
+    private static func cancel(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {
+        try await connection.query(cancelMessages, parameters) { rows in try rows.int64(0, 0) }
     }
 }

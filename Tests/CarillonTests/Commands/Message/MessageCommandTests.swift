@@ -36,6 +36,30 @@ import Testing
     }
 
     @Test(.shop)
+    func `message cancel takes a reference, or an owner whose pushes alone are cancelled`() async throws {
+        let tokens = ["aa", "bb"].map { "'\(Shop.token($0))'" }
+        try await shop.database.run(
+            """
+            SELECT carillon.register_token('shop', \(tokens[0]), 'anna');
+            SELECT carillon.enqueue('shop', ARRAY[\(tokens.joined(separator: ","))], 'x'),
+                carillon.enqueue('shop', ARRAY[\(tokens[1])], 'x', reference => 'r'),
+                carillon.enqueue('shop', ARRAY[\(tokens[1])], 'x', reference => 'r')
+            """
+        )
+        let owner = try await shop.run("message", "cancel", "--owner", "anna")
+        #expect(owner.status == 0 && owner.output == "Cancelled the pushes to anna in 1 job.\n", "\(owner)")
+        #expect(try await shop.run("message", "cancel", "--owner", "anna").status == 1)
+        let reference = try await shop.run("message", "cancel", "--reference", "r", "--app", "shop")
+        #expect(reference.status == 0 && reference.output == "Cancelled 2 jobs of 2 messages.\n", "\(reference)")
+        let again = try await shop.run("message", "cancel", "--reference", "r")
+        #expect(again.status == 1 && again.errors.contains("The messages have ended"), "\(again.errors)")
+        #expect(try await shop.run("message", "cancel", "1", "--owner", "anna").status == 2)
+        #expect(
+            try await shop.database.rows("SELECT m.tokens FROM carillon.messages m") == ["({\(Shop.token("bb"))})"]
+        )
+    }
+
+    @Test(.shop)
     func `a message of which some was sent is partly sent, and tokens that are not listed are counted`() async throws {
         let id = try await shop.database.number(Self.enqueue)
         let waiting = try await shop.run("message", "show", "\(id)").output

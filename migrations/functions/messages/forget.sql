@@ -1,0 +1,171 @@
+-- Erases one person from all tables of an app. docs/privacy.md says what each table holds, and what becomes of it.
+--
+-- What is in flight cannot be unsent. mark_claims() writes a stop into its claim, so that its settlement records nothing of the
+-- person: see stops.sql. The functions take locks in this order: first all that take_waiting() takes, then rows of the tables that
+-- order and pace pushes, then unfinished, then rows of history and dedupe, and last tokens.
+
+-- An owner or token within a reference counts if no letter or digit is next to it. A short number counts only if it is the whole
+-- reference: in order-42, it would be that of an order.
+CREATE OR REPLACE FUNCTION carillon.names_of(owner text, tokens text[]) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    -- Groups that capture nothing take a third of the time.
+    SELECT concat_ws('|', CASE WHEN owner ~ '^[0-9]{1,7}$' THEN '^' || owner || '$' END,
+        '(?:^|[^[:alnum:]])(?:' || string_agg(regexp_replace(w.word, '([^[:alnum:]])', E'\\\\\\1', 'g'), '|')
+            || ')(?:$|[^[:alnum:]])')
+    FROM (
+        SELECT owner AS word WHERE owner !~ '^[0-9]{1,7}$'
+        UNION ALL
+        -- A pattern of very many words is an error.
+        (SELECT t.token FROM unnest(tokens) AS t(token) WHERE length(t.token) >= 16 LIMIT 100)
+    ) AS w
+$$;
+COMMENT ON FUNCTION carillon.names_of IS 'Internal: returns a pattern of the references and keys that name a person.';
+
+-- Rows of unfinished are locked in one pass, in order of id, with those of `messages`, which record_stopped() changes later.
+CREATE OR REPLACE FUNCTION carillon.forget_open(app integer, forgotten text[], names text, messages bigint[])
+RETURNS TABLE (kind text, removed bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    FOREACH kind IN ARRAY ARRAY['updates', 'update_stamps', 'device_slots'] LOOP
+        EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY(SELECT o.ctid FROM carillon.%I o '
+            || 'WHERE o.app_id = $1 AND o.token = ANY ($2) ORDER BY o.token FOR UPDATE))', kind, kind) USING app, forgotten;
+        GET DIAGNOSTICS removed = ROW_COUNT;
+        RETURN NEXT;
+    END LOOP;
+    kind := 'unfinished';
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = app AND (u.message_id = ANY (messages) OR u.reference ~ names
+        OR u.apns_unique_ids ?| forgotten) ORDER BY u.message_id FOR UPDATE;
+    UPDATE carillon.unfinished u SET reference = CASE WHEN u.reference ~ names THEN NULL ELSE u.reference END,
+        apns_unique_ids = nullif(u.apns_unique_ids - forgotten, '{}')
+    WHERE u.app_id = app AND (u.reference ~ names OR u.apns_unique_ids ?| forgotten);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.forget_open IS 'Internal: erases a person from what is kept of messages that have not ended.';
+
+-- The content of a failed message is kept while other failures may need it.
+CREATE OR REPLACE FUNCTION carillon.forget_failures(app integer, forgotten text[], names text)
+RETURNS TABLE (kind text, removed bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    messages bigint[];
+    unnamed bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM carillon.failures f WHERE f.app_id = app AND lower(f.token COLLATE "C") = ANY (forgotten)
+        RETURNING f.message_id
+    )
+    SELECT count(*), coalesce(array_agg(DISTINCT g.message_id), '{}') INTO removed, messages FROM gone g;
+    UPDATE carillon.failures f SET reference = NULL WHERE f.app_id = app AND f.reference ~ names;
+    GET DIAGNOSTICS unnamed = ROW_COUNT;
+    kind := 'failures';
+    removed := removed + unnamed;
+    RETURN NEXT;
+
+    kind := 'failed_messages';
+    DELETE FROM carillon.failed_messages m WHERE m.app_id = app AND (
+        m.tokens <@ forgotten OR m.tokens IS NULL AND m.message_id = ANY (messages) AND NOT EXISTS (
+            SELECT FROM carillon.failures f WHERE f.app_id = app AND f.message_id = m.message_id));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    UPDATE carillon.failed_messages m SET reference = CASE WHEN m.reference ~ names THEN NULL ELSE m.reference END,
+        (tokens, payloads) = (
+            SELECT CASE WHEN m.tokens IS NOT NULL THEN array_agg(u.token ORDER BY u.place) END,
+                CASE WHEN m.tokens IS NOT NULL THEN array_agg(u.payload ORDER BY u.place) END
+            FROM unnest(m.tokens, m.payloads) WITH ORDINALITY AS u(token, payload, place) WHERE u.token <> ALL (forgotten))
+    WHERE m.app_id = app AND (m.tokens && forgotten OR m.reference ~ names);
+    GET DIAGNOSTICS unnamed = ROW_COUNT;
+    removed := removed + unnamed;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.forget_failures IS
+    'Internal: erases a person from failures and from the content that is kept of them.';
+
+-- forget_rest() has the tables that no other row needs. Texts in audit that an app chose are in these members.
+CREATE OR REPLACE FUNCTION carillon.forget_rest(app carillon.apps, owner text, forgotten text[], names text, ended bigint[])
+RETURNS TABLE (kind text, removed bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    member text;
+    changed bigint;
+BEGIN
+    kind := 'results';
+    UPDATE carillon.results r SET reference = CASE WHEN r.reference ~ names THEN NULL ELSE r.reference END,
+        apns_unique_ids = nullif(r.apns_unique_ids - forgotten, '{}')
+    WHERE r.app_id = app.id AND (r.reference ~ names OR r.apns_unique_ids ?| forgotten);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN NEXT;
+    kind := 'feedback';
+    DELETE FROM carillon.feedback f
+    WHERE f.app_id = app.id AND (f.owner = forget_rest.owner OR lower(f.token COLLATE "C") = ANY (forgotten));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN NEXT;
+    kind := 'audit';
+    removed := 0;
+    FOREACH member IN ARRAY ARRAY['reference', 'token', 'owner'] LOOP
+        UPDATE carillon.audit a SET details = a.details - member WHERE a.app = app.name AND a.details ->> member ~ names;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        removed := removed + changed;
+    END LOOP;
+    RETURN NEXT;
+    kind := 'dedupe';
+    DELETE FROM carillon.dedupe d WHERE d.app_id = app.id AND (d.key ~ names OR d.message_id = ANY (ended));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN NEXT;
+    kind := 'tokens';
+    DELETE FROM carillon.tokens t WHERE t.app_id = app.id AND t.token = ANY (ARRAY(
+        SELECT o.token FROM carillon.tokens o WHERE o.app_id = app.id AND o.owner = forget_rest.owner
+        ORDER BY o.token FOR UPDATE));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION carillon.forget_rest IS 'Internal: erases a person from results, feedback, audit, dedupe and tokens.';
+
+CREATE OR REPLACE FUNCTION carillon.forget(app text, owner text) RETURNS TABLE (kind text, removed bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target carillon.apps;
+    forgotten text[];
+    names text;
+    taken record;
+    refusal carillon.refusal;
+BEGIN
+    SELECT a.* INTO target FROM carillon.apps a
+    WHERE a.name = forget.app AND a.id = ANY (carillon.chosen_apps(coalesce(forget.app, '')));
+    IF target.id IS NULL THEN
+        refusal := carillon.unknown_app(forget.app);
+    ELSIF coalesce(forget.owner, '') = '' THEN
+        refusal := carillon.refusal('owner', 'the owner of tokens', quote_literal(forget.owner),
+            'Pass what register_token was given as owner.');
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    -- A dead token that a feedback pass deleted may have been registered since, for somebody else.
+    forgotten := ARRAY(
+        SELECT t.token FROM carillon.tokens t WHERE t.app_id = target.id AND t.owner = forget.owner
+        UNION
+        SELECT lower(f.token COLLATE "C") FROM carillon.feedback f
+        WHERE f.app_id = target.id AND f.owner = forget.owner AND NOT EXISTS (
+            SELECT FROM carillon.tokens t WHERE t.app_id = target.id AND t.token = lower(f.token COLLATE "C")));
+    names := carillon.names_of(forget.owner, forgotten);
+    SELECT w.* INTO taken FROM carillon.take_waiting(target.id, forgotten, names) AS w;
+    RETURN QUERY VALUES ('messages', taken.ready), ('scheduled', taken.scheduled), ('inflight', taken.in_flight),
+        ('split_messages', taken.split);
+    RETURN QUERY SELECT o.* FROM carillon.forget_open(target.id, forgotten, names, ARRAY(
+        SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
+    PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
+    RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, names) AS f;
+    -- Messages that had no other recipient.
+    RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, names, ARRAY(
+        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL)) AS r;
+    PERFORM carillon.record_change('forget', target.name, jsonb_build_object('tokens', cardinality(forgotten)));
+END
+$$;
+COMMENT ON FUNCTION carillon.forget IS
+    'Erases a person: the tokens of an owner, waiting pushes to them, and what history says about both. Pushes in flight may '
+    'arrive; they are not retried, and nothing of them is recorded but counts. Returns for each table how many rows were deleted '
+    'or changed; for inflight, how many pushes are in flight. Recorded in audit, without the owner.';
