@@ -40,7 +40,8 @@ struct LaneBoard: Sendable {
         _modify { yield &rings[depth.rawValue][urgency] }
     }
 
-    /// What a look walks over. A look with a turn asks regular lanes elsewhere, too: if there are many, a part of them.
+    /// The lanes that a look reads: those after `start`. If the previous look left lanes out, this one has a turn: it also reads
+    /// regular lanes before `start`, or, if there are more than `maxSteps`, another part of them at each turn.
     func lookRange(after start: Lane?, turn: Int?, maxSteps: Int?) -> LookRange {
         var range = LookRange(start: start, maxSteps: maxSteps)
         for (lane, state) in states {
@@ -48,7 +49,7 @@ struct LaneBoard: Sendable {
             if isAhead, let floor = state.lookFloor {
                 range.known.append((lane, floor))
             } else if turn != nil, state.isRegular, !state.isReady {
-                // A claim under way leaves what is committed after it.
+                // Even lanes with a claim under way: it does not see rows that are committed after it began.
                 range.others.append((lane, state.lookFloor ?? .min))
             }
         }

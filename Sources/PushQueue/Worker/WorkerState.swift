@@ -6,8 +6,8 @@ import CarillonPostgres
 /// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. Its shell is
 /// `WorkerContext`. The simulation runs thousands of them.
 ///
-/// A method is here if it joins two of the values below. Call a member directly for what concerns it alone. It has a generator
-/// of its own if its waits are random.
+/// Its parts are values too, and each changes only itself. For what concerns one part alone, call that part. A method that needs
+/// several parts is a method of this type. A part with random waits has a generator of its own.
 struct WorkerState: Sendable {
     enum Phase: Sendable {
         case working

@@ -124,7 +124,7 @@ import Testing
     }
 
     private static func resolve(_ link: Substring, in folder: String) -> String {
-        var parts = folder.isEmpty ? [] : [Substring(folder)]
+        var parts = folder.split(separator: "/")
         for part in link.split(separator: "/") {
             if part == ".." { parts.removeLast() } else { parts.append(part) }
         }

@@ -92,7 +92,7 @@ import Testing
         let first = try claim(&board)
         let little = 800 / LaneState.caution
         #expect(first.pushes == Int32(little))
-        expectNone(&board, because: "one look at a time")
+        expectNone(&board, because: "one claim at a time")
         board.claimed(first, rows: Int(first.rows), pushes: little, lowest: 1, next: nil, at: start)
         let second = try claim(&board)
         #expect(second.pushes > first.pushes)

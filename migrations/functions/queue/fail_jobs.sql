@@ -12,13 +12,17 @@ $$;
 COMMENT ON FUNCTION carillon.is_transient IS 'Internal: returns whether an error may be temporary, by its SQLSTATE.';
 
 -- A refusal is an error that concerns the row. Errors of rights and of the schema (42, 3F000) say nothing about it: the statement
--- fails as a whole, and is repeated once they are fixed. But a value that is cast to a type such as ltree or regrole may raise
--- 42601 or 42704. If a trigger raises the others, they are refusals too: its function is in the context, in PL/pgSQL and without
--- arguments, or in another procedural language, which ours never are. The other words of a context depend on lc_messages.
+-- fails as a whole, and is repeated once they are fixed. But 42601 and 42704 are refusals, because a value that is cast to a type
+-- such as ltree or regrole may raise them. Any other is one if a trigger has raised it, as the context shows.
 CREATE OR REPLACE FUNCTION carillon.is_refusal(state text, context text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT NOT carillon.is_transient(state)
         AND (state OPERATOR(pg_catalog.!~) '^(3F000|42(?!601|704)...)$'
+            -- A function of a trigger: in PL/pgSQL and without arguments, or in another procedural language. Ours are neither, and
+            -- the other words of a context depend on lc_messages.
+            -- Matches:        PL/pgSQL function refuse() line 2 at RAISE
+            -- Matches:        PL/Python function "check"
+            -- Does not match: PL/pgSQL function carillon.settle(integer,bigint) line 120 at SQL statement
             OR context OPERATOR(pg_catalog.~) '(?n)^[^"]*PL/(pgSQL.*[(][)]|(?!pgSQL))')
 $$;
 COMMENT ON FUNCTION carillon.is_refusal IS

@@ -1,6 +1,14 @@
 -- Records the outcomes of a claim. A worker calls settle() when pushes of a claim have ended. It locks the row of inflight, then
 -- rows of unfinished in order of id. A settlement names the worker and its claim. This is the fence: after a takeover it writes
 -- nothing.
+--
+-- settle() is at the end of this file. It calls, in this order:
+-- - take_from_claim(): checks the fence, and takes the settled jobs out of the claim; why_unsettled(): says why it took none
+-- - find_cancelled_going_back(): finds which messages were cancelled meanwhile
+-- - outcomes_before_expiry(), unique_ids_of(): compute columns of results
+-- - record_ended(): writes results and unfinished, from rows of endings()
+-- - record_failed(): writes failures and feedback; keep_requeueable(): keeps what can be requeued
+-- - return_going_back(): returns jobs to the queue
 
 -- why_unsettled() returns 'lost' if another worker has taken the claim over. It returns 'before' if an earlier call settled the
 -- claim but its answer was lost. That must be so if the worker still has its row of workers, or if the claim still has its row of
