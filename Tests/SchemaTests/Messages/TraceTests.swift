@@ -237,6 +237,37 @@ import Testing
         #expect(try await trace("token => 'bb'").contains(many))
     }
 
+    @Test func `more than a trace shows is said at the end, and no more is not`() async throws {
+        let jobs = "not known: more jobs have not ended: these are the newest 20"
+        let attempts = "not known: only 20 of its attempts without an answer are shown"
+        let broadcasts = "not known: more messages to many tokens were enqueued: these are the newest 5"
+        func add(_ rows: ClosedRange<Int>, broadcasts: ClosedRange<Int>) async throws {
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT n, 1, '{aa}', '{}', now() + interval '1 hour'
+                FROM generate_series(\(rows.lowerBound), \(rows.upperBound)) n;
+                INSERT INTO carillon.unknown_outcomes (app_id, message_id)
+                SELECT 1, 1 FROM generate_series(\(rows.lowerBound), \(rows.upperBound));
+                INSERT INTO carillon.split_messages
+                SELECT 1, 5000 + n, 5000 + n, 2, 1, 80000
+                FROM generate_series(\(broadcasts.lowerBound), \(broadcasts.upperBound)) n
+                """
+            )
+        }
+        try await add(1...20, broadcasts: 1...5)
+        #expect(try await trace("token => 'aa'").filter { [jobs, broadcasts].contains($0) } == [])
+        #expect(try await trace("message_id => 1").contains(attempts) == false)
+        try await add(21...21, broadcasts: 6...6)
+        let token = try await trace("token => 'aa'")
+        #expect(token.filter { [jobs, broadcasts].contains($0) } == [jobs, broadcasts])
+        #expect(token.filter { $0.hasPrefix("scheduled: ") }.count == 20)
+        #expect(token.filter { $0.hasPrefix("many tokens: ") }.count == 5)
+        let message = try await trace("message_id => 1")
+        #expect(message.contains(attempts))
+        #expect(message.filter { $0.hasPrefix("no answer: ") }.count == 20)
+    }
+
     @Test(arguments: [
         ("'demo'", "owner"), ("'demo', 'me', 'aa'", "owner"), ("'demo', token => 'xy'", "token"),
         ("'nope', 'me'", "app"),

@@ -15,7 +15,10 @@ BEGIN
     WITH history AS MATERIALIZED (
         SELECT h.* FROM carillon.token_history(app.id, texts, since, max_rows_read) h WHERE h.event IS NOT NULL
     ), job AS MATERIALIZED (
-        SELECT j.* FROM carillon.token_jobs(app.id, texts, max_rows_read) j ORDER BY j.id DESC LIMIT carillon.max_traced()
+        SELECT j AS open, row_number() OVER (ORDER BY j.id DESC) AS place
+        FROM carillon.token_jobs(app.id, texts, max_rows_read) j ORDER BY j.id DESC LIMIT carillon.max_traced() + 1
+    ), newest AS (
+        SELECT (j.open).* FROM job j WHERE j.place <= carillon.max_traced()
     )
     SELECT h.at, h.event, CASE h.event WHEN 'registered' THEN 'last registered'
             WHEN 'failed' THEN carillon.failure_text(h.status, h.reason, h.attempt)
@@ -50,10 +53,13 @@ BEGIN
     UNION ALL
     SELECT j.created_at, 'enqueued', 'enqueued', j.message_id,
         CASE WHEN cardinality(j.tokens) = 1 THEN carillon.token_text(j.tokens[1]) END, NULL
-    FROM job j
+    FROM newest j
     UNION ALL
-    SELECT e.* FROM job j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
-    CROSS JOIN LATERAL carillon.trace_job(app, j, t.token, 1, reason, max_rows_read) e;
+    SELECT e.* FROM newest j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
+    CROSS JOIN LATERAL carillon.trace_job(app, j, t.token, 1, reason, max_rows_read) e
+    UNION ALL
+    SELECT NULL, 'not known', format('more jobs have not ended: these are the newest %s', carillon.max_traced()), NULL, NULL, NULL
+    FROM job j WHERE j.place > carillon.max_traced();
 END
 $$;
 COMMENT ON FUNCTION carillon.trace_tokens IS 'Internal: returns the rows of trace for some tokens of an app.';
@@ -112,6 +118,10 @@ LANGUAGE sql STABLE AS $$
     SELECT b.created_at, 'many tokens', 'a message to ' || carillon.counted_text(b.tokens, 'token', 'tokens')
         || ' was enqueued: which tokens these were is not kept', b.id, NULL::text, jsonb_build_object('tokens', b.tokens)
     FROM (SELECT * FROM carillon.split_messages n WHERE by_token AND n.app_id = app.id ORDER BY n.app_id DESC, n.id DESC LIMIT 5) b
+    UNION ALL
+    SELECT NULL, 'not known', 'more messages to many tokens were enqueued: these are the newest 5', NULL, NULL, NULL
+    WHERE by_token AND EXISTS (
+        SELECT FROM carillon.split_messages n WHERE n.app_id = app.id ORDER BY n.app_id DESC, n.id DESC OFFSET 5 LIMIT 1)
     UNION ALL
     SELECT NULL, 'not known',
         'a push that Apple accepted is not kept by its token: trace its reference or message_id to find it', NULL, NULL, NULL

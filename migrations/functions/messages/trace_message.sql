@@ -5,7 +5,8 @@
 CREATE OR REPLACE FUNCTION carillon.max_traced() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION carillon.max_traced IS
-    'Internal: returns how many messages of a reference, tokens of an owner and jobs of a token trace shows.';
+    'Internal: returns how many messages of a reference, tokens of an owner, jobs of a token and attempts without an answer trace '
+    'shows.';
 
 CREATE OR REPLACE FUNCTION carillon.amount_text(amount numeric, exactness text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -175,6 +176,10 @@ BEGIN
     END IF;
     SELECT b.* INTO split FROM carillon.split_messages b WHERE b.app_id = app.id AND b.id = m.id;
     RETURN QUERY
+    WITH unanswered AS MATERIALIZED (
+        SELECT n.noted_at, row_number() OVER () AS place FROM carillon.unknown_outcomes n WHERE n.app_id = app.id
+            AND n.message_id BETWEEN m.id AND coalesce(split.last_id, m.id) LIMIT carillon.max_traced() + 1
+    )
     SELECT m.created_at, 'enqueued', 'enqueued to ' || carillon.counted_text(m.tokens, 'token', 'tokens')
             || coalesce(CASE WHEN split.jobs > 1 THEN ' in ' END || carillon.counted_text(split.jobs, 'job', 'jobs'), '')
             || coalesce(', with the reference ' || left(m.reference, 80), ''),
@@ -182,9 +187,7 @@ BEGIN
             'state', m.state))
     UNION ALL
     SELECT u.noted_at, 'no answer', 'an attempt had no answer, so its push may have arrived', m.id, NULL, NULL
-    FROM (
-        SELECT n.noted_at FROM carillon.unknown_outcomes n WHERE n.app_id = app.id
-            AND n.message_id BETWEEN m.id AND coalesce(split.last_id, m.id) LIMIT carillon.max_traced()) u
+    FROM unanswered u WHERE u.place <= carillon.max_traced()
     UNION ALL
     SELECT c.cancelled_at, 'cancelled', 'cancelled: a push that was in flight may still arrive, and no other is sent', m.id, NULL,
         NULL
@@ -201,6 +204,8 @@ BEGIN
         ('which of its tokens Apple accepted is not kept, only how many', m.tokens > 1 AND m.sent > (
             SELECT count(*) FROM jsonb_array_elements(m.outcomes) AS o WHERE o ->> 'state' = 'sent')),
         (format('only %s of its %s failed pushes are shown', few, carillon.amount_text(m.failed, 'exact')), m.failed > few),
+        (format('only %s of its attempts without an answer are shown', carillon.max_traced()),
+            EXISTS (SELECT FROM unanswered u WHERE u.place > carillon.max_traced())),
         ('when its earlier attempts were made is not kept', m.attempts > 1 OR m.state = 'retrying')
     ) AS n(what, applies) WHERE n.applies;
     IF m.waiting > 0 THEN
