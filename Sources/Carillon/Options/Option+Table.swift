@@ -171,8 +171,7 @@ extension Option {
     static let includeDelivered = Option("include-delivered", .flag)
         .help("Also requeue pushes that were sent, but whose success could not be recorded.")
 
-    // trace
-    static let owner = Option("owner", .text("OWNER")).help("The owner of device tokens, as given to register_token.")
+    // trace, beside owner and reference
     /// The same option for `trace`, which takes one.
     static let tracedToken = Option("token", .text("TOKEN")).help("The device token, in hex.")
     /// The same option for `trace`.
