@@ -166,7 +166,7 @@ COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message ha
 
 -- message_jobs() covers all jobs of a split message, given the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
     WITH whole AS (
         SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
         FROM carillon.messages_of(ARRAY[message_jobs.id]) m

@@ -276,7 +276,7 @@ COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of mess
 CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
     message carillon.chosen_message;
