@@ -71,17 +71,9 @@ BEGIN
             u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
         FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         UNION ALL
-        -- A loose index scan finds the jobs that have failures, with one index lookup for each.
-        (WITH RECURSIVE job (id) AS (
-            (SELECT f.message_id FROM carillon.failures f
-            WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
-            UNION ALL
-            SELECT next.message_id FROM job CROSS JOIN LATERAL (
-                SELECT f.message_id FROM carillon.failures f
-                WHERE f.broadcast_id = message.id AND f.app_id = message.app_id AND f.message_id > job.id
-                ORDER BY f.message_id LIMIT 1) next
-        ), alone AS MATERIALIZED (
-            SELECT j.id FROM (SELECT job.id FROM job UNION SELECT message.id) j (id)
+        (WITH alone AS MATERIALIZED (
+            SELECT j.id FROM (
+                SELECT u.message_id FROM carillon.unrecorded_jobs(message.app_id, message.id) u UNION SELECT message.id) j (id)
             WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = j.id AND r.app_id = message.app_id)
                 AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = j.id)
         )
