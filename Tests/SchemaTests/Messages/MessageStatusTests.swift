@@ -279,4 +279,20 @@ import Testing
         #expect(try await failuresRead(by: jobs, index: "failures_by_broadcast") <= 21)
         #expect(try await database.rows(Self.status("21")).first?.hasPrefix("(failed,1,200,Unrecorded,10000,") == true)
     }
+
+    @Test func `the last outcome of an old message is found without reading newer failures of the app`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.results (message_id, app_id, failed) VALUES (50, 1, 2000);
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
+            SELECT 50 + n / 2000, 1, lpad(to_hex(n), 64, '0'), 410, CASE n WHEN 1999 THEN 'ExpiredToken' ELSE 'Unregistered' END,
+                now() + (n - 10000) * interval '1 ms'
+            FROM generate_series(0, 9999) n
+            """
+        )
+        try await database.run("ANALYZE carillon.failures")
+        let last = "SELECT last_status, last_reason FROM carillon.message_status(50)"
+        #expect(try await database.rows(last) == ["(410,ExpiredToken)"])
+        #expect(try await failuresRead(by: last, index: "failures_by_app") == 0)
+    }
 }

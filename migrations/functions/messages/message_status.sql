@@ -149,8 +149,11 @@ BEGIN
     status := open.last_status;
     reason := open.last_reason;
     IF reason IS NULL THEN
-        SELECT f.status, f.reason INTO status, reason FROM carillon.failures f
-        WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
+        -- OFFSET 0 prevents a search backwards through the failures of the app, which may have had millions since.
+        SELECT f.status, f.reason INTO status, reason FROM (
+            SELECT n.status, n.reason, n.failed_at FROM carillon.failures n
+            WHERE n.app_id = message.app_id AND n.message_id = ANY (ended.failed_ids) OFFSET 0) f
+        ORDER BY f.failed_at DESC LIMIT 1;
     END IF;
     IF reason IS NULL THEN
         reason := ended.last_reason;
