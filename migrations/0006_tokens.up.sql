@@ -125,7 +125,7 @@ COMMENT ON TYPE carillon.reap_batch IS 'Internal: what one batch of a feedback p
 -- function. It checks its own owner, because a restore can change it.
 CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     count bigint;
 BEGIN

@@ -249,4 +249,50 @@ import Testing
         try await database.run("COMMIT")
         #expect(Int(calls ?? "") == 1)
     }
+
+    /// How many rows of failures a query finds through an index.
+    private func failuresRead(by query: String, index: String) async throws -> Int {
+        try await database.run("BEGIN")
+        _ = try await database.rows(query)
+        let count = try await database.number(
+            """
+            SELECT sum(pg_stat_get_xact_tuples_fetched(i.relid)) FROM pg_partition_tree('carillon.\(index)') i
+            """
+        )
+        try await database.run("ROLLBACK")
+        return count
+    }
+
+    @Test func `jobs of which only failures are recorded are found with one read each`() async throws {
+        // The planner would also find them by message_id, after the jobs before.
+        try await database.run(
+            """
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, broadcast_id)
+            SELECT 1 + n / 500, 1, lpad(to_hex(n), 64, '0'), 200, 'Unrecorded', CASE WHEN n >= 10000 THEN 21 END
+            FROM generate_series(0, 19999) n
+            """
+        )
+        try await database.run("ANALYZE carillon.failures")
+        let jobs = "SELECT count(*), min(message_id), max(message_id) FROM carillon.unrecorded_jobs(1, 21)"
+        #expect(try await database.rows(jobs) == ["(20,21,40)"])
+        #expect(try await failuresRead(by: jobs, index: "failures_by_message") == 0)
+        #expect(try await failuresRead(by: jobs, index: "failures_by_broadcast") <= 21)
+        #expect(try await database.rows(Self.status("21")).first?.hasPrefix("(failed,1,200,Unrecorded,10000,") == true)
+    }
+
+    @Test func `the last outcome of an old message is found without reading newer failures of the app`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.results (message_id, app_id, failed) VALUES (50, 1, 2000);
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
+            SELECT 50 + n / 2000, 1, lpad(to_hex(n), 64, '0'), 410, CASE n WHEN 1999 THEN 'ExpiredToken' ELSE 'Unregistered' END,
+                now() + (n - 10000) * interval '1 ms'
+            FROM generate_series(0, 9999) n
+            """
+        )
+        try await database.run("ANALYZE carillon.failures")
+        let last = "SELECT last_status, last_reason FROM carillon.message_status(50)"
+        #expect(try await database.rows(last) == ["(410,ExpiredToken)"])
+        #expect(try await failuresRead(by: last, index: "failures_by_app") == 0)
+    }
 }

@@ -79,7 +79,7 @@ COMMENT ON FUNCTION carillon.kind_of_push IS 'Internal: returns the kind of toke
 -- primary key, whichever values the plan was made for.
 CREATE OR REPLACE FUNCTION carillon.check_kinds(app integer, tokens text[], push_type text, payload text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
     wanted CONSTANT text := carillon.kind_of_push(push_type, payload);
     other record;

@@ -19,7 +19,7 @@ COMMENT ON FUNCTION carillon.estimated_depth IS
 -- the requested apps. The settings force the order of the index, whatever the planner expects of the limit.
 CREATE OR REPLACE FUNCTION carillon.queue_depth(app_id integer, exact_up_to bigint DEFAULT 1000) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     depth bigint;
 BEGIN

@@ -100,6 +100,33 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.has_only_failures IS 'Internal: returns whether failures are the only record of a message.';
 
+-- unrecorded_jobs() finds what end_unrecorded() wrote about a split message, by a loose index scan: a job may have a thousand
+-- failures. The settings force the order of the index, and so does a range instead of the one broadcast: otherwise the planner may
+-- read all failures of the message, or of the app, for each of its jobs. Its ROWS is low, as that of filled_lanes(). It is in
+-- plpgsql, because that caches plans.
+CREATE OR REPLACE FUNCTION carillon.unrecorded_jobs(app_id integer, broadcast bigint, max_rows bigint DEFAULT NULL)
+RETURNS TABLE (message_id bigint)
+LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
+BEGIN
+    RETURN QUERY
+    WITH RECURSIVE job (id) AS (
+        (SELECT f.message_id FROM carillon.failures f
+        WHERE f.app_id = unrecorded_jobs.app_id AND f.broadcast_id BETWEEN broadcast AND broadcast
+        ORDER BY f.broadcast_id, f.message_id LIMIT 1)
+        UNION ALL
+        SELECT next.message_id FROM job CROSS JOIN LATERAL (
+            SELECT f.message_id FROM carillon.failures f
+            WHERE f.app_id = unrecorded_jobs.app_id AND (f.broadcast_id, f.message_id) > (broadcast, job.id)
+                AND f.broadcast_id <= broadcast
+            ORDER BY f.broadcast_id, f.message_id LIMIT 1) next
+    )
+    SELECT j.id FROM job j LIMIT max_rows;
+END
+$$;
+COMMENT ON FUNCTION carillon.unrecorded_jobs IS
+    'Internal: returns the jobs of a split message with failures that name it; at most max_rows.';
+
 -- find_messages() reads the queue only for a reference. It is in plpgsql, because that caches plans: PostgreSQL plans an SQL
 -- function each time it runs.
 CREATE OR REPLACE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
@@ -157,16 +184,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     (SELECT u.message_id FROM carillon.unfinished u
     WHERE u.broadcast_id = failed_jobs.id AND u.app_id = failed_jobs.app_id AND u.failed > 0 LIMIT max_rows)
     UNION
-    -- Failures that are the only record of a job: see end_unrecorded().
-    SELECT few.message_id FROM (
-        SELECT f.message_id FROM carillon.failures f
-        WHERE f.broadcast_id = failed_jobs.id AND f.app_id = failed_jobs.app_id LIMIT max_rows) few
+    SELECT j.message_id FROM carillon.unrecorded_jobs(failed_jobs.app_id, failed_jobs.id, max_rows) j
 $$;
 COMMENT ON FUNCTION carillon.failed_jobs IS 'Internal: the ids that a message has in failures, by its id.';
 
 -- message_jobs() covers all jobs of a split message, given the id of any job or retry.
 CREATE OR REPLACE FUNCTION carillon.message_jobs(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
     WITH whole AS (
         SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
         FROM carillon.messages_of(ARRAY[message_jobs.id]) m
@@ -188,8 +212,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         SELECT u.app_id, u.message_id FROM whole w
         JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
         UNION
-        SELECT f.app_id, f.message_id FROM whole w
-        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+        SELECT w.app_id, n.message_id FROM whole w CROSS JOIN LATERAL carillon.unrecorded_jobs(w.app_id, w.id) n
     )
     SELECT j.app_id, j.id FROM job j CROSS JOIN carillon.apps_of_caller() AS o(mine)
     WHERE o.mine IS NULL OR j.app_id = ANY (o.mine)

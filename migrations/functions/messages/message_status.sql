@@ -71,17 +71,9 @@ BEGIN
             u.created_at, NULL, u.last_status, u.last_reason, u.apns_unique_ids IS NOT NULL
         FROM carillon.unfinished u WHERE u.app_id = message.app_id AND (u.message_id = message.id OR u.broadcast_id = message.id)
         UNION ALL
-        -- A loose index scan finds the jobs that have failures, with one index lookup for each.
-        (WITH RECURSIVE job (id) AS (
-            (SELECT f.message_id FROM carillon.failures f
-            WHERE f.broadcast_id = message.id AND f.app_id = message.app_id ORDER BY f.message_id LIMIT 1)
-            UNION ALL
-            SELECT next.message_id FROM job CROSS JOIN LATERAL (
-                SELECT f.message_id FROM carillon.failures f
-                WHERE f.broadcast_id = message.id AND f.app_id = message.app_id AND f.message_id > job.id
-                ORDER BY f.message_id LIMIT 1) next
-        ), alone AS MATERIALIZED (
-            SELECT j.id FROM (SELECT job.id FROM job UNION SELECT message.id) j (id)
+        (WITH alone AS MATERIALIZED (
+            SELECT j.id FROM (
+                SELECT u.message_id FROM carillon.unrecorded_jobs(message.app_id, message.id) u UNION SELECT message.id) j (id)
             WHERE NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = j.id AND r.app_id = message.app_id)
                 AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = message.app_id AND u.message_id = j.id)
         )
@@ -157,8 +149,11 @@ BEGIN
     status := open.last_status;
     reason := open.last_reason;
     IF reason IS NULL THEN
-        SELECT f.status, f.reason INTO status, reason FROM carillon.failures f
-        WHERE f.app_id = message.app_id AND f.message_id = ANY (ended.failed_ids) ORDER BY f.failed_at DESC LIMIT 1;
+        -- OFFSET 0 prevents a search backwards through the failures of the app, which may have had millions since.
+        SELECT f.status, f.reason INTO status, reason FROM (
+            SELECT n.status, n.reason, n.failed_at FROM carillon.failures n
+            WHERE n.app_id = message.app_id AND n.message_id = ANY (ended.failed_ids) OFFSET 0) f
+        ORDER BY f.failed_at DESC LIMIT 1;
     END IF;
     IF reason IS NULL THEN
         reason := ended.last_reason;
@@ -276,7 +271,7 @@ COMMENT ON FUNCTION carillon.message_state IS 'Internal: returns the row of mess
 CREATE OR REPLACE FUNCTION carillon.message_status(
     id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL, max_rows_read integer DEFAULT NULL
 ) RETURNS SETOF carillon.message_state
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
     message carillon.chosen_message;

@@ -101,7 +101,7 @@ CREATE OR REPLACE FUNCTION carillon.requeue_some(
     app integer, reason text, messages bigint[], lower timestamptz, upper timestamptz, include_unknown boolean,
     include_delivered boolean
 ) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
 DECLARE
     requeued bigint;
 BEGIN

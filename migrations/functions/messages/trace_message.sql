@@ -43,7 +43,7 @@ CREATE OR REPLACE FUNCTION carillon.pushes_ahead(
     app_id integer, lane smallint, id bigint, max_rows_read integer, OUT pushes numeric, OUT exactness text
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     jobs bigint;
     are_long boolean;

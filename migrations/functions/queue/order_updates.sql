@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION carillon.note_update(
 ) RETURNS void
 -- Uses one index plan for all values: a plan made while a table is small would be wrong when it is large.
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 BEGIN
     INSERT INTO carillon.updates (app_id, token, message_id, is_end, due_at, expires_at)
     -- A new update must follow what was sent, even if the clock was set back since. An update that still waits keeps its later

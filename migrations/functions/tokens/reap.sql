@@ -217,7 +217,8 @@ COMMENT ON FUNCTION carillon.reap_new_feedback IS 'Internal: handles some feedba
 CREATE OR REPLACE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, after carillon.reap_position DEFAULT NULL, max_rows integer DEFAULT 1000
 ) RETURNS carillon.reap_batch
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms'
+SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     only_app CONSTANT integer := CASE WHEN app IS NOT NULL THEN carillon.app_id(app) END;
     batch carillon.reap_batch;
@@ -292,7 +293,7 @@ COMMENT ON FUNCTION carillon.keep_feedback IS 'Internal: records device tokens o
 -- reapable() changes and locks nothing.
 CREATE OR REPLACE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET jit = off AS $$
 DECLARE
     only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
     target record;

@@ -15,11 +15,9 @@ enum TokenStatements {
     static let insert = "COPY carillon.tokens (app_id, token, last_update, owner) FROM STDIN (FORMAT binary)"
 
     /// The table lasts for the transaction, so that it works behind a pooler. It has no statistics: without these settings the
-    /// planner may read all tokens instead of searching for each, compile the query, and sort on disk. It has a row for each
-    /// token.
+    /// planner may read all tokens instead of searching for each, and sort on disk. It has a row for each token.
     static let table = """
         SET LOCAL enable_seqscan = off;
-        SET LOCAL jit = off;
         SET LOCAL work_mem = '32MB';
         CREATE TEMPORARY TABLE pg_temp.carillon_import (
             token text COLLATE "C", last_update timestamptz, owner text, kind text
