@@ -276,7 +276,8 @@ import Testing
         let jobs = "SELECT count(*), min(message_id), max(message_id) FROM carillon.unrecorded_jobs(1, 21)"
         #expect(try await database.rows(jobs) == ["(20,21,40)"])
         #expect(try await failuresRead(by: jobs, index: "failures_by_message") == 0)
-        #expect(try await failuresRead(by: jobs, index: "failures_by_broadcast") <= 21)
+        let read = try await failuresRead(by: jobs, index: "failures_by_broadcast")
+        #expect(read <= 21)
         #expect(try await database.rows(Self.status("21")).first?.hasPrefix("(failed,1,200,Unrecorded,10000,") == true)
     }
 

@@ -25,7 +25,7 @@ package enum TestLogin: String, CaseIterable, Sendable {
         case "worker": words.contains("--web") ? .workerWithWeb : .worker
         case "feedback": .worker
         case "web": .web
-        case "send", "broadcast", "message", "failures", "tokens": .app
+        case "send", "broadcast", "message", "trace", "forget", "failures", "tokens": .app
         default: nil
         }
     }

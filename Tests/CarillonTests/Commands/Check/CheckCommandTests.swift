@@ -77,7 +77,7 @@ import Testing
         let later = try await shop.run("check").output
         #expect(later.contains("shop is paused, and 0 jobs wait (3 more scheduled for later): a sale."), "\(later)")
         #expect(check.output.contains("other: The certificate shop is for com.example.shop, not for com.elsewhere"))
-        #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text) for carillon_app."))
+        #expect(check.output.contains("revoked: EXECUTE on carillon.cancel(bigint,text,text,text) for carillon_app."))
     }
 
     @Test(.shop) func `check writes nothing`() async throws {
