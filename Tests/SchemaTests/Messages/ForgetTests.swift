@@ -165,14 +165,14 @@ import Testing
         }
     }
 
+    /// Asks in another session: within a transaction, pg_stat_activity does not change.
     private func someoneWaits() async throws {
+        let waiting = """
+            SELECT count(*) FROM pg_stat_activity a
+            WHERE a.datname = current_database() AND a.wait_event_type = 'Lock'
+            """
         try await TestLoop.shared.eventually("a session waits for a row") {
-            try await database.number(
-                """
-                SELECT count(*) FROM pg_stat_activity a
-                WHERE a.datname = current_database() AND a.wait_event_type = 'Lock'
-                """
-            ) > 0
+            try await database.session { other in try await other.number(waiting) } > 0
         }
     }
 
