@@ -158,7 +158,7 @@ import Testing
             case .takeOver: "DELETE FROM carillon.workers WHERE id = 1; SELECT carillon.take_over(0)"
             case .unrecorded:
                 """
-                SELECT carillon.settle_unrecorded(1, 601, 1, '2026-01-01Z', 0::smallint, 601, 0, 2, 0,
+                SELECT carillon.settle_unrecorded(1, 601, 1, '2026-01-01Z', 0::smallint, 601, 0,
                     '{\(ForgetTests.anna),\(ForgetTests.bob)}', '{NULL,NULL}', '{NULL,NULL}')
                 """
             }

@@ -1,0 +1,68 @@
+import CarillonPostgres
+import TestSupport
+import Testing
+
+/// What others keep when a person is forgotten: each of their pushes ends once, and nobody waits long.
+@Suite(.demo) struct ForgetOthersTests {
+    private static let anna = "aaaa0000000000000000000000000001"
+    private static let bob = "bbbb0000000000000000000000000001"
+    private static let forget = "SELECT count(*) FROM carillon.forget('demo', 'anna')"
+
+    /// Anna, and a claim of one job to her and Bob.
+    private static func claim(_ tokens: String, origin: Int? = nil) -> String {
+        """
+        INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now());
+        SELECT carillon.register_token('demo', '\(anna)', 'anna');
+        INSERT INTO carillon.inflight (id, worker_id, app_id, claimed_at, jobs)
+        VALUES (601, 1, 1, '2026-01-01Z', ARRAY[carillon.job(id => 601, lane => 1::smallint, tokens => '{\(tokens)}',
+            payload => '{"aps":{}}', origin => \(origin.map { "\($0)" } ?? "NULL"), created_at => now())]);
+        """
+    }
+
+    private static func settle(_ arguments: [String: String]) -> String {
+        TestDatabase.settle(["claim": "601", "claimed": "2026-01-01Z"].merging(arguments) { $1 })
+    }
+
+    private func open() async throws -> [String] {
+        try await database.rows("SELECT u.message_id, u.cancelled, u.remaining FROM carillon.unfinished u")
+    }
+
+    private func results() async throws -> [String] {
+        try await database.rows("SELECT r.message_id, r.sent, r.failed, r.cancelled FROM carillon.results r ORDER BY 1")
+    }
+
+    @Test func `pushes of a person that cannot be recorded are counted, and their message ends`() async throws {
+        try await database.run(Self.claim("\(Self.anna),\(Self.bob)", origin: 500))
+        try await database.run("INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 500, 2)")
+        try await database.run(Self.forget)
+        try await database.run(
+            """
+            SELECT carillon.settle_unrecorded(1, 601, 1, '2026-01-01Z', 0::smallint, 601, 0,
+                '{\(Self.anna),\(Self.bob)}', '{200,400}', '{NULL,NULL}')
+            """
+        )
+        #expect(try await results() == ["(500,1,1,0)"])
+        #expect(try await open() == [])
+        #expect(try await database.rows("SELECT f.token FROM carillon.failures f") == ["(\(Self.bob))"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a message to the person alone is counted even if it cannot be recorded`(isWritten: Bool) async throws {
+        try await database.run(Self.claim(Self.anna))
+        try await database.run(Self.forget)
+        if !isWritten {
+            try await database.run("ALTER TABLE carillon.results ADD CHECK (message_id <> 601)")
+        }
+        try await database.run(
+            """
+            SELECT carillon.settle_unrecorded(1, 601, 1, '2026-01-01Z', 0::smallint, 601, 0,
+                '{\(Self.anna)}', '{400}', '{00000000-0000-0000-0000-000000000001}')
+            """
+        )
+        #expect(try await results() == (isWritten ? ["(601,0,1,0)"] : []))
+        #expect(
+            try await database.rows("SELECT f.message_id, f.token, f.apns_id FROM carillon.failures f")
+                == (isWritten ? [] : [#"(601,"",)"#])
+        )
+    }
+}
