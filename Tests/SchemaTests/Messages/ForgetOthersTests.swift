@@ -31,6 +31,18 @@ import Testing
         try await database.rows("SELECT r.message_id, r.sent, r.failed, r.cancelled FROM carillon.results r ORDER BY 1")
     }
 
+    @Test func `a message that was cancelled before a person was forgotten ends once`() async throws {
+        try await database.run(Self.claim("\(Self.anna),\(Self.bob)"))
+        try await database.run("SELECT carillon.cancel(601); \(Self.forget)")
+        try await database.run(
+            Self.settle([
+                "going_back": "{601}", "going_back_whole": "{t}", "going_back_attempt": "{2}", "going_back_after": "{1000}",
+            ])
+        )
+        #expect(try await results() == ["(601,0,0,2)"])
+        #expect(try await open() == [])
+    }
+
     @Test func `pushes of a person that cannot be recorded are counted, and their message ends`() async throws {
         try await database.run(Self.claim("\(Self.anna),\(Self.bob)", origin: 500))
         try await database.run("INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 500, 2)")

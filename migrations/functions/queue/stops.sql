@@ -267,6 +267,8 @@ BEGIN
     INTO identified, identified_token, identified_unique_id
     FROM unnest(identified, identified_token, identified_unique_id) AS i(id, token, unique_id)
     WHERE lower(i.token) <> ALL (carillon.forgotten_tokens(taken));
+    -- Before settle(), because it may end the rest of a message as cancelled.
+    PERFORM carillon.end_messages(app, begun);
     answer := carillon.settle(
             app => app, claim => claim, worker => worker, claimed => claimed, settlement_number => settlement_number,
             ended => ended, ended_remaining => ended_remaining, ended_reference => ended_reference,
@@ -282,7 +284,6 @@ BEGIN
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
             identified_token => identified_token, identified_unique_id => identified_unique_id);
     IF cardinality(stopped_jobs) > 0 THEN
-        PERFORM carillon.begin_stopped(app, stopped_jobs, begun);
         PERFORM carillon.end_as_cancelled(app, stopped_jobs);
     END IF;
     UPDATE carillon.inflight f SET stops = taken WHERE f.app_id = app AND f.id = claim;
