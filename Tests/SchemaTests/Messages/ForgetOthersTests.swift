@@ -77,4 +77,49 @@ import Testing
                 == (isWritten ? [] : [#"(601,"",)"#])
         )
     }
+
+    @Test func `a reference names a device token in either case`() async throws {
+        try await database.run(
+            """
+            SELECT carillon.register_token('demo', '\(Self.anna)', 'anna');
+            INSERT INTO carillon.results (message_id, app_id, reference) VALUES
+                (1, 1, 'device:' || upper('\(Self.anna)')), (2, 1, '\(Self.anna)'), (3, 1, 'x\(Self.anna)');
+            \(Self.forget)
+            """
+        )
+        #expect(
+            try await database.rows("SELECT r.message_id FROM carillon.results r WHERE r.reference IS NOT NULL") == ["(3)"]
+        )
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `long tokens do not make the comparison of references slow`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token, owner)
+            SELECT 1, lpad(to_hex(n), 512, 'ab'), 'anna' FROM generate_series(1, 100) n;
+            INSERT INTO carillon.results (message_id, app_id, reference)
+            SELECT n, 1, 'order-' || n || '/user-' || n % 5000 FROM generate_series(1, 80000) n;
+            \(Self.forget)
+            """
+        )
+        #expect(try await database.value("SELECT count(r.reference) FROM carillon.results r") == "80000")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an owner with many tokens is forgotten soon`() async throws {
+        try await database.run(
+            """
+            CREATE TABLE list AS SELECT n, lpad(to_hex(n), 64, '0') AS token FROM generate_series(1, 50000) n;
+            INSERT INTO carillon.tokens (app_id, token, owner) SELECT 1, l.token, 'anna' FROM list l;
+            INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+            SELECT 1, array_agg(l.token), '{}', 'r' FROM list l GROUP BY l.n / 1000;
+            INSERT INTO carillon.failed_messages (message_id, app_id, lane, tokens, payloads, push_type, on_unknown)
+            SELECT l.n / 1000, 1, 1, array_agg('f' || substr(l.token, 2)), array_agg('{}'::json), 'alert', 'retry'
+            FROM list l GROUP BY l.n / 1000;
+            \(Self.forget)
+            """
+        )
+        #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
+        #expect(try await database.value("SELECT sum(r.cancelled) FROM carillon.results r") == "50000")
+        #expect(try await database.value("SELECT sum(cardinality(m.tokens)) FROM carillon.failed_messages m") == "50000")
+    }
 }
