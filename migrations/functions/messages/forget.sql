@@ -4,11 +4,11 @@
 -- person: see stops.sql. The functions take locks in this order: first all that take_waiting() takes, then rows of the tables that
 -- order and pace pushes, then unfinished, then rows of history and dedupe, and last tokens.
 
--- An owner or token within a reference counts if no letter or digit is next to it. A short number counts only if it is the whole
--- reference: in order-42, it would be that of an order.
+-- An owner or token within a reference counts if no letter or digit is next to it. A short owner counts only if it is the whole
+-- reference: in order-42, 42 would be the number of an order.
 CREATE OR REPLACE FUNCTION carillon.owner_pattern(owner text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN owner ~ '^[0-9]{1,7}$' THEN '^' || w.word || '$'
+    SELECT CASE WHEN owner ~ '^([0-9]{1,7}|.{1,3})$' THEN '^' || w.word || '$'
         ELSE '(?:^|[^[:alnum:]])' || w.word || '(?:$|[^[:alnum:]])' END
     FROM (SELECT regexp_replace(owner, '([^[:alnum:]])', E'\\\\\\1', 'g') AS word) AS w
 $$;
@@ -150,9 +150,9 @@ BEGIN
     WHERE a.name = forget.app AND a.id = ANY (carillon.chosen_apps(coalesce(forget.app, '')));
     IF target.id IS NULL THEN
         refusal := carillon.unknown_app(forget.app);
-    ELSIF coalesce(forget.owner, '') = '' THEN
-        refusal := carillon.refusal('owner', 'the owner of tokens', quote_literal(forget.owner),
-            'Pass what register_token was given as owner.');
+    ELSIF coalesce(forget.owner, '') = '' OR octet_length(forget.owner) > 2048 THEN
+        refusal := carillon.refusal('owner', 'the owner of tokens, text of 1 to 2048 bytes',
+            quote_literal(left(forget.owner, 40)), 'Pass what register_token was given as owner.');
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
