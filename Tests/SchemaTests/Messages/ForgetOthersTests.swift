@@ -78,6 +78,28 @@ import Testing
         )
     }
 
+    @Test func `the content of a failed push is kept while another push of its message may fail`() async throws {
+        try await database.run(Self.claim(Self.bob, origin: 500))
+        try await database.run(
+            """
+            INSERT INTO carillon.unfinished (app_id, message_id, remaining, failed) VALUES (1, 500, 1, 1);
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+            VALUES (500, 1, '\(Self.anna)', 400, 'BadTopic');
+            INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+            VALUES (500, 1, 1, '{"aps":{}}', 'alert', 'retry');
+            BEGIN; \(Self.forget)
+            """
+        )
+        // The settlement sees the content that is there until the other transaction commits, and adds none.
+        let settled = Self.settle([
+            "ended": "{500}", "ended_remaining": "{0}", "ended_sent": "{0}", "ended_failed": "{1}", "failed": "{500}",
+            "failed_token": "{\(Self.bob)}", "failed_status": "{400}", "failed_reason": "{BadTopic}", "failed_attempt": "{1}",
+        ])
+        #expect(try await database.session { other in try await other.value(settled) } == "written")
+        try await database.run("COMMIT")
+        #expect(try await database.value("carillon.requeue_failures(app => 'demo', message_id => 500)") == "1")
+    }
+
     @Test func `a reference names a device token in either case`() async throws {
         try await database.run(
             """

@@ -50,8 +50,8 @@ END
 $$;
 COMMENT ON FUNCTION carillon.forget_open IS 'Internal: erases a person from what is kept of messages that have not ended.';
 
--- The content of a failed message is kept while other failures may need it. PostgreSQL hashes tokens for = ANY, and compares each
--- with each for <@ and &&.
+-- The content of a failed message is kept while other failures need it, and while other pushes may still fail. PostgreSQL hashes
+-- tokens for = ANY, and compares each with each for <@ and &&.
 CREATE OR REPLACE FUNCTION carillon.forget_failures(app integer, forgotten text[], owner text)
 RETURNS TABLE (kind text, removed bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -75,6 +75,7 @@ BEGIN
     DELETE FROM carillon.failed_messages m WHERE m.app_id = app AND CASE
         WHEN m.tokens IS NULL THEN m.message_id = ANY (messages)
             AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = app AND f.message_id = m.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = app AND u.message_id = m.message_id)
         ELSE NOT EXISTS (SELECT FROM unnest(m.tokens) AS t(token) WHERE (t.token = ANY (forgotten)) IS NOT TRUE) END;
     GET DIAGNOSTICS removed = ROW_COUNT;
     UPDATE carillon.failed_messages m SET
