@@ -100,6 +100,18 @@ import Testing
         #expect(try await database.value("carillon.requeue_failures(app => 'demo', message_id => 500)") == "1")
     }
 
+    @Test func `the dedupe key of a broadcast stays, though its first job was the person's alone`() async throws {
+        try await database.run(
+            """
+            SELECT carillon.register_token('demo', lpad(to_hex(n), 8, '0'), CASE WHEN n <= 1000 THEN 'anna' ELSE 'bob' END)
+            FROM generate_series(1, 1500) n;
+            SELECT carillon.broadcast('demo', 'x', dedupe_key => 'daily'); \(Self.forget)
+            """
+        )
+        #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'daily')") == nil)
+        #expect(try await database.value("SELECT sum(cardinality(m.tokens)) FROM carillon.messages m") == "500")
+    }
+
     @Test func `a reference names a device token in either case`() async throws {
         try await database.run(
             """
