@@ -156,4 +156,15 @@ import Testing
         #expect(try await database.value("SELECT sum(r.cancelled) FROM carillon.results r") == "50000")
         #expect(try await database.value("SELECT sum(cardinality(m.tokens)) FROM carillon.failed_messages m") == "50000")
     }
+
+    @Test func `nobody who holds a row makes the jobs of an app wait long for a forget`() async throws {
+        #expect(
+            try await database.rows(
+                """
+                SELECT p.proname FROM pg_proc p
+                WHERE p.pronamespace = 'carillon'::regnamespace AND 'lock_timeout=10s' = ANY (p.proconfig) ORDER BY 1
+                """
+            ) == ["(forget)", "(take_waiting)"]
+        )
+    }
 }

@@ -140,7 +140,7 @@ $$;
 COMMENT ON FUNCTION carillon.forget_rest IS 'Internal: erases a person from results, feedback, audit, dedupe and tokens.';
 
 CREATE OR REPLACE FUNCTION carillon.forget(app text, owner text) RETURNS TABLE (kind text, removed bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10s' AS $$
 DECLARE
     target carillon.apps;
     forgotten text[];

@@ -5,6 +5,9 @@
 -- then only move from messages to inflight to scheduled, and the function reads these tables in this order. A session that waits
 -- for a row of inflight may hold rows of split_messages, so the function locks those before; and one that holds a row of inflight
 -- may wait for rows of update_stamps and unfinished, so its callers lock those after.
+--
+-- While it waits for a lock, no job of the app leaves scheduled. So it and forget() do not wait long for a transaction that has
+-- cancelled messages, requeued failures, registered a token or taken a dedupe key, and does not end.
 
 CREATE OR REPLACE FUNCTION carillon.unnamed_job(job carillon.job) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -64,7 +67,8 @@ CREATE OR REPLACE FUNCTION carillon.take_waiting(
     app integer, stopped text[], owner text, OUT split bigint, OUT ready bigint, OUT scheduled bigint, OUT in_flight bigint,
     OUT ended carillon.job[], OUT begun carillon.ending[]
 )
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan SET lock_timeout = '10s' AS $$
 DECLARE
     forgotten CONSTANT text[] := CASE WHEN owner IS NULL THEN '{}' ELSE stopped END;
     found carillon.job[];
