@@ -184,7 +184,8 @@ import Testing
             """
         )
         let unsure = """
-            SELECT u.id FROM carillon.find_cancelled(1, '{100,205}', '{NULL,200}', '{}') AS o, unnest(o.unsure) AS u(id) ORDER BY 1
+            SELECT u.id FROM carillon.find_cancelled(1, '{100,205}', '{NULL,200}', '{}') AS o, unnest(o.unsure) AS u(id)
+            ORDER BY 1
             """
         #expect(try await database.session { other in try await other.rows(unsure) } == ["(100)", "(205)"])
         try await database.run("COMMIT")
@@ -269,10 +270,11 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.failures") == "0")
     }
 
-    @Test func `a reference names an owner as a whole word, and a short number only if it is all of it`() async throws {
+    @Test func `a reference names an owner as a whole word, and a short one only if it is all of it`() async throws {
         for (owner, reference, isNamed) in [
             ("42", "order-42", false), ("42", "42", true), ("anna", "to anna.", true), ("anna", "joanna", false),
             ("a_b[c]", "x a_b[c]", true), ("12345678", "user:12345678:7", true),
+            ("all", "to all", false), ("all", "all", true), (".", "a. b", false),
         ] {
             try await database.run(
                 """
@@ -286,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `a dead token that a feedback pass deleted is forgotten, unless it is somebody else's now`() async throws {
+    @Test func `a dead token that a feedback pass deleted is forgotten, unless it is another's now`() async throws {
         try await database.run(
             """
             SELECT carillon.register_token('demo', '\(Self.bob)', 'bob');
@@ -304,7 +306,7 @@ import Testing
     @Test func `forget refuses what names no app or nobody, and a snapshot that does not move`() async throws {
         for (call, state, argument) in [
             ("'nope', 'a'", "42704", "app"), ("NULL, 'a'", "42704", "app"), ("'demo', NULL", "22023", "owner"),
-            ("'demo', ''", "22023", "owner"),
+            ("'demo', ''", "22023", "owner"), ("'demo', repeat('a', 2049)", "22023", "owner"),
         ] {
             let error = await #expect(throws: PostgresError.self, "\(call)") {
                 try await database.run("SELECT carillon.forget(\(call))")

@@ -4,25 +4,29 @@
 -- person: see stops.sql. The functions take locks in this order: first all that take_waiting() takes, then rows of the tables that
 -- order and pace pushes, then unfinished, then rows of history and dedupe, and last tokens.
 
--- An owner or token within a reference counts if no letter or digit is next to it. A short number counts only if it is the whole
--- reference: in order-42, it would be that of an order.
-CREATE OR REPLACE FUNCTION carillon.names_of(owner text, tokens text[]) RETURNS text
+-- An owner or token within a reference counts if no letter or digit is next to it. A short owner counts only if it is the whole
+-- reference: in order-42, 42 would be the number of an order.
+CREATE OR REPLACE FUNCTION carillon.owner_pattern(owner text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    -- Groups that capture nothing take a third of the time.
-    SELECT concat_ws('|', CASE WHEN owner ~ '^[0-9]{1,7}$' THEN '^' || owner || '$' END,
-        '(?:^|[^[:alnum:]])(?:' || string_agg(regexp_replace(w.word, '([^[:alnum:]])', E'\\\\\\1', 'g'), '|')
-            || ')(?:$|[^[:alnum:]])')
-    FROM (
-        SELECT owner AS word WHERE owner !~ '^[0-9]{1,7}$'
-        UNION ALL
-        -- A pattern of very many words is an error.
-        (SELECT t.token FROM unnest(tokens) AS t(token) WHERE length(t.token) >= 16 LIMIT 100)
-    ) AS w
+    SELECT CASE WHEN owner ~ '^([0-9]{1,7}|.{1,3})$' THEN '^' || w.word || '$'
+        ELSE '(?:^|[^[:alnum:]])' || w.word || '(?:$|[^[:alnum:]])' END
+    FROM (SELECT regexp_replace(owner, '([^[:alnum:]])', E'\\\\\\1', 'g') AS word) AS w
 $$;
-COMMENT ON FUNCTION carillon.names_of IS 'Internal: returns a pattern of the references and keys that name a person.';
+COMMENT ON FUNCTION carillon.owner_pattern IS 'Internal: returns a pattern of the references and keys that contain an owner.';
+
+-- The cost of a pattern grows with its length, for each text that it is compared with: so only texts that contain the owner are,
+-- and tokens are in no pattern. Of an owner with very many tokens, only some count. The function has no SET clause, so that
+-- PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.names_owner(name text, owner text, tokens text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT strpos(name, owner) > 0 AND name ~ carillon.owner_pattern(owner)
+        OR owner IS NOT NULL AND name ~* '[0-9a-f]{16}' AND regexp_split_to_array(lower(name), '[^[:alnum:]]+') && tokens[:100]
+$$;
+COMMENT ON FUNCTION carillon.names_owner IS
+    'Internal: returns whether a reference or key contains an owner, or one of their tokens; not true if the owner is null.';
 
 -- Rows of unfinished are locked in one pass, in order of id, with those of `messages`, which record_stopped() changes later.
-CREATE OR REPLACE FUNCTION carillon.forget_open(app integer, forgotten text[], names text, messages bigint[])
+CREATE OR REPLACE FUNCTION carillon.forget_open(app integer, forgotten text[], owner text, messages bigint[])
 RETURNS TABLE (kind text, removed bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -33,19 +37,22 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     kind := 'unfinished';
-    PERFORM FROM carillon.unfinished u WHERE u.app_id = app AND (u.message_id = ANY (messages) OR u.reference ~ names
-        OR u.apns_unique_ids ?| forgotten) ORDER BY u.message_id FOR UPDATE;
-    UPDATE carillon.unfinished u SET reference = CASE WHEN u.reference ~ names THEN NULL ELSE u.reference END,
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = app AND (u.message_id = ANY (messages)
+        OR carillon.names_owner(u.reference, owner, forgotten) OR u.apns_unique_ids ?| forgotten)
+    ORDER BY u.message_id FOR UPDATE;
+    UPDATE carillon.unfinished u SET
+        reference = CASE WHEN carillon.names_owner(u.reference, owner, forgotten) THEN NULL ELSE u.reference END,
         apns_unique_ids = nullif(u.apns_unique_ids - forgotten, '{}')
-    WHERE u.app_id = app AND (u.reference ~ names OR u.apns_unique_ids ?| forgotten);
+    WHERE u.app_id = app AND (carillon.names_owner(u.reference, owner, forgotten) OR u.apns_unique_ids ?| forgotten);
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN NEXT;
 END
 $$;
 COMMENT ON FUNCTION carillon.forget_open IS 'Internal: erases a person from what is kept of messages that have not ended.';
 
--- The content of a failed message is kept while other failures may need it.
-CREATE OR REPLACE FUNCTION carillon.forget_failures(app integer, forgotten text[], names text)
+-- The content of a failed message is kept while other failures need it, and while other pushes may still fail. PostgreSQL hashes
+-- tokens for = ANY, and compares each with each for <@ and &&.
+CREATE OR REPLACE FUNCTION carillon.forget_failures(app integer, forgotten text[], owner text)
 RETURNS TABLE (kind text, removed bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -57,23 +64,29 @@ BEGIN
         RETURNING f.message_id
     )
     SELECT count(*), coalesce(array_agg(DISTINCT g.message_id), '{}') INTO removed, messages FROM gone g;
-    UPDATE carillon.failures f SET reference = NULL WHERE f.app_id = app AND f.reference ~ names;
+    UPDATE carillon.failures f SET reference = NULL
+    WHERE f.app_id = app AND carillon.names_owner(f.reference, owner, forgotten);
     GET DIAGNOSTICS unnamed = ROW_COUNT;
     kind := 'failures';
     removed := removed + unnamed;
     RETURN NEXT;
 
     kind := 'failed_messages';
-    DELETE FROM carillon.failed_messages m WHERE m.app_id = app AND (
-        m.tokens <@ forgotten OR m.tokens IS NULL AND m.message_id = ANY (messages) AND NOT EXISTS (
-            SELECT FROM carillon.failures f WHERE f.app_id = app AND f.message_id = m.message_id));
+    DELETE FROM carillon.failed_messages m WHERE m.app_id = app AND CASE
+        WHEN m.tokens IS NULL THEN m.message_id = ANY (messages)
+            AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = app AND f.message_id = m.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = app AND u.message_id = m.message_id)
+        ELSE NOT EXISTS (SELECT FROM unnest(m.tokens) AS t(token) WHERE (t.token = ANY (forgotten)) IS NOT TRUE) END;
     GET DIAGNOSTICS removed = ROW_COUNT;
-    UPDATE carillon.failed_messages m SET reference = CASE WHEN m.reference ~ names THEN NULL ELSE m.reference END,
+    UPDATE carillon.failed_messages m SET
+        reference = CASE WHEN carillon.names_owner(m.reference, owner, forgotten) THEN NULL ELSE m.reference END,
         (tokens, payloads) = (
             SELECT CASE WHEN m.tokens IS NOT NULL THEN array_agg(u.token ORDER BY u.place) END,
                 CASE WHEN m.tokens IS NOT NULL THEN array_agg(u.payload ORDER BY u.place) END
-            FROM unnest(m.tokens, m.payloads) WITH ORDINALITY AS u(token, payload, place) WHERE u.token <> ALL (forgotten))
-    WHERE m.app_id = app AND (m.tokens && forgotten OR m.reference ~ names);
+            FROM unnest(m.tokens, m.payloads) WITH ORDINALITY AS u(token, payload, place)
+            WHERE (u.token = ANY (forgotten)) IS NOT TRUE)
+    WHERE m.app_id = app AND (carillon.names_owner(m.reference, owner, forgotten)
+        OR EXISTS (SELECT FROM unnest(m.tokens) AS t(token) WHERE t.token = ANY (forgotten)));
     GET DIAGNOSTICS unnamed = ROW_COUNT;
     removed := removed + unnamed;
     RETURN NEXT;
@@ -83,7 +96,7 @@ COMMENT ON FUNCTION carillon.forget_failures IS
     'Internal: erases a person from failures and from the content that is kept of them.';
 
 -- forget_rest() has the tables that no other row needs. Texts in audit that an app chose are in these members.
-CREATE OR REPLACE FUNCTION carillon.forget_rest(app carillon.apps, owner text, forgotten text[], names text, ended bigint[])
+CREATE OR REPLACE FUNCTION carillon.forget_rest(app carillon.apps, owner text, forgotten text[], ended bigint[])
 RETURNS TABLE (kind text, removed bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -91,9 +104,10 @@ DECLARE
     changed bigint;
 BEGIN
     kind := 'results';
-    UPDATE carillon.results r SET reference = CASE WHEN r.reference ~ names THEN NULL ELSE r.reference END,
+    UPDATE carillon.results r SET
+        reference = CASE WHEN carillon.names_owner(r.reference, owner, forgotten) THEN NULL ELSE r.reference END,
         apns_unique_ids = nullif(r.apns_unique_ids - forgotten, '{}')
-    WHERE r.app_id = app.id AND (r.reference ~ names OR r.apns_unique_ids ?| forgotten);
+    WHERE r.app_id = app.id AND (carillon.names_owner(r.reference, owner, forgotten) OR r.apns_unique_ids ?| forgotten);
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN NEXT;
     kind := 'feedback';
@@ -104,13 +118,15 @@ BEGIN
     kind := 'audit';
     removed := 0;
     FOREACH member IN ARRAY ARRAY['reference', 'token', 'owner'] LOOP
-        UPDATE carillon.audit a SET details = a.details - member WHERE a.app = app.name AND a.details ->> member ~ names;
+        UPDATE carillon.audit a SET details = a.details - member
+        WHERE a.app = app.name AND carillon.names_owner(a.details ->> member, owner, forgotten);
         GET DIAGNOSTICS changed = ROW_COUNT;
         removed := removed + changed;
     END LOOP;
     RETURN NEXT;
     kind := 'dedupe';
-    DELETE FROM carillon.dedupe d WHERE d.app_id = app.id AND (d.key ~ names OR d.message_id = ANY (ended));
+    DELETE FROM carillon.dedupe d
+    WHERE d.app_id = app.id AND (carillon.names_owner(d.key, owner, forgotten) OR d.message_id = ANY (ended));
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN NEXT;
     kind := 'tokens';
@@ -124,11 +140,10 @@ $$;
 COMMENT ON FUNCTION carillon.forget_rest IS 'Internal: erases a person from results, feedback, audit, dedupe and tokens.';
 
 CREATE OR REPLACE FUNCTION carillon.forget(app text, owner text) RETURNS TABLE (kind text, removed bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10s' AS $$
 DECLARE
     target carillon.apps;
     forgotten text[];
-    names text;
     taken record;
     refusal carillon.refusal;
 BEGIN
@@ -136,9 +151,9 @@ BEGIN
     WHERE a.name = forget.app AND a.id = ANY (carillon.chosen_apps(coalesce(forget.app, '')));
     IF target.id IS NULL THEN
         refusal := carillon.unknown_app(forget.app);
-    ELSIF coalesce(forget.owner, '') = '' THEN
-        refusal := carillon.refusal('owner', 'the owner of tokens', quote_literal(forget.owner),
-            'Pass what register_token was given as owner.');
+    ELSIF coalesce(forget.owner, '') = '' OR octet_length(forget.owner) > 2048 THEN
+        refusal := carillon.refusal('owner', 'the owner of tokens, text of 1 to 2048 bytes',
+            quote_literal(left(forget.owner, 40)), 'Pass what register_token was given as owner.');
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -151,17 +166,16 @@ BEGIN
         SELECT lower(f.token COLLATE "C") FROM carillon.feedback f
         WHERE f.app_id = target.id AND f.owner = forget.owner AND NOT EXISTS (
             SELECT FROM carillon.tokens t WHERE t.app_id = target.id AND t.token = lower(f.token COLLATE "C")));
-    names := carillon.names_of(forget.owner, forgotten);
-    SELECT w.* INTO taken FROM carillon.take_waiting(target.id, forgotten, names) AS w;
+    SELECT w.* INTO taken FROM carillon.take_waiting(target.id, forgotten, forget.owner) AS w;
     RETURN QUERY VALUES ('messages', taken.ready), ('scheduled', taken.scheduled), ('inflight', taken.in_flight),
         ('split_messages', taken.split);
-    RETURN QUERY SELECT o.* FROM carillon.forget_open(target.id, forgotten, names, ARRAY(
+    RETURN QUERY SELECT o.* FROM carillon.forget_open(target.id, forgotten, forget.owner, ARRAY(
         SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
-    RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, names) AS f;
-    -- Messages that had no other recipient.
-    RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, names, ARRAY(
-        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL)) AS r;
+    RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, forget.owner) AS f;
+    -- Messages that had no other recipient. A job of a split message is not one: its id may be that of the whole message.
+    RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, ARRAY(
+        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL AND j.broadcast_id IS NULL)) AS r;
     PERFORM carillon.record_change('forget', target.name, jsonb_build_object('tokens', cardinality(forgotten)));
 END
 $$;

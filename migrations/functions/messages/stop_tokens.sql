@@ -5,6 +5,9 @@
 -- then only move from messages to inflight to scheduled, and the function reads these tables in this order. A session that waits
 -- for a row of inflight may hold rows of split_messages, so the function locks those before; and one that holds a row of inflight
 -- may wait for rows of update_stamps and unfinished, so its callers lock those after.
+--
+-- While it waits for a lock, no job of the app leaves scheduled. So it and forget() do not wait long for a transaction that has
+-- cancelled messages, requeued failures, registered a token or taken a dedupe key, and does not end.
 
 CREATE OR REPLACE FUNCTION carillon.unnamed_job(job carillon.job) RETURNS carillon.job
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -15,54 +18,59 @@ END
 $$;
 COMMENT ON FUNCTION carillon.unnamed_job IS 'Internal: returns a job without its reference.';
 
--- The reference of a message that has no other recipient is the person's, whatever it is.
-CREATE OR REPLACE FUNCTION carillon.names_person(job carillon.job, stopped text[], names text) RETURNS boolean
-LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(job.reference ~ names OR job.reference IS NOT NULL AND cardinality(job.tokens) > 0 AND NOT EXISTS (
-        SELECT FROM unnest(job.tokens) AS t(token) WHERE lower(coalesce(t.token, '') COLLATE "C") <> ALL (stopped)), false)
-$$;
-COMMENT ON FUNCTION carillon.names_person IS
-    'Internal: returns whether the reference of a job names a person: it matches the pattern, or all its tokens are theirs.';
-
-CREATE OR REPLACE FUNCTION carillon.unnamed_jobs(jobs carillon.job[], stopped text[], names text) RETURNS carillon.job[]
+CREATE OR REPLACE FUNCTION carillon.unnamed_jobs(jobs carillon.job[], stopped text[], owner text) RETURNS carillon.job[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN names IS NULL THEN jobs ELSE ARRAY(
-        SELECT CASE WHEN carillon.names_person(j, stopped, names) THEN carillon.unnamed_job(j) ELSE j END
+    SELECT CASE WHEN owner IS NULL THEN jobs ELSE ARRAY(
+        SELECT CASE WHEN carillon.names_owner(j.reference, owner, stopped) THEN carillon.unnamed_job(j) ELSE j END
         FROM unnest(jobs) AS j) END
 $$;
-COMMENT ON FUNCTION carillon.unnamed_jobs IS 'Internal: returns jobs without the references that name a person.';
+COMMENT ON FUNCTION carillon.unnamed_jobs IS 'Internal: returns jobs without the references that name an owner.';
 
--- mark_claims() returns how many pushes in flight are not sent again.
-CREATE OR REPLACE FUNCTION carillon.mark_claims(app integer, stopped text[], names text) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- mark_claims() returns how many pushes in flight are not sent again. The reference of a job that has no other recipient is the
+-- person's, whatever it is; divide_jobs() does the same for jobs that wait.
+CREATE OR REPLACE FUNCTION carillon.mark_claims(app integer, stopped text[], owner text) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    pushes bigint;
+    claim record;
+    named bigint[];
+    pushes bigint := 0;
 BEGIN
-    WITH marked AS (
+    FOR claim IN
+        SELECT f.id, f.jobs, (SELECT count(*) FROM unnest(f.jobs) AS j, unnest(j.tokens) AS t(token)
+            WHERE lower(t.token COLLATE "C") = ANY (stopped)) AS pushes
+        FROM carillon.inflight f
+        WHERE f.app_id = app AND EXISTS (
+            SELECT FROM unnest(f.jobs) AS j WHERE carillon.names_owner(j.reference, owner, stopped) OR EXISTS (
+                SELECT FROM unnest(j.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped)))
+        ORDER BY f.id FOR UPDATE
+    LOOP
+        named := ARRAY(
+            SELECT j.id FROM unnest(claim.jobs) AS j
+            WHERE owner IS NOT NULL AND j.reference IS NOT NULL AND (carillon.names_owner(j.reference, owner, stopped)
+                OR cardinality(j.tokens) > 0 AND NOT EXISTS (
+                    SELECT FROM unnest(j.tokens) AS t(token) WHERE (lower(t.token COLLATE "C") = ANY (stopped)) IS NOT TRUE)));
         UPDATE carillon.inflight f SET
             stops = array_append(f.stops, ROW(stopped, ARRAY(SELECT coalesce(j.origin, j.id) FROM unnest(f.jobs) AS j
-                WHERE carillon.names_person(j, stopped, names)), names IS NOT NULL)::carillon.stop),
-            jobs = carillon.unnamed_jobs(f.jobs, stopped, names)
-        WHERE f.app_id = app AND EXISTS (SELECT FROM unnest(f.jobs) AS j WHERE j.reference ~ names OR EXISTS (
-            SELECT FROM unnest(j.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped)))
-        RETURNING f.jobs
-    )
-    SELECT count(*) INTO pushes FROM marked m CROSS JOIN LATERAL unnest(m.jobs) AS j, unnest(j.tokens) AS t(token)
-    WHERE lower(t.token COLLATE "C") = ANY (stopped);
+                WHERE j.id = ANY (named)), owner IS NOT NULL)::carillon.stop),
+            jobs = ARRAY(SELECT CASE WHEN j.id = ANY (named) THEN carillon.unnamed_job(j) ELSE j END FROM unnest(f.jobs) AS j)
+        WHERE f.app_id = app AND f.id = claim.id;
+        pushes := pushes + claim.pushes;
+    END LOOP;
     RETURN pushes;
 END
 $$;
 COMMENT ON FUNCTION carillon.mark_claims IS 'Internal: keeps pushes in flight from being sent again, and from being recorded.';
 
 -- take_waiting() takes pushes out of waiting jobs, and marks claims. Its caller passes `ended` and `begun` to record_stopped().
--- `names` is the pattern of references to erase; null if the tokens are not to be forgotten.
+-- `owner` is the person whose references are erased; null if the tokens are not to be forgotten.
 CREATE OR REPLACE FUNCTION carillon.take_waiting(
-    app integer, stopped text[], names text, OUT split bigint, OUT ready bigint, OUT scheduled bigint, OUT in_flight bigint,
+    app integer, stopped text[], owner text, OUT split bigint, OUT ready bigint, OUT scheduled bigint, OUT in_flight bigint,
     OUT ended carillon.job[], OUT begun carillon.ending[]
 )
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+LANGUAGE plpgsql
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan SET lock_timeout = '10s' AS $$
 DECLARE
-    forgotten CONSTANT text[] := CASE WHEN names IS NULL THEN '{}' ELSE stopped END;
+    forgotten CONSTANT text[] := CASE WHEN owner IS NULL THEN '{}' ELSE stopped END;
     found carillon.job[];
     rest carillon.job[];
     later carillon.job[];
@@ -81,31 +89,41 @@ BEGIN
     LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
     -- The same for jobs of split messages: see find_cancelled().
     PERFORM FROM carillon.split_messages b WHERE b.app_id = app ORDER BY b.id FOR UPDATE;
-    UPDATE carillon.split_messages b SET reference = NULL WHERE b.app_id = app AND b.reference ~ names;
+    UPDATE carillon.split_messages b SET reference = NULL
+    WHERE b.app_id = app AND carillon.names_owner(b.reference, owner, stopped);
     GET DIAGNOSTICS split = ROW_COUNT;
+    -- All jobs of a broadcast may have the reference. Only jobs with the tokens are read.
+    UPDATE carillon.messages m SET reference = NULL
+    WHERE m.app_id = app AND carillon.names_owner(m.reference, owner, stopped) AND NOT EXISTS (
+        SELECT FROM unnest(m.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped));
+    GET DIAGNOSTICS ready = ROW_COUNT;
     SELECT coalesce(array_agg(carillon.ready_job(l.m)), '{}') INTO found FROM (
-        SELECT m FROM carillon.messages m WHERE m.app_id = app AND (m.reference ~ names OR EXISTS (
-            SELECT FROM unnest(m.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped))) FOR UPDATE) AS l;
-    in_flight := carillon.mark_claims(app, stopped, names);
+        SELECT m FROM carillon.messages m WHERE m.app_id = app AND EXISTS (
+            SELECT FROM unnest(m.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped)) FOR UPDATE) AS l;
+    in_flight := carillon.mark_claims(app, stopped, owner);
+    UPDATE carillon.scheduled s SET reference = NULL
+    WHERE s.app_id = app AND carillon.names_owner(s.reference, owner, stopped) AND NOT EXISTS (
+        SELECT FROM unnest(s.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped));
+    GET DIAGNOSTICS scheduled = ROW_COUNT;
     SELECT coalesce(array_agg(carillon.scheduled_job(l.s)), '{}') INTO later FROM (
-        SELECT s FROM carillon.scheduled s WHERE s.app_id = app AND (s.reference ~ names OR EXISTS (
-            SELECT FROM unnest(s.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped))) FOR UPDATE) AS l;
+        SELECT s FROM carillon.scheduled s WHERE s.app_id = app AND EXISTS (
+            SELECT FROM unnest(s.tokens) AS t(token) WHERE lower(t.token COLLATE "C") = ANY (stopped)) FOR UPDATE) AS l;
 
     SELECT d.rest, d.ended, d.begun INTO rest, ended, begun
-    FROM carillon.divide_jobs(carillon.unnamed_jobs(found, stopped, names), stopped, forgotten) AS d;
+    FROM carillon.divide_jobs(carillon.unnamed_jobs(found, stopped, owner), stopped, forgotten) AS d;
     DELETE FROM carillon.messages m USING unnest(found) AS j
     WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id AND j.id NOT IN (SELECT r.id FROM unnest(rest) AS r);
     UPDATE carillon.messages m SET tokens = r.tokens, payloads = r.payloads, origin = r.origin, reference = r.reference
     FROM unnest(rest) AS r WHERE m.app_id = app AND m.lane = r.lane AND m.id = r.id;
 
     SELECT d.rest, d.ended, d.begun INTO later_rest, later_ended, later_begun
-    FROM carillon.divide_jobs(carillon.unnamed_jobs(later, stopped, names), stopped, forgotten) AS d;
+    FROM carillon.divide_jobs(carillon.unnamed_jobs(later, stopped, owner), stopped, forgotten) AS d;
     DELETE FROM carillon.scheduled s USING unnest(later) AS j
     WHERE s.app_id = app AND s.id = j.id AND j.id NOT IN (SELECT r.id FROM unnest(later_rest) AS r);
     UPDATE carillon.scheduled s SET tokens = r.tokens, payloads = r.payloads, origin = r.origin, reference = r.reference
     FROM unnest(later_rest) AS r WHERE s.app_id = app AND s.id = r.id;
-    ready := cardinality(found);
-    scheduled := cardinality(later);
+    ready := ready + cardinality(found);
+    scheduled := scheduled + cardinality(later);
     ended := ended || later_ended;
     begun := begun || later_begun;
 END

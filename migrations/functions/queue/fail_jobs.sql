@@ -30,7 +30,7 @@ COMMENT ON FUNCTION carillon.is_refusal IS
 
 -- end_unrecorded() writes the results of the job if possible: a push with the status 200 was sent, and any other has failed. Each
 -- push without another record becomes a failure with the given reason and its status; if PostgreSQL refuses the reference, the
--- failure has none.
+-- failure has none. A token that is null was forgotten: its push is counted, and becomes a failure only if nothing else is written.
 CREATE OR REPLACE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, token text[], status smallint[], apns_id uuid[], expired integer DEFAULT 0,
     worker bigint DEFAULT NULL
@@ -84,11 +84,11 @@ BEGIN
         BEGIN
             INSERT INTO carillon.failures
                 (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
-            SELECT ended.message_id, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+            SELECT ended.message_id, app, coalesce(t.token, ''), t.status, why, t.apns_id, job.attempt, name,
                 CASE WHEN NOT is_written THEN job.broadcast_id END
             FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
                 AS t(token, status, apns_id)
-            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+            WHERE NOT is_written OR t.status IS DISTINCT FROM 200 AND t.token IS NOT NULL;
             RETURN true;
         EXCEPTION
             WHEN OTHERS OR assert_failure THEN
@@ -129,9 +129,12 @@ BEGIN
     SELECT j.* INTO refused FROM unnest(claimed_jobs) AS j WHERE j.id = job;
     IF stops IS NOT NULL THEN
         refused := carillon.unforgotten_job(refused, stops);
-        SELECT coalesce(array_agg(t.token), '{}'), array_agg(t.status), array_agg(t.apns_id) INTO token, status, apns_id
-        FROM unnest(token, status, apns_id) AS t(token, status, apns_id)
-        WHERE lower(t.token) <> ALL (carillon.forgotten_tokens(stops));
+        SELECT array_agg(CASE WHEN NOT t.is_forgotten THEN t.token END), array_agg(t.status),
+            array_agg(CASE WHEN NOT t.is_forgotten THEN t.apns_id END) INTO token, status, apns_id
+        FROM (
+            SELECT u.*, lower(u.token) = ANY (carillon.forgotten_tokens(stops)) AS is_forgotten
+            FROM unnest(token, status, apns_id) AS u(token, status, apns_id)
+        ) AS t;
     END IF;
     IF cardinality(claimed_jobs) > 1 THEN
         UPDATE carillon.inflight f

@@ -22,12 +22,12 @@ COMMENT ON FUNCTION carillon.forgotten_tokens IS 'Internal: returns the tokens o
 
 -- divide_jobs() returns the jobs without the stopped tokens, and their places in the argument; the parts that leave; and how many
 -- pushes each message has that is now divided. What is left of a job keeps its id. A part that leaves has no content, and '' for
--- each token that was forgotten.
+-- each token that was forgotten. A job that leaves whole has no reference either if tokens were forgotten: it is the person's.
 CREATE OR REPLACE FUNCTION carillon.divide_jobs(
     jobs carillon.job[], stopped text[], forgotten text[], OUT rest carillon.job[], OUT places bigint[],
     OUT ended carillon.job[], OUT begun carillon.ending[]
 )
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     SELECT coalesce(pg_catalog.array_agg(d.rest ORDER BY d.place) FILTER (WHERE d.stays), '{}'),
         coalesce(pg_catalog.array_agg(d.place ORDER BY d.place) FILTER (WHERE d.stays), '{}'),
@@ -42,7 +42,8 @@ BEGIN
             CASE WHEN NOT w.leaves THEN w.job WHEN w.stays THEN carillon.changed_job(w.job, tokens => w.staying,
                 payloads => carillon.payloads_of(w.job, w.staying), origin => coalesce((w.job).origin, (w.job).id)) END AS rest,
             CASE WHEN w.leaves THEN carillon.job(id => (w.job).id, lane => (w.job).lane, tokens => w.leaving, payload => '{}',
-                push_type => (w.job).push_type, reference => (w.job).reference, attempt => (w.job).attempt,
+                push_type => (w.job).push_type,
+                reference => CASE WHEN w.stays OR forgotten = '{}' THEN (w.job).reference END, attempt => (w.job).attempt,
                 origin => CASE WHEN w.stays THEN coalesce((w.job).origin, (w.job).id) ELSE (w.job).origin END,
                 broadcast_id => (w.job).broadcast_id, created_at => (w.job).created_at, last_status => (w.job).last_status,
                 last_reason => (w.job).last_reason) END AS ended
@@ -267,6 +268,8 @@ BEGIN
     INTO identified, identified_token, identified_unique_id
     FROM unnest(identified, identified_token, identified_unique_id) AS i(id, token, unique_id)
     WHERE lower(i.token) <> ALL (carillon.forgotten_tokens(taken));
+    -- Before settle(), because it may end the rest of a message as cancelled.
+    PERFORM carillon.end_messages(app, begun);
     answer := carillon.settle(
             app => app, claim => claim, worker => worker, claimed => claimed, settlement_number => settlement_number,
             ended => ended, ended_remaining => ended_remaining, ended_reference => ended_reference,
@@ -282,7 +285,6 @@ BEGIN
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
             identified_token => identified_token, identified_unique_id => identified_unique_id);
     IF cardinality(stopped_jobs) > 0 THEN
-        PERFORM carillon.begin_stopped(app, stopped_jobs, begun);
         PERFORM carillon.end_as_cancelled(app, stopped_jobs);
     END IF;
     UPDATE carillon.inflight f SET stops = taken WHERE f.app_id = app AND f.id = claim;
