@@ -20,8 +20,10 @@ import Testing
         return (text ?? "").split(separator: "\n").map(String.init)
     }
 
-    private static let aboutTokens =
-        "not known: a push that Apple accepted is not kept by its token: trace its reference or message_id to find it"
+    private static let aboutTokens = """
+        not known: a push that was accepted, expired, cancelled or replaced is not kept by its token: \
+        trace its reference or message_id to find it
+        """
 
     @Test(arguments: [
         ("sent", "1, NULL", ["sent: accepted by Apple"]),

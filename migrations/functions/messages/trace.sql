@@ -123,8 +123,8 @@ LANGUAGE sql STABLE AS $$
     WHERE by_token AND EXISTS (
         SELECT FROM carillon.split_messages n WHERE n.app_id = app.id ORDER BY n.app_id DESC, n.id DESC OFFSET 5 LIMIT 1)
     UNION ALL
-    SELECT NULL, 'not known',
-        'a push that Apple accepted is not kept by its token: trace its reference or message_id to find it', NULL, NULL, NULL
+    SELECT NULL, 'not known', 'a push that was accepted, expired, cancelled or replaced is not kept by its token: '
+        || 'trace its reference or message_id to find it', NULL, NULL, NULL
     WHERE by_token
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: of the waiting jobs'

@@ -11,8 +11,8 @@ extension Command {
         summary: "Show in the order of time what is known of a person, a token, a reference or a message.",
         discussion: """
             Takes exactly one of --owner, --token, --reference and --message. Reads the newest rows of the app, and says at the
-            end what it did not read, and what is not recorded: a push that was sent is not kept by its token, so trace its
-            reference or its message.
+            end what it did not read, and what is not recorded: a push that was accepted, expired, cancelled or replaced is not
+            kept by its token, so trace its reference or its message.
             """,
         arguments: [Argument("APP", "The app.")],
         options: [.owner, .tracedToken, .reference, .tracedMessage, .tracedSince, .json, .database],

@@ -27,7 +27,7 @@ import Testing
             #expect(person.status == 0, "\(person)")
             for part in [
                 "last registered (token \(good))", "refused by Apple: 410 Unregistered (message ",
-                "Not known:  a push that Apple accepted is not kept by its token",
+                "Not known:  a push that was accepted, expired, cancelled or replaced is not kept by its token",
                 "\nUnregistered: The app was removed",
             ] {
                 #expect(person.output.contains(part), "\(part): \(person.output)")
