@@ -20,6 +20,10 @@ import Testing
         return (text ?? "").split(separator: "\n").map(String.init)
     }
 
+    private static let notFound = """
+        not found: no message of this app: enqueue returned null (no device tokens, or the dedupe_key was taken), \
+        it was not committed, it is of another app, or it is older than the retention
+        """
     private static let aboutTokens = """
         not known: a push that was accepted, expired, cancelled or replaced is not kept by its token: \
         trace its reference or message_id to find it
@@ -225,7 +229,7 @@ import Testing
         let more = "not known: there may be more: of the waiting jobs of the app, only the newest were read"
         #expect(
             try await trace("reference => 'order 1'") == [
-                "not found: no such message is known: it was not committed, or was deleted after the retention", more,
+                Self.notFound, more,
             ]
         )
         #expect(try await trace("reference => 'order 1', max_rows_read => 3000").count == 2)

@@ -211,8 +211,9 @@ BEGIN
     SELECT e.* FROM (
         SELECT * FROM unnest(known)
         UNION ALL
-        SELECT now(), 'not found', 'no such message is known: it was not committed, or was deleted after the retention',
-            trace.message_id, NULL, NULL WHERE known = '{}'
+        SELECT now(), 'not found', 'no message of this app: enqueue returned null (no device tokens, or the dedupe_key was taken), '
+            || 'it was not committed, it is of another app, or it is older than the retention', trace.message_id, NULL, NULL
+        WHERE known = '{}'
         UNION ALL
         SELECT l.* FROM carillon.trace_limits(chosen, num_nonnulls(trace.owner, trace.token) > 0, trace.reference, depth) l
         WHERE trace.message_id IS NULL

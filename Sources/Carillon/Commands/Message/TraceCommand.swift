@@ -16,7 +16,7 @@ extension Command {
             """,
         arguments: [Argument("APP", "The app.")],
         options: [.owner, .tracedToken, .reference, .tracedMessage, .tracedSince, .json, .database],
-        exits: [.done: "It is shown.", .failed: "There is no such message."],
+        exits: [.done: "It is shown.", .failed: "The app has no such message."],
         examples: ["carillon trace acme --owner u-42 --since 2d", "carillon trace acme --reference order-7 --json"],
         run: { invocation in
             let subject = try TraceSubject(invocation)
