@@ -145,6 +145,26 @@ import Testing
         #expect(try await trace("token => 'CC'").contains(flight))
     }
 
+    @Test func `a waiting push says when it expires, or that it has and is not sent`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (id, app_id, tokens, payload, expires_at) VALUES
+                (1, 1, '{aa}', '{}', '2026-01-02T03:04:05Z'), (2, 1, '{aa}', '{}', '2126-01-02T03:04:05Z'),
+                (3, 1, '{aa}', '{}', 'epoch'), (4, 1, '{aa}', '{}', 'infinity'), (5, 1, '{aa}', '{}', NULL)
+            """
+        )
+        let reason = "no worker is running"
+        let gone = reason + "; it will not be sent, because it expired at 2026-01-02T03:04:05Z"
+        let ends = [gone, reason + "; it expires at 2126-01-02T03:04:05Z", reason, reason, reason]
+        for (id, end) in zip(1..., ends) {
+            #expect(try await trace("message_id => \(id)").last?.hasSuffix("; " + end) == true, "\(id)")
+            let status = "(SELECT waiting_reason FROM carillon.message_status(\(id)))"
+            #expect(try await database.value(status) == (id == 1 ? gone : reason))
+        }
+        let token = try await trace("token => 'aa'")
+        #expect(token.contains { $0.hasSuffix(gone) })
+    }
+
     @Test func `a token says whether broadcasts reach it, and what Apple reported`() async throws {
         try await database.run(
             """
