@@ -258,15 +258,39 @@ import Testing
         #expect(
             token.last?.hasPrefix("not known: there may be more: of the waiting jobs, failures and reports") == true
         )
-        try await database.run("INSERT INTO carillon.split_messages VALUES (1, 5000, 5079, 2, 80, 80000)")
-        let many = "many tokens: a message to 80,000 tokens was enqueued: which tokens these were is not kept"
-        #expect(try await trace("token => 'bb'").contains(many))
+    }
+
+    @Test func `messages whose tokens are not kept are listed, unless they wait and are listed already`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.split_messages VALUES (1, 5000, 5079, 2, 80, 80000), (1, 6000, 6000, 2, 1, 700);
+            SELECT carillon.register_token('demo', 'aa', 'u-42')
+            """
+        )
+        func many(_ what: String) -> String {
+            "many tokens: \(what) tokens was enqueued: this one may have been among them"
+        }
+        let all = [many("a message to 80,000"), many("a broadcast to 700")]
+        for subject in ["token => 'bb'", "owner => 'u-42'"] {
+            #expect(try await trace(subject).filter { $0.hasPrefix("many tokens: ") } == all)
+        }
+        // Without a token, there is nothing that it may have been sent to.
+        #expect(try await trace("owner => 'u-7'").contains { $0.hasPrefix("many tokens: ") } == false)
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, broadcast_id) VALUES
+                (6000, 1, 2, '{bb}', '{}', 6000)
+            """
+        )
+        #expect(try await trace("token => 'bb'").filter { $0.hasPrefix("many tokens: ") } == [all[0]])
     }
 
     @Test func `more than a trace shows is said at the end, and no more is not`() async throws {
         let jobs = "not known: more jobs have not ended: these are the newest 20"
         let attempts = "not known: only 20 of its attempts without an answer are shown"
-        let broadcasts = "not known: more messages to many tokens were enqueued: these are the newest 5"
+        let broadcasts = """
+            not known: more broadcasts, or messages to more than 1,000 tokens, were enqueued: these are the newest 5
+            """
         func add(_ rows: ClosedRange<Int>, broadcasts: ClosedRange<Int>) async throws {
             try await database.run(
                 """
