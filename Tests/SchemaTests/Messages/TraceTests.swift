@@ -246,7 +246,10 @@ import Testing
             SELECT 1, '{aa}', '{}', 'order ' || n FROM generate_series(1, 1000) n
             """
         )
-        let more = "not known: there may be more: of the waiting jobs of the app, only the newest were read"
+        let more = """
+            not known: there may be more: of the waiting jobs of the app, only the newest were read: \
+            a higher max_rows_read reads more
+            """
         #expect(
             try await trace("reference => 'order 1'") == [
                 Self.notFound, more,

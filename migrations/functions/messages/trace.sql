@@ -143,8 +143,9 @@ LANGUAGE sql STABLE AS $$
     WHERE by_token
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: of the waiting jobs'
-        || CASE WHEN by_token THEN ', failures and reports of dead tokens' ELSE '' END || ' of the app, only the newest were read',
-        NULL, NULL, jsonb_build_object('max_rows_read', max_rows_read)
+        || CASE WHEN by_token THEN ', failures and reports of dead tokens' ELSE '' END
+        || ' of the app, only the newest were read: a higher max_rows_read reads more', NULL, NULL,
+        jsonb_build_object('max_rows_read', max_rows_read)
     WHERE EXISTS (SELECT FROM carillon.unsearched_apps(max_rows_read, by_token, app.name))
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: so many messages have this reference that not all were read', NULL, NULL, NULL

@@ -48,4 +48,17 @@ import Testing
         let stranger = try await shop.run("trace", "shoop", "--owner", "u")
         #expect(stranger.status != 0 && stranger.errors.contains("shop"), "\(stranger)")
     }
+
+    @Test(.shop) func `a trace reads as many rows as it is told, and says if there are more`() async throws {
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+            SELECT 900 + n, 1, '{aa}', '{}', now() + interval '1 day' FROM generate_series(1, 2) n
+            """
+        )
+        for (depth, isCut) in [("1", true), ("2", false)] {
+            let run = try await shop.run("trace", "shop", "--reference", "r", "--max-rows-read", depth)
+            #expect(run.output.contains("a higher max_rows_read reads more") == isCut, "\(run)")
+        }
+    }
 }
