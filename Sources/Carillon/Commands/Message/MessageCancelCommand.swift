@@ -19,11 +19,12 @@ extension Command {
         examples: ["carillon message cancel 81724", "carillon message cancel --app acme --owner user-42"],
         run: { invocation in
             let settings = invocation.settings
-            let given = [invocation.arguments.first, settings.text(.reference), settings.text(.owner)].compactMap(\.self)
+            let owner = settings.text(.owner).flatMap { $0.isEmpty ? nil : $0 }
+            let given = [invocation.arguments.first, settings.text(.reference), owner].compactMap(\.self)
             guard given.count == 1 else {
                 throw UsageError("\(invocation.command.title) takes one of ID, --reference and --owner.")
             }
-            if let owner = settings.text(.owner) { return try await cancel(to: owner, invocation) }
+            if let owner { return try await cancel(to: owner, invocation) }
             let key = try MessageKey(invocation)
             let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in
                 try await cancel(key, connection)
@@ -48,12 +49,7 @@ extension Command {
                         + " ended (\(states)): nothing was left to cancel."
                 )
             }
-            if waiting > 0 {
-                invocation.console.note(
-                    "\(Counted.text(Int64(waiting), "push is", "pushes are")) in flight and may arrive; "
-                        + "\(waiting == 1 ? "it is" : "they are") not retried."
-                )
-            }
+            noteInFlight(Int64(waiting), invocation.console)
             return .done
         }
     )
@@ -80,20 +76,40 @@ extension Command {
 
     private static func cancel(to owner: String, _ invocation: Invocation) async throws -> ExitStatus {
         let app = invocation.settings.text(.app)
-        let jobs = try await DatabaseScope.with(invocation) { connection, _ in
-            try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
+        let (jobs, inFlight) = try await DatabaseScope.with(invocation) { connection, _ -> (Int64, Int64) in
+            let jobs = try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
+            let inFlight = try await connection.query(pushesInFlight, Parameters(owner, app)) { rows in
+                try rows.int64(0, 0)
+            }
+            return (jobs, inFlight)
         }
-        guard jobs > 0 else {
-            throw CommandError(
-                .failed,
-                "No push to the owner \(owner.visible) waits.",
-                hint: "Pushes to it that are in flight are not retried."
-            )
+        guard jobs + inFlight > 0 else {
+            throw CommandError(.failed, "No push to the owner \(owner.visible) waits or is in flight.")
         }
-        invocation.show(["owner": owner, "jobs": jobs]) { console in
-            console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
+        invocation.show(["owner": owner, "jobs": jobs, "waiting": inFlight]) { console in
+            if jobs > 0 {
+                console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
+            }
         }
+        noteInFlight(inFlight, invocation.console)
         return .done
+    }
+
+    /// Those to an owner. Nothing else of what a trace reads is wanted.
+    private static let pushesInFlight = Statement(
+        "owner_in_flight",
+        """
+        SELECT count(*) FROM carillon.apps a CROSS JOIN LATERAL carillon.trace(a.name, owner => $1, max_rows_read => 1) t
+        WHERE a.name = coalesce($2, a.name) AND t.event = 'in flight'
+        """
+    )
+
+    private static func noteInFlight(_ pushes: Int64, _ console: Console) {
+        guard pushes > 0 else { return }
+        console.note(
+            "\(Counted.text(pushes, "push is", "pushes are")) in flight and may arrive; "
+                + "\(pushes == 1 ? "it is" : "they are") not retried."
+        )
     }
 
     private static func cancel(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {
