@@ -26,20 +26,19 @@ extension Command {
             }
             if let owner { return try await cancel(to: owner, invocation) }
             let key = try MessageKey(invocation)
-            let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in
+            let (jobs, before, messages) = try await DatabaseScope.with(invocation) { connection, _ in
                 try await cancel(key, connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
             // The given id may be that of a job of a split message.
             let whole: Int64? = messages.count == 1 ? messages[0].id : key.id
-            let what = whole.map { "message \($0)" } ?? "\(messages.count) messages"
             if settings.isOn(.json) {
                 invocation.console.print(json: [
                     "id": whole, "jobs": jobs, "cancelled": messages.reduce(0) { $0 + $1.ended.cancelled },
                     "waiting": waiting, "state": messages.count == 1 ? messages[0].state.rawValue : nil,
                 ])
             } else if jobs > 0 {
-                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of \(what).")
+                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of \(cancelled(before)).")
             }
             if jobs == 0, waiting == 0 {
                 let states = Counted.list(messages.map(\.state.rawValue))
@@ -59,19 +58,28 @@ extension Command {
         "SELECT carillon.cancel($1, app => $2, reference => $3, owner => $4)::int8"
     )
 
-    /// Returns how many jobs were cancelled, and the state of the messages afterwards.
+    /// As in "message 7; 2 others had ended".
+    private static func cancelled(_ before: [MessageStatus]) -> String {
+        let open = before.filter { $0.waiting > 0 }
+        let ended = before.count - open.count
+        let what = open.count == 1 ? "message \(open[0].id)" : Counted.text(Int64(open.count), "message")
+        return ended == 0 ? what : what + "; \(Counted.text(Int64(ended), "other")) had ended"
+    }
+
+    /// Returns how many jobs were cancelled, and the state of the messages before and afterwards.
     private static func cancel(
         _ key: MessageKey,
         _ connection: PostgresConnection
-    ) async throws -> (Int64, [MessageStatus]) {
+    ) async throws -> (Int64, [MessageStatus], [MessageStatus]) {
+        let before = try await key.find(on: connection)
         // If the given id is that of a retry, it no longer exists after the cancel.
-        let ids = Set(try await key.find(on: connection).map(\.id))
+        let ids = Set(before.map(\.id))
         let jobs = try await cancel(Parameters(key.id, key.app, key.reference, String?.none), connection)
         var messages: [MessageStatus] = []
         for id in ids.sorted() {
             messages += try await MessageStatus.all(id, reference: nil, of: key.app, from: connection)
         }
-        return (jobs, messages)
+        return (jobs, before, messages)
     }
 
     private static func cancel(to owner: String, _ invocation: Invocation) async throws -> ExitStatus {

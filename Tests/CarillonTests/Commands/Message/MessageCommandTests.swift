@@ -53,6 +53,11 @@ import Testing
         #expect(reference.status == 0 && reference.output == "Cancelled 2 jobs of 2 messages.\n", "\(reference)")
         let again = try await shop.run("message", "cancel", "--reference", "r")
         #expect(again.status == 1 && again.errors.contains("The messages have ended"), "\(again.errors)")
+        let id = try await shop.database.number(
+            "SELECT carillon.enqueue('shop', ARRAY[\(tokens[1])], 'x', reference => 'r')"
+        )
+        let last = try await shop.run("message", "cancel", "--reference", "r")
+        #expect(last.output == "Cancelled 1 job of message \(id); 2 others had ended.\n", "\(last)")
         #expect(try await shop.run("message", "cancel", "1", "--owner", "anna").status == 2)
         #expect(
             try await shop.database.rows("SELECT m.tokens FROM carillon.messages m") == ["({\(Shop.token("bb"))})"]
