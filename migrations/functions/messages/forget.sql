@@ -159,9 +159,14 @@ BEGIN
         SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, names) AS f;
-    -- Messages that had no other recipient.
+    -- Messages that had no other recipient. Those in flight are not sent again, so they need no dedupe key either.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, names, ARRAY(
-        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL)) AS r;
+        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL
+        UNION ALL
+        SELECT j.id FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) AS j
+        WHERE i.app_id = target.id AND j.origin IS NULL AND cardinality(j.tokens) > 0 AND NOT EXISTS (
+            SELECT FROM unnest(j.tokens) AS t(token)
+            WHERE lower(coalesce(t.token, '') COLLATE "C") <> ALL (forgotten)))) AS r;
     PERFORM carillon.record_change('forget', target.name, jsonb_build_object('tokens', cardinality(forgotten)));
 END
 $$;
