@@ -210,6 +210,9 @@ BEGIN
         refusal := carillon.refusal('owner', 'an owner, or null if token, reference or message_id is given',
             CASE num_nonnulls(trace.owner, trace.token, trace.reference, trace.message_id) WHEN 0 THEN 'none of them'
                 ELSE 'several of them' END, 'For example: trace(''acme'', owner => ''u-42'').');
+    ELSIF trace.owner = '' THEN
+        refusal := carillon.refusal('owner', 'the owner of tokens', quote_literal(trace.owner),
+            'Pass what register_token was given as owner.');
     ELSIF trace.token IS NOT NULL AND carillon.token(trace.token) IS NULL THEN
         refusal := carillon.check_choice(trace.app, chosen.id, trace.token, NULL);
     ELSIF trace.since <= interval '0' OR trace.since > interval '100 years' THEN
