@@ -183,7 +183,7 @@ import Testing
             ]
         )
         let report = [
-            "dead since: dead from then on, says Apple", "reported dead: Apple reported the token dead: Unregistered",
+            "dead since: Apple says: dead since then", "reported dead: Apple reported the token dead: Unregistered",
         ]
         #expect(
             try await trace("token => 'bb'") == ["registered: last registered"] + report + [

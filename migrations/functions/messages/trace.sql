@@ -22,7 +22,7 @@ BEGIN
     )
     SELECT h.at, h.event, CASE h.event WHEN 'registered' THEN 'last registered'
             WHEN 'failed' THEN carillon.failure_text(h.status, h.reason, h.attempt)
-            WHEN 'dead since' THEN 'dead from then on, says Apple'
+            WHEN 'dead since' THEN 'Apple says: dead since then'
             WHEN 'reported dead' THEN 'Apple reported the token dead' || coalesce(': ' || h.reason, '')
             ELSE 'a feedback pass handled the report: it deletes a token that was not registered again' END,
         h.message_id, carillon.token_text(h.token), nullif(jsonb_strip_nulls(jsonb_build_object('status', h.status,
