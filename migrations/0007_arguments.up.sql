@@ -86,6 +86,7 @@ CREATE TYPE carillon.waiting_job AS (
     claimed_at  timestamptz,
     last_status smallint,
     last_reason text,
+    expires_at  timestamptz,
     tokens      text[]  -- those that were searched for, in lower case
 );
 COMMENT ON TYPE carillon.waiting_job IS 'Internal: a job that has not ended, for search_token and trace.';
@@ -119,6 +120,7 @@ CREATE TYPE carillon.open_counts AS (
     last_reason text,
     reference   text,
     created_at  timestamptz,
+    expires_at  timestamptz,
     ids         bigint[],  -- of its jobs
     outcomes    carillon.token_outcome[]  -- of the first 1,000 tokens
 );
@@ -170,7 +172,7 @@ COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent b
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled, or superseded by a newer push';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
 COMMENT ON COLUMN carillon.message_state.waiting_reason IS
-    'why it is not sent at the moment, for example a paused app, no worker, or a refused credential';
+    'why it is not sent at the moment, for example a paused app, no worker, or a refused credential; and that it has expired';
 COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null if this could not be recorded';
 COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null if some pushes have not ended';
 COMMENT ON COLUMN carillon.message_state.outcomes IS

@@ -179,6 +179,8 @@ extension Option {
     /// The same option for `trace`.
     static let tracedSince = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)))
         .help("Only what happened in the last D, such as 2d, and what is so now.")
+    static let maxRowsRead = Option("max-rows-read", .count(1...10_000_000), default: "2000")
+        .help("How many of the newest failures, reports of dead tokens and waiting jobs of the app to read.")
 
     // status, healthcheck
     static let watch = Option("watch", .flag).help("Repeat until interrupted.")

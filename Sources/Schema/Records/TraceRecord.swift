@@ -8,7 +8,7 @@ package struct TraceRecord: Record {
         """
         SELECT t.at, t.event, t.what, t.message_id, t.token, t.details::json, t.details ->> 'reason' AS reason
         FROM carillon.trace(app => $1, owner => $2, token => $3, reference => $4, message_id => $5,
-            since => make_interval(secs => $6)) WITH ORDINALITY AS t ORDER BY t.ordinality
+            since => make_interval(secs => $6), max_rows_read => $7) WITH ORDINALITY AS t ORDER BY t.ordinality
         """
     )
 
@@ -38,8 +38,12 @@ package struct TraceRecord: Record {
         reference: String?,
         message: Int64?,
         since seconds: Double?,
+        reading maxRowsRead: Int32,
         from database: some StatementRunner
     ) async throws -> [TraceRecord] {
-        try await database.values(of: statement, Parameters(app, owner, token, reference, message, seconds))
+        try await database.values(
+            of: statement,
+            Parameters(app, owner, token, reference, message, seconds, maxRowsRead)
+        )
     }
 }

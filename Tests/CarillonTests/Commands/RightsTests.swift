@@ -74,7 +74,7 @@ import Testing
             try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.failures (message_id, app_id, token, reason, status) VALUES (900, 1, 'aa', 'BadTopic', 400);
-                INSERT INTO carillon.results (message_id, app_id, failed) VALUES (900, 1, 1);
+                INSERT INTO carillon.results (message_id, app_id, failed, reference) VALUES (900, 1, 1, 'nobody');
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
                 SELECT 901, max(id), '{aa}', '{}', now() + interval '1 day' FROM carillon.apps;
                 INSERT INTO carillon.certificates (name, certificate, private_key)

@@ -49,6 +49,7 @@ import Testing
             ["channel", "create", "--app", "shop", "lost", "--wait", "60s"], ["channel", "sync", "--app", "shop"],
             ["channel", "sync", "--app", "shop", "--remove-unknown", "--grace", "0s"],
             ["message", "show", "1"], ["message", "cancel", "1"], ["message", "cancel", "2"],
+            ["message", "cancel", "--owner", "u"],
             ["trace", "new", "--owner", "u"], ["trace", "new", "--token", Shop.token("cc")],
             ["trace", "new", "--reference", "r"], ["trace", "new", "--message", "1"],
             ["forget", "new", "nobody", "--yes"],

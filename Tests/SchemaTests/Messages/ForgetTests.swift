@@ -270,6 +270,22 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.failures") == "0")
     }
 
+    @Test func `a dedupe key of a push in flight is deleted, if nobody else gets the message`() async throws {
+        try await database.run(
+            """
+            SELECT carillon.register_token('demo', '\(Self.anna)', 'anna@example.com');
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now());
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 1, 1, ARRAY[
+                carillon.job(id => 7, lane => 1::smallint, tokens => ARRAY[upper('\(Self.anna)')], payload => '{}'),
+                carillon.job(id => 8, lane => 1::smallint, tokens => '{\(Self.anna),\(Self.bob)}', payload => '{}')];
+            INSERT INTO carillon.dedupe (app_id, key, message_id, until)
+            SELECT 1, 'key ' || n, n, now() + interval '1 day' FROM generate_series(7, 9) n
+            """
+        )
+        #expect(try await database.rows(Self.forget).contains("(dedupe,1)"))
+        #expect(try await database.rows("SELECT d.message_id FROM carillon.dedupe d ORDER BY 1") == ["(8)", "(9)"])
+    }
+
     @Test func `a reference names an owner as a whole word, and a short one only if it is all of it`() async throws {
         for (owner, reference, isNamed) in [
             ("42", "order-42", false), ("42", "42", true), ("anna", "to anna.", true), ("anna", "joanna", false),

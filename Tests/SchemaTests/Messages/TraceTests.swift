@@ -20,8 +20,14 @@ import Testing
         return (text ?? "").split(separator: "\n").map(String.init)
     }
 
-    private static let aboutTokens =
-        "not known: a push that Apple accepted is not kept by its token: trace its reference or message_id to find it"
+    private static let notFound = """
+        not found: no message of this app: enqueue returned null (no device tokens, or the dedupe_key was taken), \
+        it was not committed, it is of another app, or it is older than the retention
+        """
+    private static let aboutTokens = """
+        not known: a push that was accepted, expired, cancelled or replaced is not kept by its token: \
+        trace its reference or message_id to find it
+        """
 
     @Test(arguments: [
         ("sent", "1, NULL", ["sent: accepted by Apple"]),
@@ -139,6 +145,26 @@ import Testing
         #expect(try await trace("token => 'CC'").contains(flight))
     }
 
+    @Test func `a waiting push says when it expires, or that it has and is not sent`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (id, app_id, tokens, payload, expires_at) VALUES
+                (1, 1, '{aa}', '{}', '2026-01-02T03:04:05Z'), (2, 1, '{aa}', '{}', '2126-01-02T03:04:05Z'),
+                (3, 1, '{aa}', '{}', 'epoch'), (4, 1, '{aa}', '{}', 'infinity'), (5, 1, '{aa}', '{}', NULL)
+            """
+        )
+        let reason = "no worker is running"
+        let gone = reason + "; it will not be sent, because it expired at 2026-01-02T03:04:05Z"
+        let ends = [gone, reason + "; it expires at 2126-01-02T03:04:05Z", reason, reason, reason]
+        for (id, end) in zip(1..., ends) {
+            #expect(try await trace("message_id => \(id)").last?.hasSuffix("; " + end) == true, "\(id)")
+            let status = "(SELECT waiting_reason FROM carillon.message_status(\(id)))"
+            #expect(try await database.value(status) == (id == 1 ? gone : reason))
+        }
+        let token = try await trace("token => 'aa'")
+        #expect(token.contains { $0.hasSuffix(gone) })
+    }
+
     @Test func `a token says whether broadcasts reach it, and what Apple reported`() async throws {
         try await database.run(
             """
@@ -157,7 +183,7 @@ import Testing
             ]
         )
         let report = [
-            "dead since: dead from then on, says Apple", "reported dead: Apple reported the token dead: Unregistered",
+            "dead since: Apple says: dead since then", "reported dead: Apple reported the token dead: Unregistered",
         ]
         #expect(
             try await trace("token => 'bb'") == ["registered: last registered"] + report + [
@@ -220,10 +246,13 @@ import Testing
             SELECT 1, '{aa}', '{}', 'order ' || n FROM generate_series(1, 1000) n
             """
         )
-        let more = "not known: there may be more: of the waiting jobs of the app, only the newest were read"
+        let more = """
+            not known: there may be more: of the waiting jobs of the app, only the newest were read: \
+            a higher max_rows_read reads more
+            """
         #expect(
             try await trace("reference => 'order 1'") == [
-                "not found: no such message is known: it was not committed, or was deleted after the retention", more,
+                Self.notFound, more,
             ]
         )
         #expect(try await trace("reference => 'order 1', max_rows_read => 3000").count == 2)
@@ -232,15 +261,39 @@ import Testing
         #expect(
             token.last?.hasPrefix("not known: there may be more: of the waiting jobs, failures and reports") == true
         )
-        try await database.run("INSERT INTO carillon.split_messages VALUES (1, 5000, 5079, 2, 80, 80000)")
-        let many = "many tokens: a message to 80,000 tokens was enqueued: which tokens these were is not kept"
-        #expect(try await trace("token => 'bb'").contains(many))
+    }
+
+    @Test func `messages whose tokens are not kept are listed, unless they wait and are listed already`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.split_messages VALUES (1, 5000, 5079, 2, 80, 80000), (1, 6000, 6000, 2, 1, 700);
+            SELECT carillon.register_token('demo', 'aa', 'u-42')
+            """
+        )
+        func many(_ what: String) -> String {
+            "many tokens: \(what) tokens was enqueued: this one may have been among them"
+        }
+        let all = [many("a message to 80,000"), many("a broadcast to 700")]
+        for subject in ["token => 'bb'", "owner => 'u-42'"] {
+            #expect(try await trace(subject).filter { $0.hasPrefix("many tokens: ") } == all)
+        }
+        // Without a token, there is nothing that it may have been sent to.
+        #expect(try await trace("owner => 'u-7'").contains { $0.hasPrefix("many tokens: ") } == false)
+        try await database.run(
+            """
+            INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, broadcast_id) VALUES
+                (6000, 1, 2, '{bb}', '{}', 6000)
+            """
+        )
+        #expect(try await trace("token => 'bb'").filter { $0.hasPrefix("many tokens: ") } == [all[0]])
     }
 
     @Test func `more than a trace shows is said at the end, and no more is not`() async throws {
         let jobs = "not known: more jobs have not ended: these are the newest 20"
         let attempts = "not known: only 20 of its attempts without an answer are shown"
-        let broadcasts = "not known: more messages to many tokens were enqueued: these are the newest 5"
+        let broadcasts = """
+            not known: more broadcasts, or messages to more than 1,000 tokens, were enqueued: these are the newest 5
+            """
         func add(_ rows: ClosedRange<Int>, broadcasts: ClosedRange<Int>) async throws {
             try await database.run(
                 """
@@ -269,7 +322,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("'demo'", "owner"), ("'demo', 'me', 'aa'", "owner"), ("'demo', token => 'xy'", "token"),
+        ("'demo'", "owner"), ("'demo', 'me', 'aa'", "owner"), ("'demo', ''", "owner"), ("'demo', token => 'xy'", "token"),
         ("'nope', 'me'", "app"),
         ("NULL, 'me'", "app"), ("'demo', 'me', since => '-1 hour'", "since"),
         ("'demo', 'me', since => '200 years'", "since"),

@@ -173,9 +173,15 @@ BEGIN
         SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, forget.owner) AS f;
-    -- Messages that had no other recipient. A job of a split message is not one: its id may be that of the whole message.
+    -- Messages that had no other recipient. Those in flight are not sent again, so they need no dedupe key either. A job of a split
+    -- message is not one: its id may be that of the whole message.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, ARRAY(
-        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL AND j.broadcast_id IS NULL)) AS r;
+        SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL AND j.broadcast_id IS NULL
+        UNION ALL
+        SELECT j.id FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) AS j
+        WHERE i.app_id = target.id AND j.origin IS NULL AND j.broadcast_id IS NULL AND cardinality(j.tokens) > 0 AND NOT EXISTS (
+            SELECT FROM unnest(j.tokens) AS t(token)
+            WHERE lower(coalesce(t.token, '') COLLATE "C") <> ALL (forgotten)))) AS r;
     PERFORM carillon.record_change('forget', target.name, jsonb_build_object('tokens', cardinality(forgotten)));
 END
 $$;

@@ -12,11 +12,12 @@ CREATE OR REPLACE FUNCTION carillon.open_jobs(
     app integer, message bigint, last_job bigint, everywhere boolean, max_rows_read integer
 ) RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
-    last_reason text, reference text, created_at timestamptz, id bigint, lane smallint, claimed_at timestamptz
+    last_reason text, reference text, created_at timestamptz, id bigint, lane smallint, claimed_at timestamptz,
+    expires_at timestamptz
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
-        m.reference, m.created_at, m.id, m.lane, NULL::timestamptz
+        m.reference, m.created_at, m.id, m.lane, NULL::timestamptz, m.expires_at
     FROM carillon.filled_lanes(open_jobs.app) l CROSS JOIN LATERAL (
         SELECT s.* FROM carillon.messages s WHERE s.app_id = open_jobs.app AND s.lane = l.lane
             AND s.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
@@ -24,7 +25,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         OFFSET 0) m  -- OFFSET: each lane is an index scan of its own, never a join with all rows of the app
     UNION ALL
     SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
-        m.created_at, m.id, m.lane, NULL
+        m.created_at, m.id, m.lane, NULL, m.expires_at
     FROM (
         SELECT a.* FROM carillon.messages a WHERE everywhere AND max_rows_read IS NULL AND a.app_id = open_jobs.app
         UNION ALL
@@ -37,12 +38,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
-        s.reference, s.created_at, s.id, s.lane, NULL
+        s.reference, s.created_at, s.id, s.lane, NULL, s.expires_at
     FROM carillon.scheduled s WHERE s.app_id = open_jobs.app
         AND (s.id = open_jobs.message OR s.origin = open_jobs.message OR s.broadcast_id = open_jobs.message)
     UNION ALL
     SELECT 'in flight', coalesce(j.origin, j.id), j.tokens, j.attempt, NULL, j.last_status, j.last_reason, j.reference,
-        j.created_at, j.id, j.lane, i.claimed_at
+        j.created_at, j.id, j.lane, i.claimed_at, j.expires_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
@@ -108,7 +109,8 @@ BEGIN
                 WHEN 'ready' = ANY (q.states) THEN 'ready'
                 WHEN w.waiting > 0 THEN 'scheduled' END,
             coalesce(message.tokens, ended.sent + ended.failed + ended.expired + ended.cancelled + ended.remaining + q.uncounted),
-            w.waiting, q.counted, q.attempts, q.run_at, q.last_status, q.last_reason, q.reference, q.created_at, q.ids,
+            w.waiting, q.counted, q.attempts, q.run_at, q.last_status, q.last_reason, q.reference, q.created_at, q.expires_at,
+            q.ids,
             ARRAY(
                 SELECT ROW(carillon.token_text(u.token),
                     CASE WHEN j.state <> 'in flight' AND j.attempt > 1 THEN 'retrying' ELSE j.state END,
@@ -122,7 +124,8 @@ BEGIN
                     AS uncounted,
                 max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
                 max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
-                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
+                min(j.created_at) AS created_at, max(j.expires_at) AS expires_at, array_agg(DISTINCT j.state) AS states,
+                array_agg(j.message_id) AS ids,
                 (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_status,
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS last_reason
             FROM job j
@@ -211,17 +214,27 @@ END
 $$;
 COMMENT ON FUNCTION carillon.token_outcomes IS 'Internal: returns the states of individual tokens of a message.';
 
-CREATE OR REPLACE FUNCTION carillon.waiting_reason(app integer) RETURNS text
+-- 'epoch' is no limit.
+CREATE OR REPLACE FUNCTION carillon.expiry_text(expires_at timestamptz) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN expires_at > now() THEN 'it expires at ' ELSE 'it will not be sent, because it expired at ' END
+        || to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+    WHERE isfinite(expires_at) AND expires_at <> 'epoch'
+$$;
+COMMENT ON FUNCTION carillon.expiry_text IS 'Internal: says when a push that waits expires, or that it has.';
+
+CREATE OR REPLACE FUNCTION carillon.waiting_reason(app integer, expires_at timestamptz DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN (SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+    RETURN (SELECT nullif(concat_ws('; ', CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
             WHEN h.reason IS NOT NULL THEN h.reason
-            WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END
+            WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END,
+            CASE WHEN expires_at <= now() THEN carillon.expiry_text(expires_at) END), '')
         FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = waiting_reason.app);
 END
 $$;
 COMMENT ON FUNCTION carillon.waiting_reason IS
-    'Internal: returns why nothing of an app is sent at the moment; null if nothing prevents it.';
+    'Internal: returns why nothing of an app is sent at the moment, and if a push of it has expired; null if nothing prevents it.';
 
 CREATE OR REPLACE FUNCTION carillon.message_state(
     message carillon.chosen_message, ended carillon.ended_counts, open carillon.open_counts, max_rows_read integer
@@ -255,7 +268,8 @@ BEGIN
     IF open.waiting = 0 THEN
         made.finished_at := ended.finished_at;
     ELSE
-        made.waiting_reason := carillon.waiting_reason(message.app_id);
+        made.waiting_reason := carillon.waiting_reason(message.app_id,
+            CASE WHEN open.state <> 'in flight' THEN open.expires_at END);
     END IF;
     RETURN made;
 END

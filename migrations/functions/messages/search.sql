@@ -133,7 +133,7 @@ COMMENT ON FUNCTION carillon.token_history IS
 CREATE OR REPLACE FUNCTION carillon.token_jobs(app integer, texts text[], max_rows bigint) RETURNS SETOF carillon.waiting_job
 LANGUAGE sql STABLE AS $$
     SELECT 'ready', m.id, coalesce(m.broadcast_id, m.origin, m.id), m.lane, m.attempt, m.created_at, NULL::timestamptz,
-        NULL::timestamptz, m.last_status, m.last_reason,
+        NULL::timestamptz, m.last_status, m.last_reason, m.expires_at,
         ARRAY(SELECT lower(t) FROM unnest(m.tokens) AS t WHERE t = ANY (texts))
     FROM carillon.filled_lanes(token_jobs.app) l CROSS JOIN LATERAL (
         SELECT * FROM carillon.messages n WHERE n.app_id = l.app_id AND n.lane = l.lane
@@ -141,12 +141,12 @@ LANGUAGE sql STABLE AS $$
     WHERE m.tokens && texts
     UNION ALL
     SELECT 'scheduled', s.id, coalesce(s.broadcast_id, s.origin, s.id), s.lane, s.attempt, s.created_at, s.run_at, NULL,
-        s.last_status, s.last_reason, ARRAY(SELECT lower(t) FROM unnest(s.tokens) AS t WHERE t = ANY (texts))
+        s.last_status, s.last_reason, s.expires_at, ARRAY(SELECT lower(t) FROM unnest(s.tokens) AS t WHERE t = ANY (texts))
     FROM (SELECT * FROM carillon.scheduled n WHERE n.app_id = token_jobs.app ORDER BY n.id DESC LIMIT max_rows) s
     WHERE s.tokens && texts
     UNION ALL
     SELECT 'in flight', j.id, coalesce(j.broadcast_id, j.origin, j.id), j.lane, j.attempt, j.created_at, NULL, i.claimed_at,
-        j.last_status, j.last_reason, ARRAY(SELECT lower(t) FROM unnest(j.tokens) AS t WHERE t = ANY (texts))
+        j.last_status, j.last_reason, j.expires_at, ARRAY(SELECT lower(t) FROM unnest(j.tokens) AS t WHERE t = ANY (texts))
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
     WHERE i.app_id = token_jobs.app AND j.tokens && texts
 $$;

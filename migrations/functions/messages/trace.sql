@@ -22,7 +22,7 @@ BEGIN
     )
     SELECT h.at, h.event, CASE h.event WHEN 'registered' THEN 'last registered'
             WHEN 'failed' THEN carillon.failure_text(h.status, h.reason, h.attempt)
-            WHEN 'dead since' THEN 'dead from then on, says Apple'
+            WHEN 'dead since' THEN 'Apple says: dead since then'
             WHEN 'reported dead' THEN 'Apple reported the token dead' || coalesce(': ' || h.reason, '')
             ELSE 'a feedback pass handled the report: it deletes a token that was not registered again' END,
         h.message_id, carillon.token_text(h.token), nullif(jsonb_strip_nulls(jsonb_build_object('status', h.status,
@@ -110,26 +110,42 @@ END
 $$;
 COMMENT ON FUNCTION carillon.trace_owner IS 'Internal: returns the rows of trace for the tokens of an owner.';
 
+-- trace_broadcasts() has messages that may have been to one of the tokens in `known`, and are not listed there. Of messages to at
+-- most 1,000 tokens, split_messages has only broadcasts.
+CREATE OR REPLACE FUNCTION carillon.trace_broadcasts(app carillon.apps, known carillon.trace_event[])
+RETURNS SETOF carillon.trace_event
+LANGUAGE sql STABLE AS $$
+    WITH newest AS MATERIALIZED (
+        SELECT n.*, row_number() OVER () AS place FROM (
+            SELECT * FROM carillon.split_messages s
+            WHERE s.app_id = app.id AND EXISTS (SELECT FROM unnest(known) k WHERE k.token IS NOT NULL)
+                AND s.id NOT IN (SELECT k.message_id FROM unnest(known) k WHERE k.message_id IS NOT NULL)
+            ORDER BY s.app_id DESC, s.id DESC LIMIT 6) n
+    )
+    SELECT n.created_at, 'many tokens', CASE WHEN n.tokens > 1000 THEN 'a message to ' ELSE 'a broadcast to ' END
+        || carillon.counted_text(n.tokens, 'token', 'tokens') || ' was enqueued: this one may have been among them', n.id,
+        NULL::text, jsonb_build_object('tokens', n.tokens)
+    FROM newest n WHERE n.place <= 5
+    UNION ALL
+    SELECT NULL, 'not known', 'more broadcasts, or messages to more than 1,000 tokens, were enqueued: these are the newest 5', NULL,
+        NULL, NULL
+    FROM newest n WHERE n.place > 5
+$$;
+COMMENT ON FUNCTION carillon.trace_broadcasts IS 'Internal: returns the rows of trace for messages whose tokens are not kept.';
+
 -- trace_limits() says what was not read, or is not recorded.
 CREATE OR REPLACE FUNCTION carillon.trace_limits(
     app carillon.apps, by_token boolean, reference text, max_rows_read integer
 ) RETURNS SETOF carillon.trace_event
 LANGUAGE sql STABLE AS $$
-    SELECT b.created_at, 'many tokens', 'a message to ' || carillon.counted_text(b.tokens, 'token', 'tokens')
-        || ' was enqueued: which tokens these were is not kept', b.id, NULL::text, jsonb_build_object('tokens', b.tokens)
-    FROM (SELECT * FROM carillon.split_messages n WHERE by_token AND n.app_id = app.id ORDER BY n.app_id DESC, n.id DESC LIMIT 5) b
-    UNION ALL
-    SELECT NULL, 'not known', 'more messages to many tokens were enqueued: these are the newest 5', NULL, NULL, NULL
-    WHERE by_token AND EXISTS (
-        SELECT FROM carillon.split_messages n WHERE n.app_id = app.id ORDER BY n.app_id DESC, n.id DESC OFFSET 5 LIMIT 1)
-    UNION ALL
-    SELECT NULL, 'not known',
-        'a push that Apple accepted is not kept by its token: trace its reference or message_id to find it', NULL, NULL, NULL
+    SELECT NULL::timestamptz, 'not known', 'a push that was accepted, expired, cancelled or replaced is not kept by its token: '
+        || 'trace its reference or message_id to find it', NULL::bigint, NULL::text, NULL::jsonb
     WHERE by_token
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: of the waiting jobs'
-        || CASE WHEN by_token THEN ', failures and reports of dead tokens' ELSE '' END || ' of the app, only the newest were read',
-        NULL, NULL, jsonb_build_object('max_rows_read', max_rows_read)
+        || CASE WHEN by_token THEN ', failures and reports of dead tokens' ELSE '' END
+        || ' of the app, only the newest were read: a higher max_rows_read reads more', NULL, NULL,
+        jsonb_build_object('max_rows_read', max_rows_read)
     WHERE EXISTS (SELECT FROM carillon.unsearched_apps(max_rows_read, by_token, app.name))
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: so many messages have this reference that not all were read', NULL, NULL, NULL
@@ -194,6 +210,9 @@ BEGIN
         refusal := carillon.refusal('owner', 'an owner, or null if token, reference or message_id is given',
             CASE num_nonnulls(trace.owner, trace.token, trace.reference, trace.message_id) WHEN 0 THEN 'none of them'
                 ELSE 'several of them' END, 'For example: trace(''acme'', owner => ''u-42'').');
+    ELSIF trace.owner = '' THEN
+        refusal := carillon.refusal('owner', 'the owner of tokens', quote_literal(trace.owner),
+            'Pass what register_token was given as owner.');
     ELSIF trace.token IS NOT NULL AND carillon.token(trace.token) IS NULL THEN
         refusal := carillon.check_choice(trace.app, chosen.id, trace.token, NULL);
     ELSIF trace.since <= interval '0' OR trace.since > interval '100 years' THEN
@@ -211,8 +230,11 @@ BEGIN
     SELECT e.* FROM (
         SELECT * FROM unnest(known)
         UNION ALL
-        SELECT now(), 'not found', 'no such message is known: it was not committed, or was deleted after the retention',
-            trace.message_id, NULL, NULL WHERE known = '{}'
+        SELECT now(), 'not found', 'no message of this app: enqueue returned null (no device tokens, or the dedupe_key was taken), '
+            || 'it was not committed, it is of another app, or it is older than the retention', trace.message_id, NULL, NULL
+        WHERE known = '{}'
+        UNION ALL
+        SELECT b.* FROM carillon.trace_broadcasts(chosen, known) b WHERE num_nonnulls(trace.owner, trace.token) > 0
         UNION ALL
         SELECT l.* FROM carillon.trace_limits(chosen, num_nonnulls(trace.owner, trace.token) > 0, trace.reference, depth) l
         WHERE trace.message_id IS NULL

@@ -74,7 +74,7 @@ COMMENT ON FUNCTION carillon.pushes_ahead IS
     'Internal: returns the number of pushes that wait before a job in its lane, and how exact that is: exact, at least or about.';
 
 CREATE OR REPLACE FUNCTION carillon.waiting_text(job carillon.waiting_job, ahead text, reason text) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE job.state
             WHEN 'in flight' THEN 'claimed by a worker'
             WHEN 'scheduled' THEN CASE WHEN job.attempt > 1 THEN 'due' ELSE 'scheduled for then' END
@@ -85,6 +85,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
             CASE WHEN job.attempt > 1 THEN ', after an attempt without an answer' ELSE '' END)
         || CASE job.state WHEN 'in flight' THEN '; what becomes of it is not known yet' ELSE '' END
         || coalesce('; ' || reason, '')
+        || coalesce('; ' || CASE WHEN job.state <> 'in flight' THEN carillon.expiry_text(job.expires_at) END, '')
 $$;
 COMMENT ON FUNCTION carillon.waiting_text IS 'Internal: says what a job waits for.';
 
@@ -102,7 +103,7 @@ BEGIN
     made.event := CASE WHEN job.state = 'scheduled' AND job.attempt > 1 THEN 'retrying' WHEN job.state = 'ready' THEN 'waiting'
         ELSE job.state END;
     made.details := jsonb_strip_nulls(jsonb_build_object('lane', job.lane, 'attempt', job.attempt, 'jobs', jobs,
-        'status', job.last_status, 'reason', job.last_reason, 'waiting_reason', reason));
+        'status', job.last_status, 'reason', job.last_reason, 'waiting_reason', reason, 'expires_at', job.expires_at));
     IF job.state = 'ready' THEN
         SELECT a.* INTO ahead FROM carillon.pushes_ahead(app.id, job.lane, job.id, max_rows_read) a;
         ahead_text := carillon.amount_text(ahead.pushes, ahead.exactness);
@@ -213,10 +214,10 @@ BEGIN
         SELECT e.* FROM (
             SELECT count(*) AS jobs, (array_agg(ROW(
                 o.state, o.id, m.id, o.lane, o.attempt, o.created_at, o.run_at, o.claimed_at, o.last_status, o.last_reason,
-                NULL)::carillon.waiting_job ORDER BY coalesce(o.run_at, o.claimed_at), o.id))[1] AS job
+                o.expires_at, NULL)::carillon.waiting_job ORDER BY coalesce(o.run_at, o.claimed_at), o.id))[1] AS job
             FROM carillon.open_jobs(app.id, m.id, split.last_id, true, trace_message.max_rows_read) o
             GROUP BY o.state, o.attempt > 1) q
-        CROSS JOIN LATERAL carillon.trace_job(app, q.job, NULL, q.jobs, m.waiting_reason, trace_message.max_rows_read) e;
+        CROSS JOIN LATERAL carillon.trace_job(app, q.job, NULL, q.jobs, carillon.waiting_reason(app.id), max_rows_read) e;
         IF NOT FOUND THEN
             RETURN QUERY SELECT now(), 'waiting', m.state || ', but not among the newest jobs of the queue, which were read'
                 || coalesce('; ' || m.waiting_reason, ''), m.id, NULL::text, NULL::jsonb;

@@ -19,26 +19,26 @@ extension Command {
         examples: ["carillon message cancel 81724", "carillon message cancel --app acme --owner user-42"],
         run: { invocation in
             let settings = invocation.settings
-            let given = [invocation.arguments.first, settings.text(.reference), settings.text(.owner)].compactMap(\.self)
+            let owner = settings.text(.owner).flatMap { $0.isEmpty ? nil : $0 }
+            let given = [invocation.arguments.first, settings.text(.reference), owner].compactMap(\.self)
             guard given.count == 1 else {
                 throw UsageError("\(invocation.command.title) takes one of ID, --reference and --owner.")
             }
-            if let owner = settings.text(.owner) { return try await cancel(to: owner, invocation) }
+            if let owner { return try await cancel(to: owner, invocation) }
             let key = try MessageKey(invocation)
-            let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in
+            let (jobs, before, messages) = try await DatabaseScope.with(invocation) { connection, _ in
                 try await cancel(key, connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
             // The given id may be that of a job of a split message.
             let whole: Int64? = messages.count == 1 ? messages[0].id : key.id
-            let what = whole.map { "message \($0)" } ?? "\(messages.count) messages"
             if settings.isOn(.json) {
                 invocation.console.print(json: [
                     "id": whole, "jobs": jobs, "cancelled": messages.reduce(0) { $0 + $1.ended.cancelled },
                     "waiting": waiting, "state": messages.count == 1 ? messages[0].state.rawValue : nil,
                 ])
             } else if jobs > 0 {
-                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of \(what).")
+                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of \(cancelled(before)).")
             }
             if jobs == 0, waiting == 0 {
                 let states = Counted.list(messages.map(\.state.rawValue))
@@ -48,12 +48,7 @@ extension Command {
                         + " ended (\(states)): nothing was left to cancel."
                 )
             }
-            if waiting > 0 {
-                invocation.console.note(
-                    "\(Counted.text(Int64(waiting), "push is", "pushes are")) in flight and may arrive; "
-                        + "\(waiting == 1 ? "it is" : "they are") not retried."
-                )
-            }
+            noteInFlight(Int64(waiting), invocation.console)
             return .done
         }
     )
@@ -63,37 +58,66 @@ extension Command {
         "SELECT carillon.cancel($1, app => $2, reference => $3, owner => $4)::int8"
     )
 
-    /// Returns how many jobs were cancelled, and the state of the messages afterwards.
+    /// As in "message 7; 2 others had ended".
+    private static func cancelled(_ before: [MessageStatus]) -> String {
+        let open = before.filter { $0.waiting > 0 }
+        let ended = before.count - open.count
+        let what = open.count == 1 ? "message \(open[0].id)" : Counted.text(Int64(open.count), "message")
+        return ended == 0 ? what : what + "; \(Counted.text(Int64(ended), "other")) had ended"
+    }
+
+    /// Returns how many jobs were cancelled, and the state of the messages before and afterwards.
     private static func cancel(
         _ key: MessageKey,
         _ connection: PostgresConnection
-    ) async throws -> (Int64, [MessageStatus]) {
+    ) async throws -> (Int64, [MessageStatus], [MessageStatus]) {
+        let before = try await key.find(on: connection)
         // If the given id is that of a retry, it no longer exists after the cancel.
-        let ids = Set(try await key.find(on: connection).map(\.id))
+        let ids = Set(before.map(\.id))
         let jobs = try await cancel(Parameters(key.id, key.app, key.reference, String?.none), connection)
         var messages: [MessageStatus] = []
         for id in ids.sorted() {
             messages += try await MessageStatus.all(id, reference: nil, of: key.app, from: connection)
         }
-        return (jobs, messages)
+        return (jobs, before, messages)
     }
 
     private static func cancel(to owner: String, _ invocation: Invocation) async throws -> ExitStatus {
         let app = invocation.settings.text(.app)
-        let jobs = try await DatabaseScope.with(invocation) { connection, _ in
-            try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
+        let (jobs, inFlight) = try await DatabaseScope.with(invocation) { connection, _ -> (Int64, Int64) in
+            let jobs = try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
+            let inFlight = try await connection.query(pushesInFlight, Parameters(owner, app)) { rows in
+                try rows.int64(0, 0)
+            }
+            return (jobs, inFlight)
         }
-        guard jobs > 0 else {
-            throw CommandError(
-                .failed,
-                "No push to the owner \(owner.visible) waits.",
-                hint: "Pushes to it that are in flight are not retried."
-            )
+        guard jobs + inFlight > 0 else {
+            throw CommandError(.failed, "No push to the owner \(owner.visible) waits or is in flight.")
         }
-        invocation.show(["owner": owner, "jobs": jobs]) { console in
-            console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
+        invocation.show(["owner": owner, "jobs": jobs, "waiting": inFlight]) { console in
+            if jobs > 0 {
+                console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
+            }
         }
+        noteInFlight(inFlight, invocation.console)
         return .done
+    }
+
+    /// Those to an owner. Nothing else of what a trace reads is wanted.
+    private static let pushesInFlight = Statement(
+        "owner_in_flight",
+        """
+        SELECT count(*) FROM carillon.apps a CROSS JOIN LATERAL carillon.trace(a.name, owner => $1, max_rows_read => 1) t
+        WHERE a.name = coalesce($2, a.name) AND t.event = 'in flight'
+        """
+    )
+
+    private static func noteInFlight(_ pushes: Int64, _ console: Console) {
+        guard pushes > 0 else { return }
+        console.note(
+            "\(Counted.text(pushes, "push is", "pushes are")) in flight and may arrive; "
+                + "\(pushes == 1 ? "it is" : "they are") not retried."
+        )
     }
 
     private static func cancel(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {

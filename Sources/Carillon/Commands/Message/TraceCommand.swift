@@ -11,12 +11,12 @@ extension Command {
         summary: "Show in the order of time what is known of a person, a token, a reference or a message.",
         discussion: """
             Takes exactly one of --owner, --token, --reference and --message. Reads the newest rows of the app, and says at the
-            end what it did not read, and what is not recorded: a push that was sent is not kept by its token, so trace its
-            reference or its message.
+            end what it did not read, and what is not recorded: a push that was accepted, expired, cancelled or replaced is not
+            kept by its token, so trace its reference or its message.
             """,
         arguments: [Argument("APP", "The app.")],
-        options: [.owner, .tracedToken, .reference, .tracedMessage, .tracedSince, .json, .database],
-        exits: [.done: "It is shown.", .failed: "There is no such message."],
+        options: [.owner, .tracedToken, .reference, .tracedMessage, .tracedSince, .maxRowsRead, .json, .database],
+        exits: [.done: "It is shown.", .failed: "The app has no such message."],
         examples: ["carillon trace acme --owner u-42 --since 2d", "carillon trace acme --reference order-7 --json"],
         run: { invocation in
             let subject = try TraceSubject(invocation)
@@ -40,6 +40,7 @@ private struct TraceSubject {
     private let reference: String?
     private let message: Int64?
     private let since: Double?
+    private let maxRowsRead: Int32
 
     init(_ invocation: Invocation) throws(UsageError) {
         let settings = invocation.settings
@@ -49,6 +50,7 @@ private struct TraceSubject {
         reference = settings.text(.reference)
         message = settings.countIfAny(.tracedMessage).map(Int64.init)
         since = settings.durationIfAny(.tracedSince)?.seconds
+        maxRowsRead = Int32(settings.count(.maxRowsRead))
         guard [owner != nil, token != nil, reference != nil, message != nil].count(where: { $0 }) == 1 else {
             throw UsageError(
                 "\(invocation.command.title) takes exactly one of --owner, --token, --reference and --message."
@@ -65,6 +67,7 @@ private struct TraceSubject {
             reference: reference,
             message: message,
             since: since,
+            reading: maxRowsRead,
             from: connection
         )
     }

@@ -24,6 +24,27 @@ import Testing
             ]
         )
         let again = try await shop.run("forget", "shop", "anna", "--yes", "--json")
-        #expect(again.output.contains(#""messages":0,"scheduled":0,"inflight":0,"#), "\(again.output)")
+        #expect(again.status == 1 && again.output.contains(#""messages":0,"scheduled":0,"inflight":0,"#), "\(again)")
+    }
+
+    @Test func `an owner of whom nothing is found is not asked about, and other apps with their tokens are named`()
+        async throws
+    {
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.apps (name, topic) VALUES ('cafe', 'com.example.cafe'), ('bar', 'com.example.bar');
+            SELECT carillon.register_token('shop', '\(Shop.token("aa"))', 'anna'),
+                carillon.register_token('cafe', '\(Shop.token("bb"))', 'anna'),
+                carillon.register_token('bar', '\(Shop.token("cc"))', 'bob')
+            """
+        )
+        let stranger = try await shop.run("forget", "shop", "bert")
+        #expect(stranger.status == 1 && stranger.output == "", "\(stranger)")
+        #expect(stranger.errors.contains("Nothing of the owner bert of shop was found."), "\(stranger)")
+        let others = "Device tokens of this owner are left in other apps: cafe.\n"
+        let done = try await shop.run("forget", "shop", "anna", "--yes")
+        #expect(done.status == 0 && done.errors == others, "\(done)")
+        let last = try await shop.run("forget", "cafe", "anna", "--yes")
+        #expect(last.status == 0 && last.errors == "", "\(last)")
     }
 }

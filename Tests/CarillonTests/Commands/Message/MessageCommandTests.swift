@@ -53,10 +53,36 @@ import Testing
         #expect(reference.status == 0 && reference.output == "Cancelled 2 jobs of 2 messages.\n", "\(reference)")
         let again = try await shop.run("message", "cancel", "--reference", "r")
         #expect(again.status == 1 && again.errors.contains("The messages have ended"), "\(again.errors)")
+        let id = try await shop.database.number(
+            "SELECT carillon.enqueue('shop', ARRAY[\(tokens[1])], 'x', reference => 'r')"
+        )
+        let last = try await shop.run("message", "cancel", "--reference", "r")
+        #expect(last.output == "Cancelled 1 job of message \(id); 2 others had ended.\n", "\(last)")
         #expect(try await shop.run("message", "cancel", "1", "--owner", "anna").status == 2)
         #expect(
             try await shop.database.rows("SELECT m.tokens FROM carillon.messages m") == ["({\(Shop.token("bb"))})"]
         )
+    }
+
+    @Test(.shop)
+    func `pushes in flight to an owner are said to be in flight, and are not sent again`() async throws {
+        try await shop.database.run(
+            """
+            SELECT carillon.register_token('shop', '\(Shop.token("aa"))', 'anna');
+            INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 minute');
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 1, 1, ARRAY[carillon.job(id => 7,
+                lane => 1::smallint, tokens => '{\(Shop.token("aa"))}', payload => '{}', created_at => now())]
+            """
+        )
+        let run = try await shop.run("message", "cancel", "--owner", "anna")
+        #expect(run.status == 0 && run.output == "", "\(run)")
+        #expect(run.errors == "1 push is in flight and may arrive; it is not retried.\n", "\(run)")
+        #expect(try await shop.database.number("SELECT count(*) FROM carillon.inflight WHERE stops IS NOT NULL") == 1)
+        let json = try await shop.run("message", "cancel", "--owner", "anna", "--app", "shop", "--json")
+        #expect(json.output == #"{"owner":"anna","jobs":0,"waiting":1}"# + "\n", "\(json)")
+        let stranger = try await shop.run("message", "cancel", "--owner", "bert")
+        #expect(stranger.status == 1 && stranger.errors.contains("waits or is in flight"), "\(stranger)")
+        #expect(try await shop.run("message", "cancel", "--owner", "").status == 2)
     }
 
     @Test(.shop)

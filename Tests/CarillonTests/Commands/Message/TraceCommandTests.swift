@@ -27,7 +27,7 @@ import Testing
             #expect(person.status == 0, "\(person)")
             for part in [
                 "last registered (token \(good))", "refused by Apple: 410 Unregistered (message ",
-                "Not known:  a push that Apple accepted is not kept by its token",
+                "Not known:  a push that was accepted, expired, cancelled or replaced is not kept by its token",
                 "\nUnregistered: The app was removed",
             ] {
                 #expect(person.output.contains(part), "\(part): \(person.output)")
@@ -40,12 +40,25 @@ import Testing
 
     @Test(.shop) func `a trace of a message that does not exist fails, and so does one of two things`() async throws {
         let nothing = try await shop.run("trace", "shop", "--message", "4711")
-        #expect(nothing.status == 1 && nothing.output.contains("no such message is known"), "\(nothing)")
+        #expect(nothing.status == 1 && nothing.output.contains("no message of this app: enqueue returned null"), "\(nothing)")
         for words in [["shop"], ["shop", "--owner", "u", "--message", "1"]] {
             let run = try await shop.run(["trace"] + words)
             #expect(run.status == 2 && run.errors.contains("takes exactly one of --owner"), "\(run)")
         }
         let stranger = try await shop.run("trace", "shoop", "--owner", "u")
         #expect(stranger.status != 0 && stranger.errors.contains("shop"), "\(stranger)")
+    }
+
+    @Test(.shop) func `a trace reads as many rows as it is told, and says if there are more`() async throws {
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+            SELECT 900 + n, 1, '{aa}', '{}', now() + interval '1 day' FROM generate_series(1, 2) n
+            """
+        )
+        for (depth, isCut) in [("1", true), ("2", false)] {
+            let run = try await shop.run("trace", "shop", "--reference", "r", "--max-rows-read", depth)
+            #expect(run.output.contains("a higher max_rows_read reads more") == isCut, "\(run)")
+        }
     }
 }
