@@ -53,6 +53,12 @@ import Testing
             (503, 1, 1, '{"aps":{"alert":"anna@example.com"}}', NULL, NULL, 'alert', 'retry'),
             (504, 1, 1, NULL, '{\(anna),\(bob)}', ARRAY['{"aps":{"alert":"anna@example.com"}}', '{"aps":{}}']::json[], 'alert',
             'retry');
+        SELECT carillon.subscribe('demo', 'c');
+        INSERT INTO carillon.events (id, app_id, message, message_reference, sent, sent_token, dead, dead_token, dead_at) VALUES
+            (1, 1, '{506,507}', '{anna@example.com/e,bob/e}', '{506,507}', '{\(anna),\(bob)}', '{506}', ARRAY[upper('\(anna)')],
+            '{2026-01-01Z}'),
+            (2, 1, '{508}', '{joanna@example.com}', '{508}', '{\(bob)}', NULL, NULL, NULL);
+        INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events) VALUES (1, 1, -1, 3), (1, 2, -1, 1);
         INSERT INTO carillon.audit (source, action, app, details)
         VALUES ('SQL', 'request channel', 'demo', '{"reference": "anna@example.com", "policy": 0}');
         """
@@ -83,8 +89,8 @@ import Testing
         #expect(
             try await database.rows(Self.forget) == [
                 "(messages,5)", "(scheduled,2)", "(inflight,2)", "(split_messages,1)", "(updates,1)", "(update_stamps,1)",
-                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(results,1)", "(feedback,1)",
-                "(audit,1)", "(dedupe,1)", "(tokens,1)",
+                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(events,1)", "(results,1)",
+                "(feedback,1)", "(audit,1)", "(dedupe,1)", "(tokens,1)",
             ]
         )
         let inFlight = try await linesOfDump()

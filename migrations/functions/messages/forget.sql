@@ -82,6 +82,35 @@ $$;
 COMMENT ON FUNCTION carillon.forget_failures IS
     'Internal: erases a person from failures and from the content that is kept of them.';
 
+-- The number of events of a row stays, because untaken_events counts them: an event of the person has no token any more. '' is what
+-- take_events() returns as null.
+CREATE OR REPLACE FUNCTION carillon.without_tokens(tokens text[], forgotten text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN lower(t.token COLLATE "C") = ANY (forgotten) THEN '' ELSE t.token END ORDER BY t.place)
+    FROM unnest(tokens) WITH ORDINALITY AS t(token, place)
+$$;
+COMMENT ON FUNCTION carillon.without_tokens IS 'Internal: returns the tokens with an empty one for each that was forgotten.';
+
+CREATE OR REPLACE FUNCTION carillon.forget_events(app integer, forgotten text[], names text, OUT kind text, OUT removed bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+    kind := 'events';
+    UPDATE carillon.events e SET message_reference = (
+            SELECT array_agg(CASE WHEN r.text ~ names THEN NULL ELSE r.text END ORDER BY r.place)
+            FROM unnest(e.message_reference) WITH ORDINALITY AS r(text, place)),
+        sent_token = carillon.without_tokens(e.sent_token, forgotten),
+        failed_token = carillon.without_tokens(e.failed_token, forgotten),
+        expired_token = carillon.without_tokens(e.expired_token, forgotten),
+        superseded_token = carillon.without_tokens(e.superseded_token, forgotten),
+        dead_token = carillon.without_tokens(e.dead_token, forgotten)
+    WHERE e.app_id = app AND (EXISTS (SELECT FROM unnest(e.message_reference) AS r(text) WHERE r.text ~ names)
+        OR EXISTS (SELECT FROM unnest(e.sent_token || e.failed_token || e.expired_token || e.superseded_token || e.dead_token)
+            AS t(token) WHERE lower(t.token COLLATE "C") = ANY (forgotten)));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION carillon.forget_events IS 'Internal: erases a person from events.';
+
 -- forget_rest() has the tables that no other row needs. Texts in audit that an app chose are in these members.
 CREATE OR REPLACE FUNCTION carillon.forget_rest(app carillon.apps, owner text, forgotten text[], names text, ended bigint[])
 RETURNS TABLE (kind text, removed bigint)
@@ -159,6 +188,7 @@ BEGIN
         SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, names) AS f;
+    RETURN QUERY SELECT e.* FROM carillon.forget_events(target.id, forgotten, names) AS e;
     -- Messages that had no other recipient.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, names, ARRAY(
         SELECT j.id FROM unnest(taken.ended) AS j WHERE j.origin IS NULL)) AS r;
