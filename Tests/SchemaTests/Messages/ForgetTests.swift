@@ -55,10 +55,10 @@ import Testing
             'retry');
         SELECT carillon.subscribe('demo', 'c');
         INSERT INTO carillon.events (id, app_id, message, message_reference, sent, sent_token, dead, dead_token, dead_at) VALUES
-            (1, 1, '{506,507}', '{anna@example.com/e,bob/e}', '{506,507}', '{\(anna),\(bob)}', '{506}', ARRAY[upper('\(anna)')],
+            (1001, 1, '{506,507}', '{anna@example.com/e,bob/e}', '{506,507}', '{\(anna),\(bob)}', '{506}', ARRAY[upper('\(anna)')],
             '{2026-01-01Z}'),
-            (2, 1, '{508}', '{joanna@example.com}', '{508}', '{\(bob)}', NULL, NULL, NULL);
-        INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events) VALUES (1, 1, -1, 3), (1, 2, -1, 1);
+            (1002, 1, '{508}', '{joanna@example.com}', '{508}', '{\(bob)}', NULL, NULL, NULL);
+        INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events) VALUES (1, 1001, -1, 3), (1, 1002, -1, 1);
         INSERT INTO carillon.audit (source, action, app, details)
         VALUES ('SQL', 'request channel', 'demo', '{"reference": "anna@example.com", "policy": 0}');
         """
