@@ -161,7 +161,7 @@ BEGIN
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 stopped_tokens forgotten_tokens divide_jobs begin_stopped stop_pushes drop_stopped take_stops
-                kept_references unforgotten_job unforgotten_failures unstopped_jobs
+                kept_references unforgotten_job unforgotten_failures unstopped_jobs without_tokens
                 stop_going_back settle_stopped
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at

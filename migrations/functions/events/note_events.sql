@@ -235,7 +235,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_finished IS 'Internal: notes messages that have finished.';
 
--- note_jobs() is for jobs all of whose pushes have failed or were superseded.
+-- note_jobs() is for jobs all of whose pushes have failed or were superseded. A superseded push without a token was forgotten.
 CREATE OR REPLACE FUNCTION carillon.note_jobs(app integer, kind text, jobs carillon.job[], why text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -250,7 +250,8 @@ BEGIN
     SELECT pg_catalog.array_agg(p.message), pg_catalog.array_agg(p.token) INTO messages, tokens
     FROM (
         SELECT DISTINCT coalesce(j.origin, j.id) AS message, pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C") AS token
-        FROM pg_catalog.unnest(jobs) AS j CROSS JOIN LATERAL pg_catalog.unnest(j.tokens) AS t(token)) AS p;
+        FROM pg_catalog.unnest(jobs) AS j CROSS JOIN LATERAL pg_catalog.unnest(j.tokens) AS t(token)) AS p
+    WHERE kind = 'failed' OR p.token <> '';
     noted.app_id := app;
     SELECT pg_catalog.array_agg(coalesce(j.origin, j.id)), pg_catalog.array_agg(j.reference), pg_catalog.array_agg(j.broadcast_id)
     INTO noted.message, noted.message_reference, noted.message_broadcast FROM pg_catalog.unnest(jobs) AS j;

@@ -82,15 +82,8 @@ $$;
 COMMENT ON FUNCTION carillon.forget_failures IS
     'Internal: erases a person from failures and from the content that is kept of them.';
 
--- The number of events of a row stays, because untaken_events counts them: an event of the person has no token any more. '' is what
--- take_events() returns as null.
-CREATE OR REPLACE FUNCTION carillon.without_tokens(tokens text[], forgotten text[]) RETURNS text[]
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT array_agg(CASE WHEN lower(t.token COLLATE "C") = ANY (forgotten) THEN '' ELSE t.token END ORDER BY t.place)
-    FROM unnest(tokens) WITH ORDINALITY AS t(token, place)
-$$;
-COMMENT ON FUNCTION carillon.without_tokens IS 'Internal: returns the tokens with an empty one for each that was forgotten.';
-
+-- The number of events of a row stays, because untaken_events counts them: take_events() returns an event of the person without a
+-- token.
 CREATE OR REPLACE FUNCTION carillon.forget_events(app integer, forgotten text[], names text, OUT kind text, OUT removed bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN

@@ -20,6 +20,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.forgotten_tokens IS 'Internal: returns the tokens of which nothing is recorded.';
 
+CREATE OR REPLACE FUNCTION carillon.without_tokens(tokens text[], forgotten text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN lower(t.token COLLATE "C") = ANY (forgotten) THEN '' ELSE t.token END ORDER BY t.place)
+    FROM unnest(tokens) WITH ORDINALITY AS t(token, place)
+$$;
+COMMENT ON FUNCTION carillon.without_tokens IS 'Internal: returns the tokens with an empty one for each that was forgotten.';
+
 -- divide_jobs() returns the jobs without the stopped tokens, and their places in the argument; the parts that leave; and how many
 -- pushes each message has that is now divided. What is left of a job keeps its id. A part that leaves has no content, and '' for
 -- each token that was forgotten.
