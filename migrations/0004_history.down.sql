@@ -1,5 +1,6 @@
-DROP TABLE carillon.push_count_sums, carillon.push_counts, carillon.failed_messages, carillon.failures, carillon.unfinished,
-    carillon.results;
-DROP TYPE carillon.ending;
+DROP TABLE carillon.untaken_events, carillon.events, carillon.subscriptions, carillon.push_count_sums, carillon.push_counts,
+    carillon.failed_messages, carillon.failures, carillon.unfinished, carillon.results;
+DROP SEQUENCE carillon.event_ids;
+DROP TYPE carillon.ending, carillon.event;
 
 DELETE FROM carillon.schema_migrations WHERE version = 4;

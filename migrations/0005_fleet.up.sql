@@ -103,12 +103,13 @@ CREATE TABLE carillon.maintenance (
 );
 INSERT INTO carillon.maintenance (action, target, run_order) VALUES
     ('delete', 'results_default', 1), ('delete', 'failures_default', 2), ('delete', 'failed_messages_default', 3),
-    ('make', 'results', 4), ('make', 'failures', 5), ('make', 'failed_messages', 6),
-    ('drop', 'results', 7), ('drop', 'failures', 8), ('drop', 'failed_messages', 9),
-    ('delete', 'cancelled', 10), ('sum', 'push_counts', 11), ('delete', 'push_counts', 12), ('delete', 'push_count_sums', 13),
-    ('delete', 'dedupe', 14), ('delete', 'feedback', 15), ('delete', 'split_messages', 16), ('delete', 'unknown_outcomes', 17),
-    ('delete', 'tokens', 18), ('delete', 'updates', 19), ('delete', 'update_stamps', 20), ('delete', 'device_slots', 21),
-    ('delete', 'audit', 22);
+    ('delete', 'events_default', 4), ('make', 'results', 5), ('make', 'failures', 6), ('make', 'failed_messages', 7),
+    ('make', 'events', 8), ('drop', 'results', 9), ('drop', 'failures', 10), ('drop', 'failed_messages', 11),
+    ('drop', 'events', 12), ('delete', 'untaken_events', 13), ('delete', 'cancelled', 14), ('sum', 'push_counts', 15),
+    ('delete', 'push_counts', 16), ('delete', 'push_count_sums', 17), ('delete', 'dedupe', 18),
+    ('delete', 'feedback', 19), ('delete', 'split_messages', 20), ('delete', 'unknown_outcomes', 21),
+    ('delete', 'tokens', 22), ('delete', 'updates', 23), ('delete', 'update_stamps', 24),
+    ('delete', 'device_slots', 25), ('delete', 'audit', 26);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.action IS
     'what the step does: make or drop partitions, sum counts, or delete old rows';

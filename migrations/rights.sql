@@ -49,13 +49,13 @@ GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expi
 GRANT SELECT, INSERT (app_id, token, last_update, owner, badge, kind, expires_at),
     UPDATE (app_id, token, last_update, owner, badge, kind, expires_at) ON carillon.tokens TO carillon_app, carillon_tenant;
 GRANT DELETE ON carillon.tokens TO carillon_app;
-GRANT SELECT ON carillon.results, carillon.failures, carillon.channels TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.results, carillon.failures, carillon.channels, carillon.consumers TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
     carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
-    carillon.worker_status
+    carillon.worker_status, carillon.consumers
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -74,6 +74,9 @@ GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_mes
 -- Needed when another worker keeps content of the same message at the same time.
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
+GRANT SELECT ON carillon.subscriptions TO carillon_worker;
+GRANT INSERT ON carillon.events, carillon.untaken_events TO carillon_worker;
+GRANT USAGE ON SEQUENCE carillon.event_ids TO carillon_worker;
 -- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
@@ -95,7 +98,8 @@ END
 $$;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
-    carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels
+    carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels,
+    carillon.consumers
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -128,16 +132,17 @@ BEGIN
                 push push_each enqueue broadcast submit
                 start_activity update_activity end_activity publish submit_activity submit_publication
                 message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
-                requeue_failures forget
+                requeue_failures forget subscribe unsubscribe take_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
             ('carillon_app, carillon_worker', 'check_installation'),
+            ('carillon_app, carillon_reader, carillon_tenant, carillon_worker', 'event_kinds kinds_of'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
                 'missing_rights guarded_tables installation_fault'),
             ('carillon_reader', '
                 validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
-                message_status message_jobs trace failed_jobs broadcast_progress
+                apps_of_caller message_status message_jobs trace failed_jobs broadcast_progress
                 search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
@@ -149,12 +154,14 @@ BEGIN
                 pace_devices pace_push lock_waiting_jobs apply_pace
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
+                followed_kinds note_settled sent_and_expired last_jobs_of note_finished note_jobs note_unrecorded note_dead
+                note_notice store_events
                 record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
                 is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 stopped_tokens forgotten_tokens divide_jobs begin_stopped stop_pushes drop_stopped take_stops
-                kept_references unforgotten_job unforgotten_failures
+                kept_references unforgotten_job unforgotten_failures unstopped_jobs without_tokens
                 stop_going_back settle_stopped
                 release return_uncancelled return_jobs insert_jobs renumber_jobs unused_job_ids delay_jobs promote_rows promote
                 fall_asleep waking_tables sleep_holders waiting_work apps_fingerprint task_due_at
@@ -176,7 +183,7 @@ $$;
 -- Creates the first partitions. Maintenance creates the others, and waits for locks that an upgrade should not hold.
 DO $$
 BEGIN
-    PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent)
+    PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages,events}'::text[]) AS t(parent)
     WHERE NOT EXISTS (SELECT FROM carillon.partitions(t.parent) p WHERE p.lower_bound IS NOT NULL);
 END
 $$;

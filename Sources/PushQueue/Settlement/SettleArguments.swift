@@ -153,6 +153,8 @@ struct SettleArguments {
         Argument("identified_unique_id", .uuid) {
             PostgresArray(each: $0.settlement.identified.lazy.map { PostgresUUID($0.id) })
         },
+        Argument("expired", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.expired).map(\.message)) },
+        Argument("expired_token", .text) { $0.tokens($0.settlement.expired.lazy.map { .push($0.push) }) },
     ]
 
     // MARK: Their values

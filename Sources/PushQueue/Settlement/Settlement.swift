@@ -18,6 +18,8 @@ package struct Settlement: Sendable {
     private(set) var unknown: [Int32] = []
     /// None, unless the app keeps unique ids.
     private(set) var identified: [Identified] = []
+    /// Pushes that have expired after an attempt. Of a job that had expired when it was claimed, all have.
+    private(set) var expired: [Expired] = []
     /// By job: the cause of the last attempt of pushes that expire before the next.
     private(set) var lastAttempts: [Int32: RetryCause] = [:]
     package private(set) var tally = Tally()
@@ -101,6 +103,7 @@ package struct Settlement: Sendable {
         narrow(&piece.failures)
         narrow(&piece.goingBack)
         narrow(&piece.identified)
+        narrow(&piece.expired)
         piece.unknown.removeAll { $0 < first || $0 > last }
         piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
         return piece
@@ -183,6 +186,7 @@ package struct Settlement: Sendable {
         let wait = policy.delay(after: job.attempt, retryAfter: retried.retryAfter, using: &generator)
         if let end = job.deadline, microseconds(after: wait) >= end {
             jobTally.expired += Int32(retried.pushes.count)
+            expired += retried.pushes.map { Expired(job: jobTally.job, push: $0) }
             lastAttempts[jobTally.job] = retried.causes.mostFrequent
             return nil
         }

@@ -35,6 +35,9 @@ extension Routines {
             File("functions/enqueue/submit.sql", Files.submit_sql),
             File("functions/enqueue/submit_activity.sql", Files.submit_activity_sql),
             File("functions/enqueue/submit_publication.sql", Files.submit_publication_sql),
+            File("functions/events/note_events.sql", Files.note_events_sql),
+            File("functions/events/subscribe.sql", Files.subscribe_sql),
+            File("functions/events/take_events.sql", Files.take_events_sql),
             File("functions/messages/broadcast_progress.sql", Files.broadcast_progress_sql),
             File("functions/messages/cancel.sql", Files.cancel_sql),
             File("functions/messages/cancel_found.sql", Files.cancel_found_sql),
@@ -75,6 +78,7 @@ extension Routines {
             File("views/held_apps.sql", Files.held_apps_sql),
             File("views/app_status.sql", Files.app_status_sql),
             File("views/worker_status.sql", Files.worker_status_sql),
+            File("views/consumers.sql", Files.consumers_sql),
         ],
         rights: File("rights.sql", Files.rights_sql)
     )

@@ -21,6 +21,7 @@ import Testing
             "insert",
             on: Self.queue
                 + " results failures failed_messages feedback breakers rates unknown_outcomes provider_token_input"
+                + " events untaken_events"
         )
         .union(Self.rights("update", on: Self.queue + " feedback breakers rates reap_lock")).union(
             Self.rights("delete", on: Self.queue + " tokens")
@@ -53,13 +54,13 @@ import Testing
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
             "apps.gateway_ca", "failed_messages", "unknown_outcomes", "updates", "update_stamps",
-            "device_slots",
+            "device_slots", "subscriptions", "events", "untaken_events",
             "api_tokens.digest",
         ],
         "carillon_operator": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
             "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
-            "worker_status",
+            "worker_status", "subscriptions", "events", "untaken_events", "consumers",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
@@ -67,7 +68,7 @@ import Testing
             "dedupe",
             "split_messages",
             "maintenance", "unknown_outcomes", "updates", "update_stamps", "device_slots", "audit",
-            "api_tokens",
+            "api_tokens", "subscriptions", "events", "untaken_events",
         ],
         "carillon_tenant": [
             "api_tokens", "app_locks", "app_status", "audit", "breakers",
@@ -75,10 +76,10 @@ import Testing
             "feedback", "fleet_tasks", "held_apps", "holds", "inflight", "installation", "maintenance", "pending",
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
             "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
-            "updates", "watched_tables",
+            "updates", "watched_tables", "subscriptions", "events", "untaken_events",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
-        "carillon_worker": ["audit", "api_tokens"],
+        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events"],
     ]
 
     /// The functions that run with their owner's rights, and the roles that may call them.
@@ -87,7 +88,7 @@ import Testing
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
             "message_jobs", "failed_jobs", "trace",
             "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts", "feedback_schedule",
-            "newest_activities",
+            "newest_activities", "apps_of_caller",
         ],
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
@@ -100,13 +101,14 @@ import Testing
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
-            "push_each",
+            "push_each", "subscribe", "unsubscribe", "take_events",
         ],
         "carillon_tenant": [
             "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget", "message_jobs",
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
-            "submit_publication", "trace", "unregister_token", "push", "push_each",
+            "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe", "unsubscribe",
+            "take_events",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",

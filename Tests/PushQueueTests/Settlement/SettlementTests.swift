@@ -207,6 +207,16 @@ import Testing
         #expect(settlement.ended.map(\.expired) == [1])
     }
 
+    @Test func `which pushes of a job expire is told, because others of it may have been sent`() {
+        var claim = ClaimBuilder(claimedAt: now)
+        claim.add(tokens: ["aa", "bb", "cc"], expiresAt: now + 1_000_000)
+        let late = Outcome(.rejected, status: 503, retryAfter: 2)
+        let settlement = settle(claim, [late, .accepted, late])
+        #expect(settlement.ended.map(\.sent) == [1])
+        #expect(settlement.expired.map(\.job) == [0, 0])
+        #expect(settlement.expired.map(\.push) == [0, 2])
+    }
+
     @Test func `a dead token is dated by Apple's timestamp, or by the claim`() {
         let claimedAt = now - 3_000_000
         var claim = ClaimBuilder(claimedAt: claimedAt)

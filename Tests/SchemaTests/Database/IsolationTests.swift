@@ -168,6 +168,9 @@ import Testing
                 ("SELECT carillon.message_status(101, app => 'other')", "42704"),
                 ("SELECT carillon.broadcast_progress(101, 'other')", "42704"),
                 ("SELECT carillon.trace('other', message_id => 101)", "42704"),
+                ("SELECT carillon.subscribe('other', 'mine')", "42704"),
+                ("SELECT carillon.unsubscribe('other', 'theirs')", "42704"),
+                ("SELECT carillon.take_events('theirs')", "42704"), ("TABLE carillon.events", "42501"),
                 ("SELECT carillon.update_activity('other', '{aa}', '{}')", "42704"),
                 ("SELECT carillon.publish('other', 'theirs', '{}')", "42704"),
                 ("SELECT carillon.publish('demo', 'theirs', '{}')", "42704"),
@@ -257,7 +260,8 @@ import Testing
                 "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
                 "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
-                "(submit_publication)", "(trace)", "(unregister_token)",
+                "(submit_publication)", "(subscribe)", "(take_events)", "(trace)", "(unregister_token)",
+                "(unsubscribe)",
             ]
         )
     }

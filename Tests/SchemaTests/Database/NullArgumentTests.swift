@@ -70,6 +70,7 @@ import Testing
         Example("max_rows", not: "0", ["next_due(", "newest_activities("]),
         Example("after", not: "'infinity'", ["next_due("]),
         Example("only_retries", not: "true", ["next_due("]), Example("max_apps", not: "0", ["token_counts("]),
+        Example("n", not: "1", ["take_events('follower'"]),
         Example("exact_up_to", not: "-5", ["queue_depth(1", "depth_precision(500"]),
     ]
 
@@ -79,6 +80,7 @@ import Testing
             (1, 'cd', 'push_to_start', 0, NULL), (1, 'ef', 'live_activity', 0, now() + interval '1 hour');
         INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state) VALUES (1, 'final', 0, 'AAAA', 'ready');
         SELECT carillon.enqueue('demo', '{ab}', 'First', dedupe_key => 'taken');
+        SELECT carillon.subscribe('demo', 'follower'), carillon.note_dead(1, '{ab,cd}', ARRAY[now(), now()]);
         INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, attempt)
         SELECT nextval('carillon.messages_id_seq'), 1, '{ab}', '{}', now() + interval '1 day', n FROM generate_series(1, 2) n;
         INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference)

@@ -14,6 +14,10 @@ import Testing
                 (1, 1, 'aa', 'x', now() - interval '20 days'), (2, 1, 'aa', 'x', now());
             INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown, failed_at)
             VALUES (1, 1, 1, '{}', 'alert', 'retry', now() - interval '20 days'), (2, 1, 1, '{}', 'alert', 'retry', now());
+            INSERT INTO carillon.subscriptions (id, app_id, consumer, mask) VALUES (1, 1, 'c', -1);
+            INSERT INTO carillon.events (id, app_id, at) VALUES (1, 1, now() - interval '20 days'), (2, 1, now());
+            INSERT INTO carillon.untaken_events (subscription_id, event_id, at, mask, events)
+            VALUES (1, 1, now() - interval '20 days', -1, 1), (1, 2, now(), -1, 1), (2, 2, now(), -1, 1);
             """
         )
         try await database.run("CALL carillon.maintain()")
@@ -21,6 +25,9 @@ import Testing
         for table in ["results", "failures", "failed_messages"] {
             #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
         }
+        #expect(try await database.rows("SELECT id FROM carillon.events") == ["(2)"])
+        // Also those of a consumer that is gone.
+        #expect(try await database.rows("SELECT subscription_id, event_id FROM carillon.untaken_events") == ["(1,2)"])
         #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
         // Every table, also a later one, needs a replica identity.
         #expect(

@@ -73,6 +73,7 @@ struct SQLGroup {
             "message_status",
             "broadcast_progress"
         ),
+        Self("Functions: events", guides: ["events.md"], "subscribe", "unsubscribe", "take_events"),
         Self("Functions: operating", guides: ["operating.md"], "maintain", "reap", "reap_all"),
         Self(
             "Functions: the dashboard",
@@ -114,6 +115,7 @@ struct SQLGroup {
             "push_count_sums",
             "audit"
         ),
+        Self("Tables: events", guides: ["events.md"], "consumers"),
         Self(
             "Tables: apps",
             guides: ["cli.md#carillon-app-add", "operating.md"],

@@ -205,6 +205,8 @@ import Testing
             "carillon.cancel_messages('{1}', 'nope')", "carillon.cancel_broadcast(1, 'nope')",
             "carillon.broadcast_progress(1, 'nope')", "carillon.message_status(1, app => 'nope')",
             "carillon.trace('nope', 'me')", "carillon.trace('demo')", "carillon.trace('demo', token => 'xy')",
+            "carillon.subscribe('nope', 'c')", "carillon.subscribe('demo', 'c', '{nope}')",
+            "carillon.unsubscribe('nope', 'c')", "carillon.take_events('nope')", "carillon.take_events('nope', 0)",
         ]
         try await database.run(Self.contextOf)
         for call in calls {

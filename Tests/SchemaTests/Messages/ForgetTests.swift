@@ -53,6 +53,12 @@ import Testing
             (503, 1, 1, '{"aps":{"alert":"anna@example.com"}}', NULL, NULL, 'alert', 'retry'),
             (504, 1, 1, NULL, '{\(anna),\(bob)}', ARRAY['{"aps":{"alert":"anna@example.com"}}', '{"aps":{}}']::json[], 'alert',
             'retry');
+        SELECT carillon.subscribe('demo', 'c');
+        INSERT INTO carillon.events (id, app_id, message, message_reference, sent, sent_token, dead, dead_token, dead_at) VALUES
+            (1001, 1, '{506,507}', '{anna@example.com/e,bob/e}', '{506,507}', '{\(anna),\(bob)}', '{506}',
+            ARRAY[upper('\(anna)')], '{2026-01-01Z}'),
+            (1002, 1, '{508}', '{joanna@example.com}', '{508}', '{\(bob)}', NULL, NULL, NULL);
+        INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events) VALUES (1, 1001, -1, 3), (1, 1002, -1, 1);
         INSERT INTO carillon.audit (source, action, app, details)
         VALUES ('SQL', 'request channel', 'demo', '{"reference": "anna@example.com", "policy": 0}');
         """
@@ -83,8 +89,8 @@ import Testing
         #expect(
             try await database.rows(Self.forget) == [
                 "(messages,5)", "(scheduled,2)", "(inflight,2)", "(split_messages,1)", "(updates,1)", "(update_stamps,1)",
-                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(results,1)", "(feedback,1)",
-                "(audit,1)", "(dedupe,1)", "(tokens,1)",
+                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(events,1)", "(results,1)",
+                "(feedback,1)", "(audit,1)", "(dedupe,1)", "(tokens,1)",
             ]
         )
         let inFlight = try await linesOfDump()
@@ -147,7 +153,7 @@ import Testing
 
     /// A way in which a claim ends.
     enum End: CaseIterable {
-        case retryAtOnce, retryLater, release, takeOver, unrecorded
+        case retryAtOnce, retryLater, release, takeOver, unrecorded, withdraw
 
         var statements: String {
             let back = ["going_back": "{601}", "going_back_whole": "{t}", "going_back_attempt": "{2}"]
@@ -156,6 +162,11 @@ import Testing
             case .retryLater: ForgetTests.settle(601, back.merging(["going_back_after": "{0}"]) { $1 })
             case .release: "SELECT carillon.release(1, '{601}')"
             case .takeOver: "DELETE FROM carillon.workers WHERE id = 1; SELECT carillon.take_over(0)"
+            case .withdraw:
+                """
+                SELECT carillon.withdraw(1, 601, (SELECT f.jobs FROM carillon.inflight f), '{601,601}',
+                    '{\(ForgetTests.anna),\(ForgetTests.bob)}', '{NULL,1000}')
+                """
             case .unrecorded:
                 """
                 SELECT carillon.settle_unrecorded(1, 601, 1, '2026-01-01Z', 0::smallint, 601, 0,
@@ -214,6 +225,7 @@ import Testing
     func `however a claim ends, only the others of its job are sent again or recorded`(end: End) async throws {
         try await database.run("SELECT carillon.register_token('demo', '\(Self.anna)', 'anna@example.com')")
         try await database.run("INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now())")
+        try await database.run("SELECT carillon.subscribe('demo', 'c')")
         try await database.run(Self.fly(601, [Self.anna, Self.bob]) + Self.forget)
         try await database.run(end.statements)
         let tokens = """
@@ -226,13 +238,32 @@ import Testing
         #expect(open == (end == .unrecorded ? [] : ["(1,1)"]))
     }
 
+    @Test func `a push that was forgotten in flight has no event, and one that was cancelled has`() async throws {
+        let cancel = "SELECT carillon.cancel(app => 'demo', owner => 'anna@example.com')"
+        let stops: [(String, [String])] = [(Self.forget, []), (cancel, ["(sent,shared,\(Self.anna),)"])]
+        for (stop, hers) in stops {
+            try await database.run(
+                """
+                SELECT carillon.subscribe('demo', 'c'), carillon.register_token('demo', '\(Self.anna)', 'anna@example.com');
+                \(Self.fly(601, [Self.bob, Self.anna], reference: "shared")) \(stop)
+                """
+            )
+            try await database.run(Self.settle(601, ["ended": "{601}", "ended_sent": "{2}", "ended_reference": "{shared}"]))
+            let events = try await database.rows(
+                "SELECT e.kind, e.reference, e.token, e.sent FROM carillon.take_events('c') AS e ORDER BY 1 DESC, 3 DESC"
+            )
+            #expect(events == ["(sent,shared,\(Self.bob),)"] + hers + ["(finished,shared,,2)"])
+        }
+    }
+
     private func rowsOfAnna() async throws -> [String] {
         try await database.rows(
             """
             SELECT t FROM (SELECT to_jsonb(m)::text AS t FROM carillon.messages m UNION ALL SELECT to_jsonb(s)::text
                 FROM carillon.scheduled s UNION ALL SELECT to_jsonb(f)::text FROM carillon.failures f
                 UNION ALL SELECT to_jsonb(r)::text FROM carillon.results r UNION ALL SELECT to_jsonb(u)::text
-                FROM carillon.unfinished u UNION ALL SELECT to_jsonb(i)::text FROM carillon.inflight i) AS q
+                FROM carillon.unfinished u UNION ALL SELECT to_jsonb(i)::text FROM carillon.inflight i
+                UNION ALL SELECT to_jsonb(e)::text FROM carillon.events e) AS q
             WHERE t ~ '\(Self.anna)|anna@'
             """
         )

@@ -11,6 +11,9 @@ DECLARE
         WHEN 'results_default' THEN 't.finished_at < $1'
         WHEN 'failures_default' THEN 't.failed_at < $1'
         WHEN 'failed_messages_default' THEN 't.failed_at < $1'
+        WHEN 'events_default' THEN 't.at < $1'
+        WHEN 'untaken_events' THEN 't.at < $1
+            OR NOT EXISTS (SELECT FROM carillon.subscriptions s WHERE s.id = t.subscription_id)'
         WHEN 'cancelled' THEN 't.cancelled_at < $1'
         WHEN 'push_counts' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
         WHEN 'push_count_sums' THEN 't.start < greatest($1, now() - interval ''2 days'')'
@@ -153,7 +156,7 @@ DECLARE
     max_rows CONSTANT integer := 1000;
     plan json;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages', 'events'] LOOP
         EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', max_rows + 1)
             INTO rows;
         IF rows > max_rows THEN

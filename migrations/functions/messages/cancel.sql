@@ -65,7 +65,9 @@ $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 
 -- record_cancelled() keeps the search_path of its caller, and may run after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
+CREATE OR REPLACE FUNCTION carillon.record_cancelled(
+    app_id integer, jobs carillon.cancelled_job[], notifies boolean DEFAULT true
+) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
@@ -92,7 +94,7 @@ BEGIN
                 FILTER (WHERE g.last_reason IS NOT NULL))[1])
         FROM pg_catalog.unnest(jobs) g
         LEFT JOIN carillon.unfinished u ON u.app_id = record_cancelled.app_id AND u.message_id = g.message_id
-        GROUP BY g.message_id, u.message_id));
+        GROUP BY g.message_id, u.message_id), notifies => notifies);
 END
 $$;
 COMMENT ON FUNCTION carillon.record_cancelled IS
@@ -220,7 +222,7 @@ BEGIN
     UPDATE carillon.split_messages b SET cancelled_at = now()
     WHERE b.app_id = app AND b.id = ANY (split) AND b.cancelled_at IS NULL;
     taken := carillon.remove_waiting_jobs(app, whole || carillon.waiting_job_ids(app, split), whole);
-    PERFORM carillon.record_cancelled(app, taken);
+    PERFORM carillon.record_cancelled(app, taken, notifies => false);
     PERFORM carillon.record_on_behalf('cancel', app, jsonb_build_object('message_id', message_id,
         'messages', cardinality(whole || split), 'jobs', cardinality(taken)));
     RETURN cardinality(taken);

@@ -95,6 +95,28 @@ $$;
 COMMENT ON FUNCTION carillon.forget_failures IS
     'Internal: erases a person from failures and from the content that is kept of them.';
 
+-- The number of events of a row stays, because untaken_events counts them: take_events() returns an event of the person without a
+-- token.
+CREATE OR REPLACE FUNCTION carillon.forget_events(app integer, forgotten text[], owner text, OUT kind text, OUT removed bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+    kind := 'events';
+    UPDATE carillon.events e SET message_reference = (
+            SELECT array_agg(CASE WHEN carillon.names_owner(r.text, owner, forgotten) THEN NULL ELSE r.text END ORDER BY r.place)
+            FROM unnest(e.message_reference) WITH ORDINALITY AS r(text, place)),
+        sent_token = carillon.without_tokens(e.sent_token, forgotten),
+        failed_token = carillon.without_tokens(e.failed_token, forgotten),
+        expired_token = carillon.without_tokens(e.expired_token, forgotten),
+        superseded_token = carillon.without_tokens(e.superseded_token, forgotten),
+        dead_token = carillon.without_tokens(e.dead_token, forgotten)
+    WHERE e.app_id = app AND (EXISTS (SELECT FROM unnest(e.message_reference) AS r(text) WHERE carillon.names_owner(r.text, owner, forgotten))
+        OR EXISTS (SELECT FROM unnest(e.sent_token || e.failed_token || e.expired_token || e.superseded_token || e.dead_token)
+            AS t(token) WHERE lower(t.token COLLATE "C") = ANY (forgotten)));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+END
+$$;
+COMMENT ON FUNCTION carillon.forget_events IS 'Internal: erases a person from events.';
+
 -- forget_rest() has the tables that no other row needs. Texts in audit that an app chose are in these members.
 CREATE OR REPLACE FUNCTION carillon.forget_rest(app carillon.apps, owner text, forgotten text[], ended bigint[])
 RETURNS TABLE (kind text, removed bigint)
@@ -173,6 +195,7 @@ BEGIN
         SELECT coalesce(j.origin, j.id) FROM unnest(taken.ended) AS j)) AS o;
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, forget.owner) AS f;
+    RETURN QUERY SELECT e.* FROM carillon.forget_events(target.id, forgotten, forget.owner) AS e;
     -- Messages that had no other recipient. Those in flight are not sent again, so they need no dedupe key either. A job of a split
     -- message is not one: its id may be that of the whole message.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, ARRAY(

@@ -137,7 +137,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF cardinality(ended) > 0 THEN
         PERFORM carillon.begin_stopped(app, ended, begun);
-        PERFORM carillon.record_cancelled(app, ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(ended) AS j));
+        PERFORM carillon.record_cancelled(app, ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(ended) AS j),
+            notifies => false);
     END IF;
 END
 $$;

@@ -15,8 +15,10 @@ COMMENT ON FUNCTION carillon.ending IS 'Internal: builds a carillon.ending from 
 
 -- A message all of whose pushes are in `endings` gets a row of results at once. Other messages are counted in unfinished, and get
 -- their row of results when no pushes remain. If an app has used a message id twice, both messages share a row of unfinished. It
--- may run after use_session_path().
-CREATE OR REPLACE FUNCTION carillon.end_messages(app integer, endings carillon.ending[], worker bigint DEFAULT NULL) RETURNS void
+-- may run after use_session_path(). A transaction that is not a worker's does not notify consumers: see store_events().
+CREATE OR REPLACE FUNCTION carillon.end_messages(
+    app integer, endings carillon.ending[], worker bigint DEFAULT NULL, notifies boolean DEFAULT true
+) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL) THEN
@@ -28,6 +30,7 @@ BEGIN
         FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NULL;
     END IF;
     IF NOT EXISTS (SELECT FROM pg_catalog.unnest(endings) AS e WHERE e.remaining IS NOT NULL) THEN
+        PERFORM carillon.note_finished(app, ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e), notifies);
         RETURN;
     END IF;
     -- In order of id, so that two workers with jobs of the same messages cannot deadlock.
@@ -63,6 +66,7 @@ BEGIN
     SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
         f.created_at, end_messages.worker, f.last_status, f.last_reason, f.apns_unique_ids
     FROM finished f;
+    PERFORM carillon.note_finished(app, ARRAY(SELECT e.message_id FROM pg_catalog.unnest(endings) AS e), notifies);
 END
 $$;
 COMMENT ON FUNCTION carillon.end_messages IS 'Internal: records pushes that have ended, in results or unfinished.';

@@ -48,6 +48,7 @@ DECLARE
 BEGIN
     PERFORM carillon.use_session_path();
     BEGIN
+        PERFORM carillon.note_unrecorded(app, job, why, token, status, expired);
         PERFORM carillon.end_messages(app, ARRAY[ended], worker);
         is_written := true;
     EXCEPTION
@@ -167,6 +168,7 @@ BEGIN
         SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
     PERFORM carillon.keep_failed_content(app, jobs);
+    PERFORM carillon.note_jobs(app, 'failed', jobs, why);
     PERFORM carillon.end_messages(app, ARRAY(
         SELECT carillon.ending(message_id => coalesce(j.origin, j.id), reference => j.reference,
             broadcast_id => j.broadcast_id, created_at => j.created_at, attempts => j.attempt - unbegun,
@@ -211,6 +213,7 @@ BEGIN
     BEGIN
         INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
         VALUES (coalesce(whole.origin, whole.id), discard_unreadable.app, whole.reference, '', why, whole.attempt);
+        PERFORM carillon.note_jobs(discard_unreadable.app, 'failed', ARRAY[whole], why);
         PERFORM carillon.end_messages(discard_unreadable.app, ARRAY[carillon.ending(message_id => coalesce(whole.origin, whole.id),
             reference => whole.reference, broadcast_id => whole.broadcast_id, created_at => whole.created_at,
             attempts => whole.attempt - 1, failed => 1, remaining => CASE WHEN whole.origin IS NOT NULL THEN 0 END)]);

@@ -149,6 +149,9 @@ DECLARE
     context text;
 BEGIN
     PERFORM carillon.use_session_path();
+    -- withdraw() gives them this reason.
+    PERFORM carillon.note_jobs(app, 'superseded', ARRAY(
+        SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.last_reason = 'Superseded'), NULL);
     PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN

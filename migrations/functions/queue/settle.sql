@@ -284,6 +284,7 @@ COMMENT ON FUNCTION carillon.return_going_back IS
 --   and its message is then counted in unfinished.
 -- - `unknown`: messages with an attempt whose outcome is unknown and that may be sent again.
 -- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
+-- - `expired`: pushes that have expired after an attempt, with their messages. Pushes that were never sent need not be in it.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
@@ -294,7 +295,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[],
+    expired bigint[] DEFAULT '{}', expired_token text[] DEFAULT '{}'
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -306,13 +308,16 @@ DECLARE
         AND (failed_status = '{}' OR (carillon.dead_status() = ALL (failed_status)) IS NOT TRUE);
     -- If pushes have expired, their jobs have the outcome of the previous attempt.
     has_expired CONSTANT boolean := 0 < ANY (ended_expired);
+    -- What consumers follow; null if the app has none.
+    kinds CONSTANT integer := (SELECT bit_or(s.mask) FROM carillon.subscriptions s WHERE s.app_id = app);
     claimed_jobs carillon.job[];
     cancelled bigint[];
     unsure bigint[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
     claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number,
-        has_requeueable OR has_expired OR has_going_back, staying, staying_whole, staying_place, staying_token);
+        has_requeueable OR has_expired OR has_going_back OR kinds IS NOT NULL, staying, staying_whole, staying_place,
+        staying_token);
     IF claimed_jobs IS NULL THEN
         RETURN carillon.settle_stopped(
             app => app, claim => claim, worker => worker, claimed => claimed, settlement_number => settlement_number,
@@ -327,7 +332,8 @@ BEGIN
             going_back_status => going_back_status, going_back_reason => going_back_reason, going_back_place => going_back_place,
             going_back_token => going_back_token, staying => staying, staying_whole => staying_whole,
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
-            identified_token => identified_token, identified_unique_id => identified_unique_id);
+            identified_token => identified_token, identified_unique_id => identified_unique_id, expired => expired,
+            expired_token => expired_token);
     END IF;
     IF cardinality(unknown) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)
@@ -346,6 +352,16 @@ BEGIN
     END IF;
     -- The second form of use_session_path(): see session_path.sql.
     PERFORM pg_catalog.set_config('search_path', NULL, true);
+    IF has_ended AND kinds IS NOT NULL THEN
+        PERFORM carillon.note_settled(app => app, kinds => kinds, claimed_jobs => claimed_jobs, ended => ended,
+            ended_remaining => ended_remaining, ended_reference => ended_reference, ended_broadcast => ended_broadcast,
+            ended_sent => ended_sent, ended_failed => ended_failed, ended_expired => ended_expired, failed => failed,
+            failed_token => failed_token, failed_status => failed_status, failed_reason => failed_reason,
+            failed_unregistered_at => failed_unregistered_at, claimed => claimed, going_back => going_back,
+            going_back_whole => going_back_whole, going_back_place => going_back_place, going_back_token => going_back_token,
+            staying => staying, staying_whole => staying_whole, staying_place => staying_place, staying_token => staying_token,
+            expired => expired, expired_token => expired_token);
+    END IF;
     IF has_ended THEN
         PERFORM carillon.record_ended(app => app, worker => worker, ended => ended, ended_remaining => ended_remaining,
             ended_reference => ended_reference, ended_broadcast => ended_broadcast, ended_created => ended_created,

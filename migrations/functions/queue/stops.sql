@@ -20,6 +20,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.forgotten_tokens IS 'Internal: returns the tokens of which nothing is recorded.';
 
+CREATE OR REPLACE FUNCTION carillon.without_tokens(tokens text[], forgotten text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN lower(t.token COLLATE "C") = ANY (forgotten) THEN '' ELSE t.token END ORDER BY t.place)
+    FROM unnest(tokens) WITH ORDINALITY AS t(token, place)
+$$;
+COMMENT ON FUNCTION carillon.without_tokens IS 'Internal: returns the tokens with an empty one for each that was forgotten.';
+
 -- divide_jobs() returns the jobs without the stopped tokens, and their places in the argument; the parts that leave; and how many
 -- pushes each message has that is now divided. What is left of a job keeps its id. A part that leaves has no content, and '' for
 -- each token that was forgotten. A job that leaves whole has no reference either if tokens were forgotten: it is the person's.
@@ -228,6 +235,37 @@ END
 $$;
 COMMENT ON FUNCTION carillon.stop_going_back IS 'Internal: takes stopped pushes out of the jobs that go back to the queue.';
 
+-- What note_settled() finds in the jobs of a claim, and not among its arguments, counts as sent. So a claim keeps what stays in
+-- flight, and otherwise no push that was forgotten, or that ends here as cancelled instead of going back.
+CREATE OR REPLACE FUNCTION carillon.unstopped_jobs(
+    stops carillon.stop[], jobs carillon.job[], stopped_jobs carillon.job[],
+    staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[]
+) RETURNS carillon.job[]
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    forgotten CONSTANT text[] := carillon.forgotten_tokens(stops);
+BEGIN
+    RETURN ARRAY(
+        SELECT CASE WHEN cardinality(k.tokens) = cardinality((w.job).tokens) THEN w.job
+            ELSE carillon.narrowed_job(w.job, k.tokens) END
+        FROM (SELECT u AS job, row_number() OVER () AS place FROM unnest(jobs) AS u) AS w
+        LEFT JOIN unnest(staying, staying_whole) WITH ORDINALITY AS s(id, whole, place) ON s.id = (w.job).id
+        CROSS JOIN LATERAL (
+            SELECT coalesce(array_agg(t.token ORDER BY t.place), '{}') AS tokens
+            FROM unnest((w.job).tokens) WITH ORDINALITY AS t(token, place)
+            CROSS JOIN LATERAL (SELECT lower(coalesce(t.token, '') COLLATE "C")) AS l(token)
+            WHERE s.whole OR l.token IN (
+                SELECT lower(p.token COLLATE "C") FROM unnest(staying_place, staying_token) AS p(place, token)
+                WHERE p.place = s.place)
+            OR l.token <> ALL (forgotten) AND l.token NOT IN (
+                SELECT e.token FROM unnest(stopped_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) AS e(token)
+                WHERE j.id = (w.job).id)
+        ) AS k WHERE cardinality(k.tokens) > 0 ORDER BY w.place);
+END
+$$;
+COMMENT ON FUNCTION carillon.unstopped_jobs IS
+    'Internal: returns the jobs of a claim without pushes that were forgotten or are not sent again; what stays in flight is kept.';
+
 -- settle_stopped() settles a claim with stops: it takes them out, calls settle() with what is not stopped, and puts them back if
 -- jobs stay in flight.
 CREATE OR REPLACE FUNCTION carillon.settle_stopped(
@@ -240,7 +278,8 @@ CREATE OR REPLACE FUNCTION carillon.settle_stopped(
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[]
+    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[],
+    expired bigint[], expired_token text[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -258,7 +297,9 @@ BEGIN
         going_back_reason, going_back_place, going_back_token, stopped_jobs, begun
     FROM carillon.stop_going_back(taken, claimed_jobs, going_back, going_back_whole, going_back_attempt, going_back_after,
         going_back_status, going_back_reason, going_back_place, going_back_token) AS g;
-    UPDATE carillon.inflight f SET jobs = claimed_jobs WHERE f.app_id = app AND f.id = claim;
+    UPDATE carillon.inflight f SET jobs = carillon.unstopped_jobs(taken, claimed_jobs, stopped_jobs, staying, staying_whole,
+        staying_place, staying_token)
+    WHERE f.app_id = app AND f.id = claim;
     ended_reference := carillon.kept_references(taken, ended, ended_reference);
     SELECT f.* INTO failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
         failed_apns_id, failed_unique_id, failed_attempt
@@ -268,6 +309,8 @@ BEGIN
     INTO identified, identified_token, identified_unique_id
     FROM unnest(identified, identified_token, identified_unique_id) AS i(id, token, unique_id)
     WHERE lower(i.token) <> ALL (carillon.forgotten_tokens(taken));
+    SELECT coalesce(array_agg(x.id), '{}'), coalesce(array_agg(x.token), '{}') INTO expired, expired_token
+    FROM unnest(expired, expired_token) AS x(id, token) WHERE lower(x.token) <> ALL (carillon.forgotten_tokens(taken));
     -- Before settle(), because it may end the rest of a message as cancelled.
     PERFORM carillon.end_messages(app, begun);
     answer := carillon.settle(
@@ -283,7 +326,8 @@ BEGIN
             going_back_status => going_back_status, going_back_reason => going_back_reason, going_back_place => going_back_place,
             going_back_token => going_back_token, staying => staying, staying_whole => staying_whole,
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
-            identified_token => identified_token, identified_unique_id => identified_unique_id);
+            identified_token => identified_token, identified_unique_id => identified_unique_id, expired => expired,
+            expired_token => expired_token);
     IF cardinality(stopped_jobs) > 0 THEN
         PERFORM carillon.end_as_cancelled(app, stopped_jobs);
     END IF;

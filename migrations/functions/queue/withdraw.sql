@@ -58,6 +58,10 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim RETURNING f.stops INTO stops;
     END IF;
+    IF stops IS NOT NULL THEN
+        ended := ARRAY(SELECT carillon.changed_job(e, tokens => carillon.without_tokens(e.tokens, carillon.forgotten_tokens(stops)))
+            FROM unnest(ended) AS e);
+    END IF;
     PERFORM carillon.use_session_path();
     PERFORM carillon.end_messages(app, begun);
     IF pg_catalog.cardinality(ended) > 0 THEN

@@ -286,6 +286,10 @@ BEGIN
     INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
     SELECT a.id, r.token, pg_catalog.to_timestamp(pg_catalog.float8(r.milliseconds) / float '1000'), 'binary'
     FROM unnest(tokens, milliseconds) AS r(token, milliseconds) CROSS JOIN pg_catalog.unnest(apps) AS a(id);
+    PERFORM carillon.note_dead(a.id, tokens, ARRAY(
+        SELECT pg_catalog.to_timestamp(pg_catalog.float8(m.number) / float '1000')
+        FROM pg_catalog.unnest(milliseconds) WITH ORDINALITY AS m(number, place) ORDER BY m.place))
+    FROM pg_catalog.unnest(apps) AS a(id);
 END
 $$;
 COMMENT ON FUNCTION carillon.keep_feedback IS 'Internal: records device tokens of a legacy feedback list for each of the apps.';

@@ -9,9 +9,9 @@ extension Command {
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion: """
             Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, maintenance,
-            credentials and their topics, and apps that are paused, held or late, or most of whose pushes fail. Also checks whether
-            each gateway, and the channel service of apps with channels, is reachable and trusted. Sends nothing and writes
-            nothing. Run it with the login of the workers.
+            consumers of events, credentials and their topics, and apps that are paused, held or late, or most of whose pushes
+            fail. Also checks whether each gateway, and the channel service of apps with channels, is reachable and trusted. Sends
+            nothing and writes nothing. Run it with the login of the workers.
 
             Prints a line for each: ok, warning or failed. With --json, prints an object whose array findings has, for each
             finding: subject; condition ("ok", "warning" or "failed"); sentence; remedy, or null; and database, if there are

@@ -88,6 +88,16 @@ enum CheckStatements {
     /// Why triggers of watched tables would run with more rights than they should, and how to fix it.
     static let unsafeReaper = Statement("check_reaper", "SELECT u.message, u.hint FROM carillon.unsafe_reaper() AS u")
 
+    /// Consumers that have left events untaken for a day.
+    static let abandoned = Statement(
+        "check_consumers",
+        """
+        SELECT c.app, c.consumer, c.events, c.lag_seconds::int8 AS seconds,
+            format('SELECT carillon.unsubscribe(%L, %L)', c.app, c.consumer) AS command
+        FROM carillon.consumers c WHERE c.lag_seconds >= 86400 ORDER BY c.lag_seconds DESC, c.app, c.consumer
+        """
+    )
+
     static let takesWrites = Statement(
         "check_writes",
         "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"

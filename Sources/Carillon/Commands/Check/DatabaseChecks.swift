@@ -28,6 +28,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("locks") { [try await LockCheck(connection: connection).run()] }
         lines += await CheckLine.of("workers") { try await workers() }
         lines += await CheckLine.of("maintenance") { try await maintenance() }
+        lines += await CheckLine.of("consumers") { try await consumers() }
         return lines
     }
 
@@ -239,6 +240,27 @@ struct DatabaseChecks {
         let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
         return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
     }
+
+    private func consumers() async throws -> [CheckLine] {
+        let abandoned: [AbandonedConsumer] = try await connection.values(of: CheckStatements.abandoned)
+        if abandoned.isEmpty { return [.ok("No event has waited for its consumer for a day.")] }
+        return abandoned.map {
+            .warning(
+                "\(Counted.text($0.events, "event")) of \($0.app) \($0.events == 1 ? "waits" : "wait") for the consumer "
+                    + "\($0.consumer), the oldest for \(DurationText.age($0.seconds)).",
+                remedy: "Have it take them, or run \($0.command). Events are deleted after the retention."
+            )
+        }
+    }
+}
+
+/// A row of `abandoned`.
+private struct AbandonedConsumer: Decodable, Sendable {
+    let app: String
+    let consumer: String
+    let events: Int64
+    let seconds: Int64
+    let command: String
 }
 
 /// A row of `openIsolation`.

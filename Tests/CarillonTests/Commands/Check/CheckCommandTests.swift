@@ -16,7 +16,7 @@ import Testing
             "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
             "ok       clock", "ok       retries", "ok       autovacuum", "ok       vacuum",
             "ok       workers       No worker is running.",
-            "ok       maintenance",
+            "ok       maintenance", "ok       consumers",
             "ok       gateway       localhost:",
         ] {
             #expect(check.output.contains(line), "\(line)\n\(check.output)")
@@ -126,6 +126,26 @@ import Testing
             failing.output.contains("The maintenance step 'make results' fails: the disk sings."),
             "\(failing.output)"
         )
+    }
+
+    @Test(.shop) func `a consumer that takes nothing is named, and how to end it`() async throws {
+        try await shop.database.connection.script(
+            """
+            SELECT carillon.subscribe('shop', 'it''s mine');
+            SELECT carillon.note_dead(a.id, '{aa,bb}', ARRAY[now(), now()]) FROM carillon.apps a WHERE a.name = 'shop';
+            UPDATE carillon.untaken_events SET at = now() - interval '26 hours'
+            """
+        )
+        let check = try await shop.run("check")
+        #expect(check.status == 0, "\(check.output)")
+        for text in [
+            "warning  consumers     2 events of shop wait for the consumer it's mine, the oldest for 1d 2h.",
+            "or run SELECT carillon.unsubscribe('shop', 'it''s mine').",
+        ] {
+            #expect(check.output.contains(text), "\(check.output)")
+        }
+        try await shop.database.connection.script("SELECT carillon.take_events('it''s mine')")
+        #expect(try await shop.run("check").output.contains("ok       consumers"))
     }
 
     @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
