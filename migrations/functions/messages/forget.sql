@@ -109,7 +109,8 @@ BEGIN
         expired_token = carillon.without_tokens(e.expired_token, forgotten),
         superseded_token = carillon.without_tokens(e.superseded_token, forgotten),
         dead_token = carillon.without_tokens(e.dead_token, forgotten)
-    WHERE e.app_id = app AND (EXISTS (SELECT FROM unnest(e.message_reference) AS r(text) WHERE carillon.names_owner(r.text, owner, forgotten))
+    WHERE e.app_id = app AND (
+        EXISTS (SELECT FROM unnest(e.message_reference) AS r(text) WHERE carillon.names_owner(r.text, owner, forgotten))
         OR EXISTS (SELECT FROM unnest(e.sent_token || e.failed_token || e.expired_token || e.superseded_token || e.dead_token)
             AS t(token) WHERE lower(t.token COLLATE "C") = ANY (forgotten)));
     GET DIAGNOSTICS removed = ROW_COUNT;
