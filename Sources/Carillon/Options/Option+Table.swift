@@ -161,7 +161,9 @@ extension Option {
     static let message = Option("message", .count(1...Int.max))
         .help("Only failures of the message or broadcast with this id.")
     static let reference = Option("reference", .text("TEXT")).help("The reference given to enqueue.")
-    static let owner = Option("owner", .text("TEXT")).help("The owner of device tokens, as register_token was given it.")
+    static let owner = Option("owner", .text("TEXT")).help(
+        "The owner of device tokens, as register_token was given it."
+    )
     static let limit = Option("limit", .count(1...1_000_000), default: "50").help(
         "Maximum number of failures to list, newest first."
     )

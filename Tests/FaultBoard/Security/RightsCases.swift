@@ -104,7 +104,8 @@ import Testing
             "push_each", "subscribe", "unsubscribe", "take_events",
         ],
         "carillon_tenant": [
-            "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget", "message_jobs",
+            "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget",
+            "message_jobs",
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
             "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe", "unsubscribe",

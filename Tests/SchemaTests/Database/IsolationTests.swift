@@ -256,7 +256,8 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)", "(cancel_messages)", "(channel)", "(forget)",
+                "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)", "(cancel_messages)", "(channel)",
+                "(forget)",
                 "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
                 "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
@@ -375,7 +376,9 @@ import Testing
         #expect(try await refusal()?.sqlState == "42704")
     }
 
-    @Test(.demo) func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`() async throws {
+    @Test(.demo) func `a role that has wider rights, inherits none, or does not exist, cannot be isolated`()
+        async throws
+    {
         let role = "demo_\(database.connection.backendProcessID)"
         let shut = "shut_" + role
         try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role); CREATE ROLE \(shut) NOINHERIT")

@@ -27,7 +27,8 @@ import Testing
         #expect(try await database.value("carillon.cancel(reference => 'r')") == "1")
         #expect(try await database.value("carillon.cancel(reference => 'r')") == "0")
         #expect(
-            try await database.value("SELECT sum(r.cancelled) FROM carillon.results r WHERE r.reference = 'r'") == "2503"
+            try await database.value("SELECT sum(r.cancelled) FROM carillon.results r WHERE r.reference = 'r'")
+                == "2503"
         )
     }
 
@@ -45,7 +46,9 @@ import Testing
         #expect(try await database.value("carillon.cancel(owner => 'anna', app => 'demo')") == "3")
         #expect(try await database.rows(Self.queue) == ["(1,{bb})", "(1,{bb})", "(1,{bb})", "(2,{aa})"])
         #expect(try await database.value("SELECT r.cancelled FROM carillon.results r") == "2")
-        #expect(try await database.rows("SELECT u.cancelled, u.remaining FROM carillon.unfinished u") == ["(1,1)", "(1,1)"])
+        #expect(
+            try await database.rows("SELECT u.cancelled, u.remaining FROM carillon.unfinished u") == ["(1,1)", "(1,1)"]
+        )
         // Nothing is forgotten.
         #expect(try await database.value("SELECT count(*) FROM carillon.messages m WHERE m.reference = 'r'") == "1")
         #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "4")
@@ -67,11 +70,14 @@ import Testing
         let claim = ["claimed": "2026-01-01Z"]
         try await database.run(
             TestDatabase.settle(
-                claim.merging(["claim": "1", "going_back": "{1}", "going_back_whole": "{t}", "going_back_attempt": "{2}"]) { $1 }
+                claim.merging([
+                    "claim": "1", "going_back": "{1}", "going_back_whole": "{t}", "going_back_attempt": "{2}",
+                ]) { $1 }
             ) + ";"
                 + TestDatabase.settle(
                     claim.merging([
-                        "claim": "2", "ended": "{2}", "ended_sent": "{1}", "ended_failed": "{1}", "ended_reference": "{r}",
+                        "claim": "2", "ended": "{2}", "ended_sent": "{1}", "ended_failed": "{1}",
+                        "ended_reference": "{r}",
                         "failed": "{2}", "failed_reference": "{r}", "failed_token": "{aa}", "failed_status": "{400}",
                         "failed_reason": "{BadTopic}", "failed_attempt": "{1}",
                     ]) { $1 }

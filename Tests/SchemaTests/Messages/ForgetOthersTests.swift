@@ -36,7 +36,8 @@ import Testing
         try await database.run("SELECT carillon.cancel(601); \(Self.forget)")
         try await database.run(
             Self.settle([
-                "going_back": "{601}", "going_back_whole": "{t}", "going_back_attempt": "{2}", "going_back_after": "{1000}",
+                "going_back": "{601}", "going_back_whole": "{t}", "going_back_attempt": "{2}",
+                "going_back_after": "{1000}",
             ])
         )
         #expect(try await results() == ["(601,0,0,2)"])
@@ -93,7 +94,8 @@ import Testing
         // The settlement sees the content that is there until the other transaction commits, and adds none.
         let settled = Self.settle([
             "ended": "{500}", "ended_remaining": "{0}", "ended_sent": "{0}", "ended_failed": "{1}", "failed": "{500}",
-            "failed_token": "{\(Self.bob)}", "failed_status": "{400}", "failed_reason": "{BadTopic}", "failed_attempt": "{1}",
+            "failed_token": "{\(Self.bob)}", "failed_status": "{400}", "failed_reason": "{BadTopic}",
+            "failed_attempt": "{1}",
         ])
         #expect(try await database.session { other in try await other.value(settled) } == "written")
         try await database.run("COMMIT")
@@ -122,7 +124,9 @@ import Testing
             """
         )
         #expect(
-            try await database.rows("SELECT r.message_id FROM carillon.results r WHERE r.reference IS NOT NULL") == ["(3)"]
+            try await database.rows("SELECT r.message_id FROM carillon.results r WHERE r.reference IS NOT NULL") == [
+                "(3)"
+            ]
         )
     }
 
@@ -154,7 +158,9 @@ import Testing
         )
         #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
         #expect(try await database.value("SELECT sum(r.cancelled) FROM carillon.results r") == "50000")
-        #expect(try await database.value("SELECT sum(cardinality(m.tokens)) FROM carillon.failed_messages m") == "50000")
+        #expect(
+            try await database.value("SELECT sum(cardinality(m.tokens)) FROM carillon.failed_messages m") == "50000"
+        )
     }
 
     @Test func `nobody who holds a row makes the jobs of an app wait long for a forget`() async throws {

@@ -11,7 +11,9 @@ import Testing
     private static let forget = "SELECT f.kind, f.removed FROM carillon.forget('demo', 'anna@example.com') AS f"
 
     /// A claim of a job with tokens of several people.
-    private static func fly(_ id: Int, _ tokens: [String], worker: Int = 1, reference: String = "anna@example.com/f") -> String {
+    private static func fly(_ id: Int, _ tokens: [String], worker: Int = 1, reference: String = "anna@example.com/f")
+        -> String
+    {
         """
         INSERT INTO carillon.inflight (id, worker_id, app_id, claimed_at, jobs)
         VALUES (\(id), \(worker), 1, '2026-01-01Z', ARRAY[carillon.job(id => \(id), lane => 1::smallint,
@@ -78,7 +80,9 @@ import Testing
             #expect(exit == .status(0), "\(said)")
             let lines = try folder.read("dump").split(separator: "\n").map(String.init)
             #expect(lines.contains { $0.contains(Self.bob) })
-            return lines.filter { $0.lowercased().contains(Self.anna) || $0.replacing("joanna", with: "").contains("anna@") }
+            return lines.filter {
+                $0.lowercased().contains(Self.anna) || $0.replacing("joanna", with: "").contains("anna@")
+            }
         }
     }
 
@@ -88,8 +92,10 @@ import Testing
         #expect(try await linesOfDump().count > 20)
         #expect(
             try await database.rows(Self.forget) == [
-                "(messages,5)", "(scheduled,2)", "(inflight,2)", "(split_messages,1)", "(updates,1)", "(update_stamps,1)",
-                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(events,1)", "(results,1)",
+                "(messages,5)", "(scheduled,2)", "(inflight,2)", "(split_messages,1)", "(updates,1)",
+                "(update_stamps,1)",
+                "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(events,1)",
+                "(results,1)",
                 "(feedback,1)", "(audit,1)", "(dedupe,1)", "(tokens,1)",
             ]
         )
@@ -100,10 +106,12 @@ import Testing
             Self.settle(
                 601,
                 [
-                    "ended": "{601}", "ended_remaining": "{1}", "ended_reference": "{anna@example.com/f}", "ended_sent": "{0}",
+                    "ended": "{601}", "ended_remaining": "{1}", "ended_reference": "{anna@example.com/f}",
+                    "ended_sent": "{0}",
                     "ended_failed": "{1}", "failed": "{601}", "failed_reference": "{anna@example.com/f}",
                     "failed_token": "{\(Self.anna)}", "failed_status": "{410}", "failed_reason": "{Unregistered}",
-                    "failed_unregistered_at": "{now}", "failed_attempt": "{1}", "going_back": "{601}", "going_back_whole": "{f}",
+                    "failed_unregistered_at": "{now}", "failed_attempt": "{1}", "going_back": "{601}",
+                    "going_back_whole": "{f}",
                     "going_back_attempt": "{2}", "going_back_after": "{60000}", "going_back_place": "{1}",
                     "going_back_token": "{\(Self.bob)}",
                 ]
@@ -139,9 +147,10 @@ import Testing
             ) == [#"(501,,2,"{""\#(Self.bob)"": ""y""}")"#, "(502,joanna@example.com,1,)"]
         )
         #expect(
-            try await database.rows("SELECT f.message_id, f.token, f.reference FROM carillon.failures f ORDER BY 1") == [
-                "(504,\(Self.bob),)", "(505,\(Self.bob),)",
-            ]
+            try await database.rows("SELECT f.message_id, f.token, f.reference FROM carillon.failures f ORDER BY 1")
+                == [
+                    "(504,\(Self.bob),)", "(505,\(Self.bob),)",
+                ]
         )
         #expect(
             try await database.rows("SELECT m.message_id, m.tokens FROM carillon.failed_messages m") == [
@@ -248,7 +257,9 @@ import Testing
                 \(Self.fly(601, [Self.bob, Self.anna], reference: "shared")) \(stop)
                 """
             )
-            try await database.run(Self.settle(601, ["ended": "{601}", "ended_sent": "{2}", "ended_reference": "{shared}"]))
+            try await database.run(
+                Self.settle(601, ["ended": "{601}", "ended_sent": "{2}", "ended_reference": "{shared}"])
+            )
             let events = try await database.rows(
                 "SELECT e.kind, e.reference, e.token, e.sent FROM carillon.take_events('c') AS e ORDER BY 1 DESC, 3 DESC"
             )
@@ -289,7 +300,8 @@ import Testing
             601,
             [
                 "ended": "{601}", "ended_sent": "{0}", "ended_failed": "{1}", "ended_reference": "{anna@example.com/f}",
-                "failed": "{601}", "failed_token": "{\(Self.anna)}", "failed_status": "{400}", "failed_reason": "{BadTopic}",
+                "failed": "{601}", "failed_token": "{\(Self.anna)}", "failed_status": "{400}",
+                "failed_reason": "{BadTopic}",
                 "failed_attempt": "{1}",
             ]
         )
@@ -297,7 +309,11 @@ import Testing
         try await someoneWaits()
         try await database.run("COMMIT")
         #expect(try await answer == "written")
-        #expect(try await database.rows("SELECT r.message_id, r.reference, r.failed FROM carillon.results r") == ["(601,,1)"])
+        #expect(
+            try await database.rows("SELECT r.message_id, r.reference, r.failed FROM carillon.results r") == [
+                "(601,,1)"
+            ]
+        )
         #expect(try await database.value("SELECT count(*) FROM carillon.failures") == "0")
     }
 

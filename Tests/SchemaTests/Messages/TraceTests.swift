@@ -322,7 +322,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("'demo'", "owner"), ("'demo', 'me', 'aa'", "owner"), ("'demo', ''", "owner"), ("'demo', token => 'xy'", "token"),
+        ("'demo'", "owner"), ("'demo', 'me', 'aa'", "owner"), ("'demo', ''", "owner"),
+        ("'demo', token => 'xy'", "token"),
         ("'nope', 'me'", "app"),
         ("NULL, 'me'", "app"), ("'demo', 'me', since => '-1 hour'", "since"),
         ("'demo', 'me', since => '200 years'", "since"),

@@ -20,7 +20,9 @@ extension Command {
         examples: ["carillon forget acme user-42"],
         run: { invocation in
             let parameters = Parameters(invocation.arguments[0], invocation.arguments[1])
-            let (erased, others) = try await DatabaseScope.with(invocation) { connection, _ -> ([ErasedRows], String?) in
+            let (erased, others) = try await DatabaseScope.with(invocation) {
+                connection,
+                _ -> ([ErasedRows], String?) in
                 let others: String? = try await connection.query(otherApps, parameters) { rows in
                     try rows.stringIfPresent(0, "apps")
                 }

@@ -203,7 +203,9 @@ import Testing
                 try await TestDatabase.migrate(url)
                 let open = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url]).output
                 #expect(open.contains("warning  keys          Private keys can also be read by \(role),"), "\(open)")
-                let command = try #require(open.firstMatch(of: /(REVOKE ALL ON carillon\.certificates, .*)\./)?.output.1)
+                let command = try #require(
+                    open.firstMatch(of: /(REVOKE ALL ON carillon\.certificates, .*)\./)?.output.1
+                )
                 try await connection.script(String(command))
                 let closed = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url]).output
                 #expect(closed.contains("ok       keys"), "\(closed)")

@@ -40,7 +40,10 @@ import Testing
 
     @Test(.shop) func `a trace of a message that does not exist fails, and so does one of two things`() async throws {
         let nothing = try await shop.run("trace", "shop", "--message", "4711")
-        #expect(nothing.status == 1 && nothing.output.contains("no message of this app: enqueue returned null"), "\(nothing)")
+        #expect(
+            nothing.status == 1 && nothing.output.contains("no message of this app: enqueue returned null"),
+            "\(nothing)"
+        )
         for words in [["shop"], ["shop", "--owner", "u", "--message", "1"]] {
             let run = try await shop.run(["trace"] + words)
             #expect(run.status == 2 && run.errors.contains("takes exactly one of --owner"), "\(run)")
