@@ -333,24 +333,6 @@ import Testing
         #expect(try await database.rows("SELECT d.message_id FROM carillon.dedupe d ORDER BY 1") == ["(8)", "(9)"])
     }
 
-    @Test func `a reference names an owner as a whole word, and a short one only if it is all of it`() async throws {
-        for (owner, reference, isNamed) in [
-            ("42", "order-42", false), ("42", "42", true), ("anna", "to anna.", true), ("anna", "joanna", false),
-            ("a_b[c]", "x a_b[c]", true), ("12345678", "user:12345678:7", true),
-            ("all", "to all", false), ("all", "all", true), (".", "a. b", false),
-        ] {
-            try await database.run(
-                """
-                TRUNCATE carillon.results;
-                INSERT INTO carillon.results (message_id, app_id, reference) VALUES (1, 1, '\(reference)');
-                SELECT carillon.forget('demo', '\(owner)')
-                """
-            )
-            let left = try await database.value("SELECT r.reference FROM carillon.results r")
-            #expect(left == (isNamed ? nil : reference), "\(owner) in \(reference)")
-        }
-    }
-
     @Test func `a dead token that a feedback pass deleted is forgotten, unless it is another's now`() async throws {
         try await database.run(
             """
