@@ -1,5 +1,6 @@
--- The consumers of events. The end of a split message waits for its other jobs, and does not count before.
-CREATE OR REPLACE VIEW carillon.consumers AS
+-- The consumers of events. The end of a split message waits for its other jobs, and does not count before. Without the barrier, the
+-- error of a caller's condition could show an isolated role the consumers of other apps.
+CREATE OR REPLACE VIEW carillon.consumers WITH (security_barrier) AS
 SELECT a.name AS app, s.consumer, carillon.kinds_of(s.mask) AS kinds, w.events, w.oldest_at,
     extract(epoch FROM now() - w.oldest_at)::double precision AS lag_seconds, s.created_at
 FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
