@@ -44,6 +44,28 @@ import Testing
         #expect(try await open() == [])
     }
 
+    @Test func `a job without a token, or with an empty one, stays when a person is forgotten`() async throws {
+        try await database.run(
+            """
+            \(Self.claim(Self.anna))
+            UPDATE carillon.inflight f SET jobs = f.jobs || ARRAY[
+                carillon.job(id => 602, lane => 1::smallint, tokens => '{}', payload => '{}', created_at => now()),
+                carillon.job(id => 603, lane => 1::smallint, tokens => '{"",\(Self.anna)}', payload => '{}',
+                    created_at => now())];
+            \(Self.forget)
+            """
+        )
+        try await database.run(
+            Self.settle([
+                "ended": "{601}", "going_back": "{602,603}", "going_back_whole": "{t,t}", "going_back_attempt": "{2,2}",
+            ])
+        )
+        #expect(
+            try await database.rows("SELECT m.id, cardinality(m.tokens) FROM carillon.messages m ORDER BY 1")
+                == ["(602,0)", "(603,1)"]
+        )
+    }
+
     @Test func `pushes of a person that cannot be recorded are counted, and their message ends`() async throws {
         try await database.run(Self.claim("\(Self.anna),\(Self.bob)", origin: 500))
         try await database.run("INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 500, 2)")

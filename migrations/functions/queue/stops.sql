@@ -236,7 +236,8 @@ $$;
 COMMENT ON FUNCTION carillon.stop_going_back IS 'Internal: takes stopped pushes out of the jobs that go back to the queue.';
 
 -- What note_settled() finds in the jobs of a claim, and not among its arguments, counts as sent. So a claim keeps what stays in
--- flight, and otherwise no push that was forgotten, or that ends here as cancelled instead of going back.
+-- flight, and otherwise no push that was forgotten, or that ends here as cancelled instead of going back. A job that never had a
+-- token is kept, because it may go back.
 CREATE OR REPLACE FUNCTION carillon.unstopped_jobs(
     stops carillon.stop[], jobs carillon.job[], stopped_jobs carillon.job[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[]
@@ -259,8 +260,9 @@ BEGIN
                 WHERE p.place = s.place)
             OR l.token <> ALL (forgotten) AND l.token NOT IN (
                 SELECT e.token FROM unnest(stopped_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) AS e(token)
-                WHERE j.id = (w.job).id)
-        ) AS k WHERE cardinality(k.tokens) > 0 ORDER BY w.place);
+                -- Forgotten ones are empty here.
+                WHERE j.id = (w.job).id AND e.token <> '')
+        ) AS k WHERE cardinality(k.tokens) > 0 OR (w.job).tokens = '{}' ORDER BY w.place);
 END
 $$;
 COMMENT ON FUNCTION carillon.unstopped_jobs IS
