@@ -155,7 +155,7 @@ BEGIN
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
                 followed_kinds note_settled sent_and_expired last_jobs_of note_finished note_jobs note_unrecorded note_dead
-                note_notice store_events
+                store_events
                 record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
                 is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload

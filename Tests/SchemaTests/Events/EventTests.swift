@@ -203,6 +203,21 @@ import Testing
         #expect(try await database.number("SELECT count(*) FROM carillon.untaken_events") == 0)
     }
 
+    @Test func `whoever may update apps may pause them, with a consumer and without`() async throws {
+        let role = "updater_\(database.connection.backendProcessID)"
+        try await database.run(
+            """
+            CREATE ROLE \(role); GRANT USAGE ON SCHEMA carillon TO \(role); GRANT SELECT, UPDATE ON carillon.apps TO \(role)
+            """
+        )
+        for preparing in ["SELECT 1", Self.setUp] {
+            try await database.run("\(preparing); SET ROLE \(role); UPDATE carillon.apps SET paused = true")
+            try await database.run("RESET ROLE; UPDATE carillon.apps SET paused = false")
+        }
+        #expect(try await database.rows("SELECT e.kind FROM (\(Self.take)) AS e") == ["(app_held)", "(app_resumed)"])
+        try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
     @Test func `a settlement is one row, and one more for each consumer that follows any of it`() async throws {
         try await database.run(
             """

@@ -336,9 +336,11 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_notice IS 'Internal: notes that an app is held or resumed, or that its credential is ending.';
 
+-- The triggers run as their owner, so that whoever may change the table needs no right on the functions and tables of events.
+
 -- Workers write holds.
 CREATE OR REPLACE FUNCTION carillon.hold_changed() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
         PERFORM carillon.note_notice(NEW.app_id, 'app_held', NEW.reason, true);
@@ -354,7 +356,7 @@ EXECUTE FUNCTION carillon.hold_changed();
 
 -- People pause apps, and so do breakers.
 CREATE OR REPLACE FUNCTION carillon.pause_changed() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     PERFORM carillon.note_notice(NEW.id, CASE WHEN NEW.paused THEN 'app_held' ELSE 'app_resumed' END,
         'paused' || coalesce(': ' || CASE WHEN NEW.paused THEN NEW.paused_reason ELSE OLD.paused_reason END, ''), false);
@@ -367,7 +369,7 @@ WHEN (OLD.paused IS DISTINCT FROM NEW.paused) EXECUTE FUNCTION carillon.pause_ch
 
 -- Workers find that a credential is about to expire, or has expired.
 CREATE OR REPLACE FUNCTION carillon.credential_ending() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     PERFORM carillon.note_notice(a.id, 'credential_ending', format('credential %s %s %s', NEW.name,
         CASE NEW.status WHEN 'expired' THEN 'expired' ELSE 'expires' END,
