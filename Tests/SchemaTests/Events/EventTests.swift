@@ -254,6 +254,8 @@ import Testing
         #expect(try await database.rows(Self.waiting) == ["(ends,0)", "(follower,0)"])
         #expect(try await database.value("carillon.cancel(100)") == "1")
         #expect(try await database.rows(Self.waiting) == ["(ends,1)", "(follower,1)"])
+        // It has the same id for each consumer.
+        #expect(try await database.number("SELECT count(DISTINCT u.event_id) FROM carillon.untaken_events u") == 1)
         #expect(try await database.rows(ends) == ["(broadcast_finished,100,r,2,1)"])
         #expect(try await database.rows(Self.take) == ["(broadcast_finished,100,100,r,,,,2,0,0,1)"])
         #expect(try await database.rows(ends) == [])

@@ -52,9 +52,11 @@ BEGIN
         RETURN;
     END IF;
     IF pg_catalog.cardinality(last_jobs_of) > 0 THEN
+        WITH ends AS MATERIALIZED (
+            SELECT b.id, pg_catalog.nextval('carillon.event_ids') AS event_id FROM pg_catalog.unnest(last_jobs_of) AS b(id)
+        )
         INSERT INTO carillon.untaken_events (subscription_id, event_id, at, mask, events, broadcast_id)
-        SELECT s.id, pg_catalog.nextval('carillon.event_ids'), noted.at, s.mask, 1, b.id
-        FROM carillon.subscriptions s CROSS JOIN pg_catalog.unnest(last_jobs_of) AS b(id)
+        SELECT s.id, e.event_id, noted.at, s.mask, 1, e.id FROM carillon.subscriptions s CROSS JOIN ends e
         WHERE s.app_id = noted.app_id AND s.mask & 64 = 64;
     END IF;
     IF notifies THEN
