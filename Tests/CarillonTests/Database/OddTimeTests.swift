@@ -70,7 +70,11 @@ import Testing
         VALUES (1003, 1, 1, '{"aps":{"alert":"x"}}', 'alert', 'retry');
         INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (1003, 1, 'ab', 400, 'BadTopic');
         INSERT INTO carillon.unknown_outcomes (app_id, message_id) VALUES (1, 1001);
-        SELECT carillon.request_channel('shop', reference => 'final', policy => 1)
+        SELECT carillon.request_channel('shop', reference => 'final', policy => 1);
+        SELECT carillon.subscribe('shop', 'follower');
+        INSERT INTO carillon.events (id, app_id, dead_token, dead_at) VALUES (1, 1, '{ab}', ARRAY[now()]);
+        INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events)
+        SELECT s.id, 1, s.mask, 1 FROM carillon.subscriptions s
         """
 
     /// What workers do with all rows besides what the pages read.
@@ -95,6 +99,7 @@ import Testing
         "SELECT carillon.requeue_failures('shop')", "SELECT carillon.cancel(m.id) FROM carillon.messages m",
         "SELECT w.beat, extract(epoch FROM w.lease)::int8 FROM carillon.worker_status w WHERE w.id <> 0",
         "SELECT c.next_run - c.every + c.every FROM carillon.fleet_tasks c",
+        "SELECT carillon.take_events('follower')",
     ]
 
     @Test(arguments: Self.times)

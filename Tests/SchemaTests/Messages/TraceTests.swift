@@ -313,7 +313,7 @@ import Testing
         #expect(try await trace("message_id => 1").contains(attempts) == false)
         try await add(21...21, broadcasts: 6...6)
         let token = try await trace("token => 'aa'")
-        #expect(token.filter { [jobs, broadcasts].contains($0) } == [jobs, broadcasts])
+        #expect(Set(token).isSuperset(of: [jobs, broadcasts]))
         #expect(token.filter { $0.hasPrefix("scheduled: ") }.count == 20)
         #expect(token.filter { $0.hasPrefix("many tokens: ") }.count == 5)
         let message = try await trace("message_id => 1")

@@ -307,9 +307,10 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_unrecorded IS 'Internal: notes the pushes of a job whose outcome PostgreSQL refuses to record.';
 
--- note_dead() is for tokens of the legacy feedback service, which no push has met.
+-- note_dead() is for tokens of the legacy feedback service, which no push has met. It pins its path, because the session of a
+-- feedback pass has that of its login, and because it is seldom called.
 CREATE OR REPLACE FUNCTION carillon.note_dead(app integer, tokens text[], died_at timestamptz[]) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     noted carillon.events;
 BEGIN
