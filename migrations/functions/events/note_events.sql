@@ -243,13 +243,13 @@ LANGUAGE plpgsql AS $$
 DECLARE
     bit CONSTANT integer := CASE kind WHEN 'failed' THEN 2 ELSE 8 END;
     noted carillon.events;
-    messages bigint[];
-    tokens text[];
+    ended bigint[];
+    ended_token pg_catalog.text[];
 BEGIN
     IF (carillon.followed_kinds(app) & bit <> 0) IS NOT TRUE THEN
         RETURN;
     END IF;
-    SELECT pg_catalog.array_agg(p.message), pg_catalog.array_agg(p.token) INTO messages, tokens
+    SELECT pg_catalog.array_agg(p.message), pg_catalog.array_agg(p.token) INTO ended, ended_token
     FROM (
         SELECT DISTINCT coalesce(j.origin, j.id) AS message, pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C") AS token
         FROM pg_catalog.unnest(jobs) AS j CROSS JOIN LATERAL pg_catalog.unnest(j.tokens) AS t(token)) AS p
@@ -258,12 +258,12 @@ BEGIN
     SELECT pg_catalog.array_agg(coalesce(j.origin, j.id)), pg_catalog.array_agg(j.reference), pg_catalog.array_agg(j.broadcast_id)
     INTO noted.message, noted.message_reference, noted.message_broadcast FROM pg_catalog.unnest(jobs) AS j;
     IF kind = 'failed' THEN
-        noted.failed := messages;
-        noted.failed_token := tokens;
-        noted.failed_reason := pg_catalog.array_fill(why, ARRAY[pg_catalog.cardinality(tokens)]);
+        noted.failed := ended;
+        noted.failed_token := ended_token;
+        noted.failed_reason := pg_catalog.array_fill(why, ARRAY[pg_catalog.cardinality(ended_token)]);
     ELSE
-        noted.superseded := messages;
-        noted.superseded_token := tokens;
+        noted.superseded := ended;
+        noted.superseded_token := ended_token;
     END IF;
     PERFORM carillon.store_events(noted, NULL, true);
 END
