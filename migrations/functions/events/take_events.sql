@@ -108,7 +108,8 @@ BEGIN
     LOOP
         is_known := true;
         taken_now := '{}';
-        -- Each FETCH locks one row. A query would lock rows of which nothing is taken.
+        -- Each FETCH locks one row. A query would lock rows of which nothing is taken, and could read all rows of the consumer to
+        -- delete some.
         OPEN waiting NO SCROLL FOR
             SELECT d.* FROM carillon.untaken_events d
             WHERE d.subscription_id = followed.id
@@ -118,7 +119,12 @@ BEGIN
             FETCH waiting INTO entry;
             EXIT WHEN NOT FOUND;
             missing := missing - (entry.events - entry.taken);
-            entry.events := entry.events + least(missing, 0);
+            IF missing < 0 THEN
+                entry.events := entry.events + missing;
+                UPDATE carillon.untaken_events d SET taken = entry.events WHERE CURRENT OF waiting;
+            ELSE
+                DELETE FROM carillon.untaken_events d WHERE CURRENT OF waiting;
+            END IF;
             taken_now := taken_now || entry;
         END LOOP;
         CLOSE waiting;
@@ -139,13 +145,6 @@ BEGIN
                     WHERE d.broadcast_id IS NOT NULL
                 ) AS v
             ) AS r WHERE r.rank > r.taken AND r.rank <= r.events ORDER BY r.ordinality, r.rank;
-        IF missing < 0 THEN
-            UPDATE carillon.untaken_events d SET taken = entry.events
-            WHERE d.subscription_id = followed.id AND d.event_id = entry.event_id;
-            taken_now := trim_array(taken_now, 1);
-        END IF;
-        DELETE FROM carillon.untaken_events d
-        WHERE d.subscription_id = followed.id AND d.event_id = ANY (ARRAY(SELECT t.event_id FROM unnest(taken_now) AS t));
         EXIT WHEN missing <= 0;
     END LOOP;
     IF NOT is_known THEN
