@@ -203,6 +203,25 @@ import Testing
         #expect(try await database.number("SELECT count(*) FROM carillon.untaken_events") == 0)
     }
 
+    @Test func `pushes have events even if PostgreSQL refuses to record the end of their message`() async throws {
+        try await database.run(
+            """
+            \(Self.setUp); \(Self.claim(Self.job(100, "{aa,bb,cc}")));
+            CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+            CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION public.refuse();
+            """
+        )
+        // The push without a token was forgotten.
+        try await database.run(
+            """
+            SELECT carillon.settle_unrecorded(1, 5, 1, '2026-01-01Z', 0::smallint, 100, 0, '{aa,bb,NULL}', '{200,400,200}',
+                '{NULL,NULL,NULL}')
+            """
+        )
+        let events = ["(sent,100,,r100,aa,,,,,,)", "(failed,100,,r100,bb,400,Unrecorded,,,,)"]
+        #expect(try await database.rows(Self.take) == events)
+    }
+
     @Test func `whoever may update apps may pause them, with a consumer and without`() async throws {
         let role = "updater_\(database.connection.backendProcessID)"
         try await database.run(

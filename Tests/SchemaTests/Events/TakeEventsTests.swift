@@ -181,4 +181,12 @@ import Testing
         }
         #expect(error?.message.contains("\"start_at\" takes a time that is not in the future") == true)
     }
+
+    @Test func `an app has at most a hundred consumers, which may still subscribe again`() async throws {
+        let calls = "SELECT count(carillon.subscribe('demo', 'c' || i)) FROM generate_series(1, 100) AS i"
+        try await database.run("\(calls); \(calls); SELECT carillon.subscribe('demo', 'c7', '{failed}')")
+        let error = await #expect(throws: PostgresError.self) { try await database.run(Self.follow) }
+        #expect(error?.message == "argument \"consumer\" takes one of at most 100 names for an app, got 'follower'")
+        try await database.run("SELECT carillon.unsubscribe('demo', 'c7'); \(Self.follow)")
+    }
 }

@@ -270,7 +270,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.note_jobs IS 'Internal: notes jobs whose pushes have failed or were superseded.';
 
--- note_unrecorded() is for a job that end_unrecorded() ends. Its other pushes have expired.
+-- note_unrecorded() is for a job that end_unrecorded() ends. Its other pushes have expired. A token that is null was forgotten.
 CREATE OR REPLACE FUNCTION carillon.note_unrecorded(
     app integer, job carillon.job, why text, token text[], status smallint[], expired integer
 ) RETURNS void
@@ -292,7 +292,7 @@ BEGIN
         pg_catalog.array_agg(t.status) FILTER (WHERE t.status IS DISTINCT FROM 200),
         pg_catalog.array_agg(why) FILTER (WHERE t.status IS DISTINCT FROM 200)
     INTO noted.sent, noted.sent_token, noted.failed, noted.failed_token, noted.failed_status, noted.failed_reason
-    FROM unnest(note_unrecorded.token, note_unrecorded.status) AS t(token, status);
+    FROM unnest(note_unrecorded.token, note_unrecorded.status) AS t(token, status) WHERE t.token IS NOT NULL;
     IF note_unrecorded.expired > 0 THEN
         SELECT pg_catalog.array_agg(message), pg_catalog.array_agg(p.token) INTO noted.expired, noted.expired_token
         FROM (

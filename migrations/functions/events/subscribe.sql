@@ -23,6 +23,7 @@ CREATE OR REPLACE FUNCTION carillon.subscribe(
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    max_consumers CONSTANT integer := 100;  -- each settlement stores a row for each
     chosen CONSTANT integer[] := carillon.chosen_apps(coalesce(subscribe.app, ''));
     bits CONSTANT integer := carillon.mask_of(kinds);
     unknown CONSTANT text[] := ARRAY(
@@ -35,6 +36,11 @@ BEGIN
     ELSIF (octet_length(consumer) BETWEEN 1 AND 255) IS NOT TRUE THEN
         refusal := carillon.refusal('consumer', 'text of 1 to 255 bytes', quote_literal(consumer),
             'It names the program that takes the events.');
+    ELSIF max_consumers <= (
+        SELECT count(*) FROM carillon.subscriptions s WHERE s.app_id = chosen[1] AND s.consumer <> subscribe.consumer)
+    THEN
+        refusal := carillon.refusal('consumer', format('one of at most %s names for an app', max_consumers),
+            quote_literal(consumer), 'carillon.consumers lists the others. carillon.unsubscribe ends one.');
     ELSIF cardinality(unknown) > 0 OR bits IS NULL THEN
         refusal := carillon.refusal('kinds', 'kinds of events, or null for all', coalesce(quote_literal(unknown[1]), 'none'),
             'The kinds are: ' || array_to_string(carillon.event_kinds(), ', ') || '.');

@@ -108,8 +108,8 @@ BEGIN
     LOOP
         is_known := true;
         taken_now := '{}';
-        -- Each FETCH locks one row. A query would lock rows of which nothing is taken, and to delete a list of rows, it may read
-        -- all rows of the consumer.
+        -- Each FETCH locks one row. A query would lock rows of which nothing is taken, and could read all rows of the consumer to
+        -- delete some.
         OPEN waiting NO SCROLL FOR
             SELECT d.* FROM carillon.untaken_events d
             WHERE d.subscription_id = followed.id

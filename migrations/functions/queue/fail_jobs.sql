@@ -47,8 +47,17 @@ DECLARE
     context text;
 BEGIN
     PERFORM carillon.use_session_path();
+    -- The pushes have events even if their message cannot end.
     BEGIN
         PERFORM carillon.note_unrecorded(app, job, why, token, status, expired);
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+            IF NOT carillon.is_refusal(SQLSTATE, context) THEN
+                RAISE;
+            END IF;
+    END;
+    BEGIN
         PERFORM carillon.end_messages(app, ARRAY[ended], worker);
         is_written := true;
     EXCEPTION
