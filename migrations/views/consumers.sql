@@ -2,7 +2,7 @@
 -- error of a caller's condition could show an isolated role the consumers of other apps.
 CREATE OR REPLACE VIEW carillon.consumers WITH (security_barrier) AS
 SELECT a.name AS app, s.consumer, carillon.kinds_of(s.mask) AS kinds, w.events, w.oldest_at,
-    extract(epoch FROM now() - w.oldest_at)::double precision AS lag_seconds, s.created_at
+    extract(epoch FROM now() - CASE WHEN isfinite(w.oldest_at) THEN w.oldest_at END)::double precision AS lag_seconds, s.created_at
 FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(d.events - d.taken), 0)::bigint AS events, min(d.at) AS oldest_at
