@@ -1,19 +1,27 @@
 import CarillonIO
 import Glibc
 
-/// What the program does where memory, address space or threads are limited: it ends with a sentence, instead of waiting for a
-/// thread that cannot be started, or ending by a signal.
+/// What the program does where memory, address space, threads or files are limited: it ends with a sentence, instead of waiting for
+/// a thread that cannot be started, or ending by a signal.
 enum ResourceLimits {
     /// Threads reserve most of it, for stacks and for the C library, and use little.
     private static let needed = 768 << 20
     /// More than any command has when it starts. Swift's runtime waits forever for a thread that it cannot start.
     private static let threads = 24
+    /// More than Swift's runtime and any command open while they start. The runtime ends the program by a signal if it finds none.
+    private static let files = 20
     /// If so much is not left when the program fails, it has failed for lack of memory.
     private static let reserve = 64 << 20
 
     /// Why the program cannot start; nil if it can.
     static var complaint: String? {
-        has(Self.needed, PROT_NONE) ? complaintOfThreads : complaintOfMemory
+        has(Self.needed, PROT_NONE) ? complaintOfThreads ?? complaintOfFiles : complaintOfMemory
+    }
+
+    private static var complaintOfFiles: String? {
+        IOError.shortage(ofFiles: files).map { number in
+            "This program cannot open \(files) files: \(IOError.advice(onShortage: number) ?? IOError.text(of: number))."
+        }
     }
 
     private static var complaintOfThreads: String? {

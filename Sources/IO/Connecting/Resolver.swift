@@ -76,7 +76,7 @@ enum Resolver {
         let result = getaddrinfo(bare, String(port), &hints, &list)
         guard result == 0 else {
             // The C library calls a name unknown if it cannot open its files or sockets.
-            let number = result == EAI_SYSTEM ? errno : result == EAI_MEMORY ? ENOMEM : IOError.shortage ?? 0
+            let number = result == EAI_SYSTEM ? errno : result == EAI_MEMORY ? ENOMEM : IOError.shortageOfLookup ?? 0
             guard IOError.advice(onShortage: number) == nil else {
                 return .failure(IOError(errno: number, doing: "looking up the host name \(host)"))
             }

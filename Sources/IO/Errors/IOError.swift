@@ -65,17 +65,22 @@ package struct IOError: CodedError {
         }
     }
 
-    /// The errno of a shortage if no file can be opened at the moment. Libraries report such a shortage as something else, such
-    /// as a name that does not exist.
-    package static var shortage: CInt? {
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        let number = Glibc.errno
-        guard descriptor < 0 else {
-            close(descriptor)
-            return nil
+    /// The errno of a shortage if so many more files cannot be open at the same time at the moment. Libraries report such a
+    /// shortage as something else, such as a name that does not exist, and have closed what they had opened when they do.
+    package static func shortage(ofFiles count: Int) -> CInt? {
+        var descriptors: [CInt] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<count {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            let number = Glibc.errno
+            guard descriptor >= 0 else { return advice(onShortage: number) == nil ? nil : number }
+            descriptors.append(descriptor)
         }
-        return advice(onShortage: number) == nil ? nil : number
+        return nil
     }
+
+    /// The errno of a shortage that makes a host's name look as if it did not exist.
+    package static var shortageOfLookup: CInt? { shortage(ofFiles: 4) }
 
     /// How many files this process may have open. getrlimit(2).
     private static var openFiles: UInt? {

@@ -49,8 +49,8 @@ struct LibpqReport {
                 )
             case nil where message.contains(IOError.text(of: EMFILE)):
                 (.unreachable, IOError.advice(onShortage: EMFILE) ?? "")
-            case nil where message.contains("translate host name") && IOError.shortage != nil:
-                (.unreachable, IOError.shortage.flatMap(IOError.advice) ?? "")
+            case nil where message.contains("translate host name") && IOError.shortageOfLookup != nil:
+                (.unreachable, IOError.shortageOfLookup.flatMap(IOError.advice) ?? "")
             case nil where !isNamed: (.unnamed, "name the server")
             case nil:
                 (.unreachable, "check that PostgreSQL runs there and that host, port and TLS settings are right")

@@ -46,7 +46,7 @@ import Testing
     @Test func `W23: a worker that is short of descriptors while it starts says so, and crashes at no limit`()
         async throws
     {
-        for files in 4...20 {
+        for files in 4...32 {
             let url = "postgresql://no-such-host.invalid/x"
             let worker = try scene.fleet.start(database: url, shell: "ulimit -n \(files)")
             let exit = try await worker.end()
@@ -61,7 +61,7 @@ import Testing
         let address = TestLogin.worker.url(scene.cluster.loopbackURL(database: scene.database))
         let url = address.replacing("@127.0.0.1:", with: "@localhost:")
         try #require(url != address)
-        for files in 4...20 {
+        for files in 4...32 {
             let worker = try scene.fleet.start(lease: Fleet.calm, database: url, shell: "ulimit -n \(files)")
             try await scene.eventually("a worker limited to \(files) files has started or ended") {
                 !worker.isRunning || !worker.lines(containing: "The worker has started.").isEmpty
