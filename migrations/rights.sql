@@ -143,7 +143,7 @@ BEGIN
             ('carillon_reader', '
                 validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 apps_of_caller message_status message_jobs trace failed_jobs broadcast_progress
-                search_reference search_token unsearched_apps token_text token_counts newest_activities'),
+                search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
                 preview_message send_test enqueue_with_token'),

@@ -45,7 +45,7 @@ struct Dashboard: Sendable {
             },
             Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
             Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
-            Page(path: "/find") { try await FindQuery(database: database, tokens: $1.tokens, $0).run() },
+            Page(path: "/trace") { try await TraceQuery(database: database, tokens: $1.tokens, $0).run() },
             Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
             Page(path: "/messages/{id}/cancel") { request, _ in
                 try await MessageQuery(database: database, tokens: TokenDisplay(isWhole: false), request).cancelling()

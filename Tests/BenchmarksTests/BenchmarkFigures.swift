@@ -1,12 +1,14 @@
 /// The figures that each benchmark of `carillon-bench` prints at its least size, by name.
 enum BenchmarkFigures {
     static let all: [String: [String]] = [
-        "sender": ["h2load, requests a second", "our sender, pushes a second", "our sender / h2load"],
-        "payload": ["200 bytes, pushes a second", "4,096 bytes, pushes a second", "4,096 bytes / 200 bytes"],
+        "sender": ["h2load, requests a second", "our sender, pushes a second", "rate of our sender / rate of h2load"],
+        "payload": [
+            "200 bytes, pushes a second", "4,096 bytes, pushes a second", "rate with 4,096 bytes / with 200 bytes",
+        ],
         "storms": [
-            "clean, rows a second", "requests a push, with a goodbye after every 100", "  its rate / clean",
-            "requests a push, reset after every 500", "  its rate / clean",
-            "the sender alone, with those goodbyes / clean",
+            "clean, rows a second", "requests a push, with a goodbye after every 100", "  its rate / the clean rate",
+            "requests a push, reset after every 500", "  its rate / the clean rate",
+            "rate of the sender alone with those goodbyes / without them",
         ],
         "rows": [
             "one-token rows, claimed, sent and settled a second", "  peak memory of the worker",
@@ -23,11 +25,11 @@ enum BenchmarkFigures {
         ],
         "personal": [
             "rows of 1,000 with one payload, tokens a second", "rows of 1,000 with 1,000 payloads, tokens a second",
-            "1,000 payloads / one payload",
+            "rate with 1,000 payloads / with one payload",
         ],
         "insert": [
             "one row into a bare table", "one row into carillon.messages", "one row by carillon.enqueue",
-            "  carillon.messages / a bare table", "  carillon.enqueue / a bare table",
+            "  time into carillon.messages / into a bare table", "  time by carillon.enqueue / into a bare table",
         ],
         "enqueue": enqueue,
         "latency": [
@@ -42,7 +44,7 @@ enum BenchmarkFigures {
         ],
         "committers": [
             "transactions a second of 32 sessions, 5 ms a flush, no worker",
-            "transactions a second of 32 sessions, 5 ms a flush, a sleeping worker", "  with / without it",
+            "transactions a second of 32 sessions, 5 ms a flush, a sleeping worker", "  rate with / without it",
         ],
         "idle": [
             "statements of an idle worker in its first idle minute", "  a minute after 0 idle minutes",
@@ -55,32 +57,35 @@ enum BenchmarkFigures {
             "a row of a steady app beside them, commit to request: p50", "  the longest that it stands still",
         ],
         "import": [
-            "tokens imported a second", "  peak memory of the program", "the same again a second",
+            "tokens imported a second", "  peak memory of the program", "the same tokens imported again a second",
             "  WAL written meanwhile a token",
         ],
         "horizon": [
-            "rows a second, 1 drained", "rows a second beside a transaction that stays open", "  with / without it",
+            "rows a second, 1 drained", "rows a second beside a transaction that stays open",
+            "  rate with / without it",
         ],
         "fairness": [
-            "rows a second of a large app alone", "rows a second beside 200 small ones", "  beside them / alone",
+            "rows a second of a large app alone", "rows a second beside 200 small ones", "  rate beside them / alone",
             "small apps' rows, commit to request: p50", "  p99",
         ],
         "silence": [
-            "rows a second of an app alone", "  beside one whose gateway is silent / alone", "  for so many seconds",
+            "rows a second of an app alone", "  rate beside one whose gateway is silent / alone",
+            "  for so many seconds",
             "  unknown outcomes meanwhile",
         ],
         "depth": [
-            "rows a second out of a queue of 6,000", "rows a second out of a queue of 150,000", "  deep / shallow",
+            "rows a second out of a queue of 6,000", "rows a second out of a queue of 150,000",
+            "  rate from the deep / from the shallow queue",
             "  rows left at the end",
         ],
         "web": [
             "pages", "the slowest page: p50", "  p95", "  max", "the slowest as JSON: p50", "  p95", "  max",
             "the largest page, with style sheet and script", "rows a second of a worker, no page open",
-            "rows a second, 3 pages open", "  with / without them, median of 6 pairs",
+            "rows a second, 3 pages open", "  rate with / without them, median of 6 pairs",
         ],
         "reap": [
             "one-token rows a second, without a feedback pass", "one-token rows a second, while a feedback pass runs",
-            "  with / without it", "the pass: 200 dead of 2,000 tokens",
+            "  rate with / without it", "the pass: 200 dead of 2,000 tokens",
         ],
     ]
 
@@ -90,10 +95,11 @@ enum BenchmarkFigures {
             "push with a payload",
         ]
         let single = ["prepared", "unprepared"].flatMap { mode in
-            ["a bare INSERT, \(mode)"] + calls.flatMap { ["\($0), \(mode)", "  the same / a bare INSERT, \(mode)"] }
+            ["a bare INSERT, \(mode)"]
+                + calls.flatMap { ["\($0), \(mode)", "  its time / that of a bare INSERT, \(mode)"] }
         }
         let inBulk = ["json", "text", "jsonb"].flatMap { type in
-            ["push_each with \(type)[], a row", "  the same / INSERT … SELECT, a row"]
+            ["push_each with \(type)[], a row", "  its time / that of INSERT … SELECT, a row"]
         }
         return single + ["INSERT … SELECT, a row"] + inBulk
     }()

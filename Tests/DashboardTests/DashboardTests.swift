@@ -57,8 +57,8 @@ import Testing
             let pages =
                 Client.pages + [
                     "/apps/shop", "/apps/shop?over=day", "/messages/\(first)", "/messages/\(first)?app=shop",
-                    "/find?q=order+7",
-                    "/find?q=\(Shop.token("dead"))", "/find?q=nothing", "/scheduled?app=shop&only=retries",
+                    "/trace?q=order+7", "/trace?q=order+7&by=reference&app=shop&since=1h",
+                    "/trace?q=\(Shop.token("dead"))", "/trace?q=nothing", "/scheduled?app=shop&only=retries",
                     "/failures?dismissed=1", "/changes?app=shop", "/messages/\(first)/cancel?app=shop",
                     "/failures?app=shop&reason=BadDeviceToken&since=7d",
                 ]
@@ -95,24 +95,14 @@ import Testing
                 "It ended: 1 sent, 2 failed. Finished by worker 1.",
             ] { #expect(page.contains(expected), "\(expected) is not in \(page)") }
             #expect(!page.contains("time not recorded") && !page.contains(Shop.token("dead")))
-            // Found by reference, it is the same page; as JSON, a list.
-            #expect(await client.get("/find?q=+order+7+").body.contains("<h1>Message \(id)</h1>"))
-            let list = await client.get("/find?q=order+7", json: true).body
-            #expect(list.contains("\"id\":\(id),") && list.contains("\"see\":\"/messages/\(id)?app=shop\""))
-            let second = try await enqueue(shop, "a0", more: ", reference => 'order 7'")
-            let both = await client.get("/find?q=order+7", json: true).body
-            let states = #""state":"partly sent","reference":"order 7","created_at":"2"#
-            #expect(both.contains(states) && both.contains(#""id":\#(second),"state":"ready""#), "\(both)")
-            let token = try Client.read(await client.get("/find?q=\(Shop.token("dead").uppercased())"), "token").text
-            #expect(
-                token.contains("Apple reported it dead, and it is not registered")
-                    && token.contains("has the reason Unregistered.")
-            )
             for path in ["/messages/99999", "/messages/\(id)?app=other", "/apps/other"] {
                 #expect(await client.get(path).status == "404", "\(path)")
             }
             #expect(await client.get("/messages/x").status == "400")
-            for path in ["/failures?since=2h", "/?over=week", "/apps/shop?over=1d", "/scheduled?only=retry"] {
+            for path in [
+                "/failures?since=2h", "/?over=week", "/apps/shop?over=1d", "/scheduled?only=retry", "/trace?q=x&by=it",
+                "/trace?q=x&since=2h",
+            ] {
                 #expect(await client.get(path).status == "400", "\(path)")
             }
             #expect(await client.get("/failures?before=99999999999999999999").status == "400")
@@ -200,22 +190,6 @@ import Testing
         return found
     }
 
-    @Test func `a token is found where it waits, fails and is registered`() async throws {
-        try await withReader(["--show-contents", "readers"]) { shop, client, _, _ in
-            let token = Shop.token("bad1")
-            try await shop.database.run("SELECT carillon.register_token('shop', '\(token)')")
-            let id = try await enqueue(shop, "bad1", more: ", run_at => now() + interval '1 hour'")
-            let waiting = await client.get("/find?q=\(token)", json: true).body
-            #expect(waiting.contains("\"event\":\"registered\"") && waiting.contains("\"event\":\"scheduled\""))
-            #expect(waiting.contains("\"message_id\":\(id)") && waiting.contains(token), "\(waiting)")
-            let page = try Client.read(await client.get("/find?q=\(token)"), "token").text
-            #expect(
-                page.contains("it is registered, so broadcasts reach it")
-                    && page.contains("shop: 1 job that waits or is in flight contains it.")
-            )
-        }
-    }
-
     @Test func `a hostile text is never more than text`() async throws {
         try await withReader { shop, client, _, _ in
             let texts = HostileText.all.filter { !$0.contains("\0") && $0.utf8.count <= 255 }
@@ -247,7 +221,8 @@ import Testing
                 let name = text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
                 let app = text.hasPrefix("~") || text.allSatisfy { $0 == "." } ? "~" + name : name
                 for path in [
-                    "/apps/\(app)", "/messages/\(5_001 + number)?app=\(name)", "/find?q=\(name)",
+                    "/apps/\(app)", "/messages/\(5_001 + number)?app=\(name)", "/trace?q=\(name)",
+                    "/trace?q=\(name)&app=\(name)&by=owner",
                     "/failures?app=\(name)&reason=\(name)",
                 ] {
                     let answer = await client.get(path)
@@ -277,7 +252,7 @@ import Testing
         try await TemporaryFolder.with { folder in
             try await Client.with("postgresql://127.0.0.1:1/none", in: folder) { client, _ in
                 let long = String(repeating: "x", count: 200_000)
-                #expect(await client.get("/find?q=\(long)").status != "200")
+                #expect(await client.get("/trace?q=\(long)").status != "200")
                 #expect(await client.get("/", headers: "Cookie: \(long)\r\n").status != "200")
                 #expect(
                     await client.post("/login", "password=x", headers: "Content-Type: text/plain\r\n").status == "404"

@@ -20,7 +20,7 @@ import Testing
                 (await client.get("/nothing", json: true), "404"),
                 (await client.get("/apps/none", json: true), "404"),
                 (await client.get("/messages/0", json: true), "400"),
-                (await client.get("/find?q=%ff", json: true), "400"),
+                (await client.get("/trace?q=%ff", json: true), "400"),
                 (await client.get("/live?page=/apps/none", json: true), "404"),
                 (await client.get("/live", json: true), "400"),
                 (await client.get("/messages", json: true), "405"),

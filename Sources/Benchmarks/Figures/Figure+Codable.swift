@@ -4,6 +4,9 @@ extension Figure: Codable {
 
     private static let ratioSign = " / "
 
+    /// Its name says what it relates to. Of other ratios, such as requests a push, the name is the unit.
+    var isQuotient: Bool { unit == .ratio && name.contains(Self.ratioSign) }
+
     init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let of = try fields.decodeIfPresent(String.self, forKey: .of)
@@ -24,7 +27,7 @@ extension Figure: Codable {
 
     func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Key.self)
-        if unit == .ratio, let sign = name.firstRange(of: Self.ratioSign) {
+        if isQuotient, let sign = name.firstRange(of: Self.ratioSign) {
             try fields.encode(String(name[..<sign.lowerBound]), forKey: .name)
             try fields.encode(String(name[sign.upperBound...]), forKey: .of)
         } else {

@@ -18,7 +18,7 @@ struct Figure {
     }
 
     enum Bound {
-        /// The smallest acceptable value, and optionally the value that we aim for.
+        /// The smallest acceptable value, and optionally the value that we hope for.
         case atLeast(Double, aim: Double? = nil)
         case atMost(Double)
     }
@@ -35,8 +35,8 @@ struct Figure {
     var boundText: String {
         switch bound {
         case .atLeast(let least, let aim):
-            "≥ \(unit.text(of: least))" + (aim.map { ", aim \(unit.text(of: $0))" } ?? "")
-        case .atMost(let most): "≤ \(unit.text(of: most))"
+            "at least \(unit.text(of: least))" + (aim.map { ", hoped for: \(unit.text(of: $0))" } ?? "")
+        case .atMost(let most): "at most \(unit.text(of: most))"
         case nil: ""
         }
     }

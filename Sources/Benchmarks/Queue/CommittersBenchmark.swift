@@ -27,7 +27,7 @@ struct CommittersBenchmark {
             let name = "transactions a second of \(Self.sessions) sessions, 5 ms a flush"
             report.add("\(name), no worker", alone.median, .rate)
             report.add("\(name), a sleeping worker", beside.median, .rate)
-            report.add("  with / without it", beside.median / alone.median, .ratio, .atLeast(0.95))
+            report.add("  rate with / without it", beside.median / alone.median, .ratio, .atLeast(0.95))
         }
     }
 

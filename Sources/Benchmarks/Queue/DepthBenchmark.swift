@@ -31,7 +31,7 @@ struct DepthBenchmark {
         let (fast, slow) = (samples.0.median, samples.1.median)
         report.add("rows a second out of a queue of \(Figure.grouped(Double(shallowDepth)))", fast, .rate)
         report.add("rows a second out of a queue of \(Figure.grouped(Double(depth)))", slow, .rate)
-        report.add("  deep / shallow", slow / fast, .ratio, .atLeast(0.9))
+        report.add("  rate from the deep / from the shallow queue", slow / fast, .ratio, .atLeast(0.9))
         report.add("  rows left at the end", Double(left), .count)
     }
 

@@ -130,7 +130,7 @@ struct EnqueueBenchmark {
             report.add(call.name, Sample(times[index]).median, .microseconds)
             guard index > 0 else { continue }
             let ratios = Sample(zip(times[index], times[0]).map { $0 / $1 })
-            report.add("  the same / \(first.name)", ratios.median, .ratio, call.bound.map { .atMost($0) })
+            report.add("  its time / that of \(first.name)", ratios.median, .ratio, call.bound.map { .atMost($0) })
         }
     }
 

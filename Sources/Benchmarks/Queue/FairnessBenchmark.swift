@@ -34,7 +34,7 @@ struct FairnessBenchmark {
         let sample = try await Trickle.latencies(of: together.commits, at: installation)
         report.add("rows a second of a large app alone", alone, .rate)
         report.add("rows a second beside \(apps) small ones", together.rate, .rate)
-        report.add("  beside them / alone", together.rate / alone, .ratio, .atLeast(0.8))
+        report.add("  rate beside them / alone", together.rate / alone, .ratio, .atLeast(0.8))
         report.add("small apps' rows, commit to request: p50", sample.median, .milliseconds)
         report.add("  p99", sample[0.99], .milliseconds, .atMost(250))
     }

@@ -28,7 +28,7 @@ struct HorizonBenchmark {
             let (free, held) = (clean[1], pinned[1])
             report.add("rows a second, \(Figure.grouped(Double(rows))) drained", free, .rate)
             report.add("rows a second beside a transaction that stays open", held, .rate)
-            report.add("  with / without it", held / free, .ratio, .atLeast(0.8))
+            report.add("  rate with / without it", held / free, .ratio, .atLeast(0.8))
         }
     }
 

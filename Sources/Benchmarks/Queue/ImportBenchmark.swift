@@ -18,7 +18,7 @@ struct ImportBenchmark {
             report.add("  peak memory of the program", Double(first.peakMemory) / 1e6, .megabytes, .atMost(60))
             let before = try await installation.number("SELECT pg_current_wal_lsn() - '0/0'")
             let second = try await installation.run(words)
-            report.add("the same again a second", Double(tokens) / second.seconds, .rate, bound)
+            report.add("the same tokens imported again a second", Double(tokens) / second.seconds, .rate, bound)
             let written = try await installation.number("SELECT pg_current_wal_lsn() - '0/0'") - before
             report.add("  WAL written meanwhile a token", Double(written) / Double(tokens), .bytes)
         }

@@ -36,8 +36,8 @@ struct InsertBenchmark {
             for (name, time) in zip(["into a bare table", "into carillon.messages", "by carillon.enqueue"], times) {
                 report.add("one row \(name)", time, .microseconds)
             }
-            report.add("  carillon.messages / a bare table", times[1] / times[0], .ratio, .atMost(1.05))
-            report.add("  carillon.enqueue / a bare table", times[2] / times[0], .ratio)
+            report.add("  time into carillon.messages / into a bare table", times[1] / times[0], .ratio, .atMost(1.05))
+            report.add("  time by carillon.enqueue / into a bare table", times[2] / times[0], .ratio)
         }
     }
 }

@@ -34,7 +34,7 @@ struct ReapBenchmark {
         }
         report.add("one-token rows a second, without a feedback pass", alone, .rate)
         report.add("one-token rows a second, while a feedback pass runs", during, .rate)
-        report.add("  with / without it", during / alone, .ratio, .atLeast(0.9))
+        report.add("  rate with / without it", during / alone, .ratio, .atLeast(0.9))
         let name = "the pass: \(Figure.grouped(Double(dead))) dead of \(Figure.grouped(Double(tokens))) tokens"
         report.add(name, seconds, .seconds, .atMost(30))
     }

@@ -60,7 +60,7 @@ struct SilenceBenchmark {
         }
         guard unknown > 0 else { throw BenchmarkError("No outcome was unknown after \(seconds) s.") }
         report.add("rows a second of an app alone", alone, .rate)
-        report.add("  beside one whose gateway is silent / alone", beside / alone, .ratio, .atLeast(0.8))
+        report.add("  rate beside one whose gateway is silent / alone", beside / alone, .ratio, .atLeast(0.8))
         report.add("  for so many seconds", seconds, .seconds)
         report.add("  unknown outcomes meanwhile", Double(unknown), .count)
     }

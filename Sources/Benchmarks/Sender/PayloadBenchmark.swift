@@ -17,7 +17,7 @@ struct PayloadBenchmark {
                 }
                 report.add("200 bytes, pushes a second", one.median, .rate)
                 report.add("4,096 bytes, pushes a second", other.median, .rate)
-                report.add("4,096 bytes / 200 bytes", other.median / one.median, .ratio, .atLeast(0.5))
+                report.add("rate with 4,096 bytes / with 200 bytes", other.median / one.median, .ratio, .atLeast(0.5))
             }
         }
     }

@@ -66,8 +66,10 @@ struct WebAddresses {
         return [
             "/", "/?over=day", "/apps", "/apps/bench", "/apps/bench?over=day", "/apps/\(small)",
             "/apps/\(news)?over=day",
-            "/find", "/find?q=\(sent)", "/find?q=\(failed)", "/find?q=order+\(failed)", "/find?q=waiting+\(fill.rows)",
-            "/find?q=nothing", "/find?q=\(String(repeating: "ab", count: 32))",
+            "/trace", "/trace?q=\(sent)", "/trace?q=\(failed)", "/trace?q=order+\(failed)",
+            "/trace?q=waiting+\(fill.rows)", "/trace?q=nothing", "/trace?q=\(String(repeating: "ab", count: 32))",
+            "/trace?q=order+\(failed)&by=reference&app=bench&since=7d", "/trace?q=nobody&by=owner&app=bench",
+            "/trace?q=\(ready)&by=message&app=bench",
             "/messages/\(sent)", "/messages/\(failed)", "/messages/\(ready)", "/messages/\(inFlight)",
             "/messages/\(retrying)", "/messages/\(due)", "/messages/\(underWay)", "/messages/\(broadcast)",
             "/messages/\(underWay)/cancel?app=\(news)",

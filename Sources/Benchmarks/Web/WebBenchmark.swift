@@ -84,7 +84,7 @@ struct WebBenchmark {
         let ratios = Sample(zip(alone, beside).map { $1 / $0 })
         report.add("rows a second of a worker, no page open", Sample(alone).median, .rate)
         report.add("rows a second, \(Self.openPages.count) pages open", Sample(beside).median, .rate)
-        report.add("  with / without them, median of \(Self.pairs) pairs", ratios.median, .ratio, .atLeast(0.97))
+        report.add("  rate with / without them, median of \(Self.pairs) pairs", ratios.median, .ratio, .atLeast(0.97))
     }
 
     private func rate(on installation: Installation, beside pages: [String], at port: UInt16) async throws -> Double {

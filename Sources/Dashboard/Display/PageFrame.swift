@@ -60,7 +60,7 @@ struct PageFrame {
         HTML(
             .form,
             .class("search"),
-            .action(Link("find")),
+            .action(Link("trace")),
             Attribute(.method, "get"),
             Attribute(.role, "search")
         ) {
@@ -68,8 +68,8 @@ struct PageFrame {
                 .input,
                 Attribute(.type, "search"),
                 Attribute(.name, "q"),
-                Attribute(.ariaLabel, "Reference, message id or device token"),
-                Attribute(.placeholder, "Reference, id or token"),
+                Attribute(.ariaLabel, "Owner, device token, reference or message id"),
+                Attribute(.placeholder, "Owner, token, reference, id"),
                 Attribute(.autocomplete, "off"),
                 Attribute(.spellcheck, "false"),
                 Attribute(.maxlength, 600)

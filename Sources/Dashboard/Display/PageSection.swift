@@ -4,7 +4,7 @@ import CarillonWeb
 enum PageSection: String, CaseIterable, Sendable {
     case overview = "Overview"
     case apps = "Apps"
-    case find = "Find a push"
+    case trace = "Trace"
     case failures = "Failures"
     case broadcasts = "Broadcasts"
     case scheduled = "Scheduled"

@@ -27,6 +27,8 @@ struct RequestError: Error {
         RequestError(status: 403, detail: "You may read but not change anything.", hint: viewer.wayToChange)
     }
 
+    static let notMessageID = badRequest("The id of a message is the number that enqueue returned.")
+
     static let notForm = RequestError(
         status: 415,
         detail: "The body must contain the fields of a form.",

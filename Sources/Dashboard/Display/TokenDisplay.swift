@@ -25,7 +25,7 @@ struct TokenDisplay: Sendable {
     func html(_ token: String) -> HTML {
         let shown = HTML(.code) { Self.short(token) }
         guard isWhole, Self.isToken(token) else { return shown }
-        return HTML(.a, .href(Link("find", query: ["q": token])), Attribute(.title, token)) { shown }
+        return HTML(.a, .href(Link("trace", query: ["q": token])), Attribute(.title, token)) { shown }
     }
 }
 

@@ -30,20 +30,32 @@ package struct TraceRecord: Record {
     /// There is no such message.
     package var isNothing: Bool { event == "not found" }
 
-    /// Exactly one of owner, token, reference and message is given.
+    /// It says what is not recorded, or was not read.
+    package var isLimit: Bool { event == "not known" }
+
     package static func all(
         of app: String,
-        owner: String?,
-        token: String?,
-        reference: String?,
-        message: Int64?,
+        _ subject: TraceSubject,
         since seconds: Double?,
         reading maxRowsRead: Int32,
         from database: some StatementRunner
     ) async throws -> [TraceRecord] {
-        try await database.values(
+        let message: Int64? = if case .message(let id) = subject { id } else { nil }
+        let (owner, token, reference) = (subject.text(.owner), subject.text(.token), subject.text(.reference))
+        return try await database.values(
             of: statement,
             Parameters(app, owner, token, reference, message, seconds, maxRowsRead)
         )
+    }
+}
+
+extension [TraceRecord] {
+    /// What each reason in them means, once.
+    package var explanations: [String] {
+        var reasons: [String] = []
+        for record in self {
+            if let reason = record.reason, !reasons.contains(reason) { reasons.append(reason) }
+        }
+        return reasons.map { "\($0): \(ReasonText.meaning(of: $0))" }
     }
 }

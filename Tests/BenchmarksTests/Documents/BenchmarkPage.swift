@@ -30,7 +30,7 @@ enum BenchmarkPage {
     private static func place(of run: BenchmarkRecord.Run) -> String { "\(run.machine), commit \(run.commit)" }
 
     private static func row(_ figure: Figure, of run: BenchmarkRecord.Run) -> String {
-        let name = figure.name.drop { $0 == " " }
+        let name = figure.name.drop { $0 == " " } + (figure.isQuotient ? " (ratio)" : "")
         let indent = figure.name.hasPrefix(" ") ? "&emsp;" : ""
         return "| \(indent)\(name) | \(figure.text) | \(figure.boundText) | `\(run.command)` |"
     }

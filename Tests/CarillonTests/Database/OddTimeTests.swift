@@ -132,7 +132,8 @@ import Testing
                     }
                 }
                 for path in DashboardClient.pages + [
-                    "/apps/shop", "/messages/1", "/messages/1000", "/find?q=ready", "/find?q=aabb",
+                    "/apps/shop", "/messages/1", "/messages/1000", "/trace?q=ready", "/trace?q=1000",
+                    "/trace?q=ab&by=token&app=shop",
                 ] {
                     let answer = await client.get(path, json: true)
                     #expect(

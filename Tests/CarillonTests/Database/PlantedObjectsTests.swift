@@ -343,8 +343,8 @@ import Testing
             _ in
             for path in DashboardClient.pages + [
                 "/apps/shop", "/scheduled?app=shop", "/messages/\(id)", "/messages/\(id)/cancel?app=shop",
-                "/find?q=\(Shop.token("dead"))",
-                "/find?q=x", "/failures/requeue?app=shop&since=1d", "/failures/dismiss?app=shop&since=1d",
+                "/trace?q=\(Shop.token("dead"))", "/trace?q=\(id)", "/failures/requeue?app=shop&since=1d",
+                "/failures/dismiss?app=shop&since=1d",
             ] {
                 let page = await dashboard.get(path).body
                 #expect(!page.isEmpty && !page.contains("lanted: "), "\(path): \(page)")

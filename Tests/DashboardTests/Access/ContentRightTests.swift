@@ -44,7 +44,7 @@ import Testing
     @Test func `by default nobody sees a whole token or a payload, whatever the login may`() async throws {
         try await withMessages([]) { shop, client, failed, _, login in
             try await grant(shop, to: login)
-            let sought = "/find?q=\(Self.token)"
+            let sought = "/trace?q=\(Self.token)"
             for path in ["/messages/\(failed)", "/failures", sought] {
                 let (page, json) = (await client.get(path).body, await client.get(path, json: true).body)
                 #expect(page.contains(Self.short) && json.contains(Self.short), "\(path)")

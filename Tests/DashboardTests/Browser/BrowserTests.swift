@@ -14,7 +14,7 @@ import Testing
 struct BrowserTests {
     private static let pages =
         DashboardClient.pages + [
-            "/apps/shop", "/messages/1?app=shop", "/messages/2/cancel?app=shop", "/find?q=order+7",
+            "/apps/shop", "/messages/1?app=shop", "/messages/2/cancel?app=shop", "/trace?q=order+7",
         ]
 
     /// A shop with something on each page, and a dashboard on which this machine may change it.
@@ -318,7 +318,7 @@ struct BrowserTests {
             #expect(try await browser.value("return document.activeElement.name") == "\"q\"")
             try await browser.press("order 7\u{E007}")
             try await browser.loop.eventually("the message is found") {
-                try await browser.sight.contains("APNs accepted 1 of 3 pushes;")
+                try await browser.sight.contains("By then, 1 of 3 pushes was accepted by Apple.")
             }
             // The first stop of the tab key leads past the navigation.
             try await browser.open(root + "/")

@@ -38,8 +38,8 @@ import Testing
         let token = "0123456789abcdef0123456789abcdef"
         #expect(TokenDisplay(isWhole: false).text(token) == "01234567…cdef")
         #expect(TokenDisplay(isWhole: true).text(token) == token)
-        #expect(!TokenDisplay(isWhole: false).html(token).markup.contains("find"))
-        #expect(TokenDisplay(isWhole: true).html(token).markup.contains("/find?q=\(token)"))
+        #expect(!TokenDisplay(isWhole: false).html(token).markup.contains("trace"))
+        #expect(TokenDisplay(isWhole: true).html(token).markup.contains("/trace?q=\(token)"))
     }
 
     @Test func `every reason has a sentence`() {

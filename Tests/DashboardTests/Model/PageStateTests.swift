@@ -1,3 +1,4 @@
+import CarillonSchema
 import TestSupport
 import Testing
 
@@ -5,11 +6,14 @@ import Testing
 
 /// The closed sets that only the dashboard reads.
 @Suite struct PageStateTests {
-    @Test func `each event of a token and each state of a Live Activity has a case`() async throws {
+    @Test func `each event with a mark is one of a trace, and each state of a Live Activity has a case`() async throws {
         try await TestDatabase.with(.schema) { database in
-            // Both are what search_token returns.
-            let events = try await database.words(in: "token_history").union(database.words(in: "token_jobs"))
-            #expect(events == Set(TokenEvent.Kind.allCases.map(\.rawValue)))
+            var events: Set<String> = []
+            for name in [
+                "token_history", "token_jobs", "trace", "trace_tokens", "trace_owner", "trace_message", "trace_job",
+                "trace_failures", "trace_ended",
+            ] { events.formUnion(try await database.words(in: name)) }
+            #expect(events.isSuperset(of: TraceRecord.marks.keys))
             let states = try await database.words(in: "newest_activities")
             #expect(states == Set(ActivitiesView.Activity.State.allCases.map(\.rawValue)))
         }

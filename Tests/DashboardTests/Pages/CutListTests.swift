@@ -37,7 +37,7 @@ import Testing
         ("/tokens", ["registered", "reported_dead"]), ("/channels", ["channels", "unknown"]),
         ("/activities", ["activities"]), ("/workers", ["workers"]), ("/credentials", ["credentials"]),
         ("/test", ["apps"]), ("/failures?since=7d", ["groups", "failures"]), ("/scheduled?only=retries", ["jobs"]),
-        ("/messages/1?app=shop", ["in_flight", "workers", "failures"]),
+        ("/messages/1?app=shop", ["in_flight", "workers", "failures"]), ("/trace?q=1", ["found"]),
     ]
 
     /// Lists that need no mark on every page: they have a fixed length, are read completely, or are sentences.

@@ -27,7 +27,7 @@ import Testing
         try await shop.database.run(Self.apps)
         try await DashboardClient.with(shop.database.url, in: shop.folder, ["--local-changes"]) { client, _ in
             let assets = try await assetBytes(client)
-            for path in DashboardClient.pages + ["/failures?since=7d", "/find?q=nothing"] {
+            for path in DashboardClient.pages + ["/failures?since=7d", "/trace?q=nothing"] {
                 let page = await client.get(path)
                 #expect(page.status == "200")
                 let bytes = page.body.utf8.count + assets
@@ -74,25 +74,25 @@ import Testing
             """
         )
         try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
-            for (wanted, member) in [("deep", "messages_precision"), (token, "token_precision")] {
-                let page = await client.get("/find?q=\(wanted)").body
+            for wanted in ["deep", token] {
+                let page = await client.get("/trace?q=\(wanted)").body
                 #expect(
                     page.contains("Nothing was found among the newest rows") && page.contains("shop has more"),
                     "\(page)"
                 )
-                let json = await client.get("/find?q=\(wanted)", json: true).body
+                let json = await client.get("/trace?q=\(wanted)", json: true).body
                 #expect(
-                    json.contains("\"\(member)\":\"at least\"") && json.contains("\"unsearched\":[\"shop\"]"),
+                    json.contains("\"found_precision\":\"at least\"") && json.contains("\"unsearched\":[\"shop\"]"),
                     "\(json)"
                 )
             }
             try await shop.database.run("DELETE FROM carillon.messages WHERE reference IS DISTINCT FROM 'deep'")
-            let json = await client.get("/find?q=deep", json: true).body
+            let json = await client.get("/trace?q=deep", json: true).body
             #expect(
-                json.contains("\"messages_precision\":\"exact\"") && json.contains("\"unsearched\":[]"),
+                json.contains("\"found_precision\":\"exact\"") && json.contains("\"unsearched\":[]"),
                 "\(json)"
             )
-            #expect(await client.get("/find?q=nothing").body.contains("Nothing was found<"))
+            #expect(await client.get("/trace?q=nothing").body.contains("Nothing was found<"))
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
 
     /// The style sheet and the script.
     private func assetBytes(_ client: DashboardClient) async throws -> Int {
-        let page = try HTMLReading(await client.get("/find").body)
+        let page = try HTMLReading(await client.get("/trace").body)
         var bytes = 0
         for (name, attributes) in page.elements where name == "link" || name == "script" {
             bytes += await client.get(try #require(attributes["href"] ?? attributes["src"])).body.utf8.count

@@ -87,8 +87,8 @@ import Testing
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "scheduled_depth", "broadcast_progress", "message_status",
             "message_jobs", "failed_jobs", "trace",
-            "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts", "feedback_schedule",
-            "newest_activities", "apps_of_caller",
+            "search_owner", "search_reference", "search_token", "unsearched_apps", "next_due", "token_counts",
+            "feedback_schedule", "newest_activities", "apps_of_caller",
         ],
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",

@@ -82,6 +82,7 @@ struct SQLGroup {
             "limit_app",
             "pause_app",
             "resume_app",
+            "search_owner",
             "search_reference",
             "search_token"
         ),

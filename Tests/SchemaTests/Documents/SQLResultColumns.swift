@@ -39,15 +39,6 @@ enum SQLResultColumns {
             "token_kind": "the kind of its tokens",
         ],
         "search_reference": ["id": "the id of the message"],
-        "search_token": [
-            "event": "registered, failed, dead since, reported dead, reaped, ready, scheduled or in flight",
-            "at": "when it happened; if scheduled, when it is due",
-            "message_id": "the id of the message; for failed, the id of its job",
-            "status": "the status that APNs answered to the last attempt; null if there was no answer",
-            "reason": "the reason of the last attempt, or of the report",
-            "attempt": "the number of the attempt",
-            "apns_id": "for failed: the apns-id of the push",
-        ],
     ]
 
     /// As rows of a `VALUES` list: function, column, text.

@@ -37,7 +37,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "search_reference('nothing')", "search_token('bb')", "trace('demo', 'nobody')", "trace('demo', token => 'bb')",
+        "search_reference('nothing')", "search_token('bb')", "search_owner('nobody')", "trace('demo', 'nobody')",
+        "trace('demo', token => 'bb')",
         "trace('demo', reference => 'nothing')", "trace('demo', message_id => 600)",
     ])
     func `a search reads few rows of each table, however many apps and jobs there are`(call: String) async throws {
@@ -60,10 +61,35 @@ import Testing
             #expect(try await database.rows("SELECT app FROM carillon.search_reference('new \(lane)')").count == 1)
         }
         #expect(
-            try await database.rows("SELECT DISTINCT app, event FROM carillon.search_token('cc')")
-                == [#"("app 5",ready)"#]
+            try await database.rows("SELECT app FROM carillon.search_token('cc')") == [#"("app 5")"#]
         )
         #expect(try await database.rows("SELECT 1 FROM carillon.search_reference('later 600')").count == 50)
+    }
+
+    @Test func `a token or an owner is found in each app that knows it, dead or not`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.apps (name) SELECT 'app ' || n FROM generate_series(2, 8) n;
+            INSERT INTO carillon.tokens (app_id, token, owner, last_update) VALUES
+                (1, 'aa', 'u-42', now() - interval '3 days'), (3, 'ab', 'u-42', now()), (4, 'ac', 'u-7', now());
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES
+                (1, 'AA', now() - interval '2 days'), (5, 'aa', now());
+            INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (1, 6, 'AA', 'Unregistered');
+            INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (2, 7, '{bb,aa}', '{}', now());
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+            SELECT 1, 8, ARRAY[json_populate_record(NULL::carillon.job, '{"id": 3, "tokens": ["aa"]}')];
+            SELECT carillon.reap('demo')
+            """
+        )
+        #expect(try await database.number("SELECT count(*) FROM carillon.tokens WHERE app_id = 1") == 0)
+        func apps(_ call: String) async throws -> String? {
+            try await database.value("(SELECT string_agg(app, ', ') FROM carillon.\(call))")
+        }
+        #expect(try await apps("search_owner('u-42')") == "app 3, demo")
+        #expect(try await apps("search_token('aa')") == "app 5, app 6, app 7, app 8, demo")
+        for call in ["search_owner('u-4')", "search_token('cc')", "search_owner(NULL)", "search_token(NULL)"] {
+            #expect(try await apps(call) == nil, "\(call)")
+        }
     }
 
     @Test func `a search of one app reads as deep as it is told`() async throws {

@@ -18,7 +18,7 @@ import Testing
         let seen = [
             "SELECT ready, date_trunc('minute', oldest_age) FROM carillon.app_status": "(1,00:05:00)",
             "SELECT state, lane FROM carillon.pending": "(ready,\(lane))",
-            "SELECT event, message_id FROM carillon.search_token('aa')": "(ready,\(id))",
+            "SELECT app FROM carillon.search_token('aa')": "(demo)",
             "SELECT app, id FROM carillon.search_reference('r')": "(demo,\(id))",
             "SELECT payload FROM carillon.message_contents(\(id), 'demo')": #"("{""aps"":{}}")"#,
             "SELECT state, tokens FROM carillon.message_status(\(id))": "(ready,1)",

@@ -228,7 +228,8 @@ import Testing
                 "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
                 "TABLE carillon.schema_migrations",
                 "TABLE carillon.maintenance", "SELECT carillon.default_partition_rows()",
-                "SELECT carillon.trace('demo', token => 'aa')",
+                "SELECT carillon.trace('demo', token => 'aa')", "SELECT carillon.search_token('aa')",
+                "SELECT carillon.search_owner('me')",
             ],
             as: "carillon_reader",
             allowed: true

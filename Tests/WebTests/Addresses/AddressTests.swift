@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `an address that a client sent leads to this server, or nowhere`() {
-        for text in ["/", "/apps/a%2Fb?q=1%26", "/apps/~..", "/find?q=%C3%BC"] {
+        for text in ["/", "/apps/a%2Fb?q=1%26", "/apps/~..", "/trace?q=%C3%BC"] {
             #expect(Link(sent: text)?.text == text)
         }
         #expect(Link(sent: "//evil.example/x")?.text == "/~/evil.example/x")

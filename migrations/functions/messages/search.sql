@@ -161,28 +161,28 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token_texts IS 'Internal: returns how tokens may be written: as given, in lower and in upper case.';
 
--- search_token() finds the registration through an index. In failures, feedback and the queue, the newest rows of each app are
--- read, as in search_reference.
-CREATE OR REPLACE FUNCTION carillon.search_token(token text, app text DEFAULT NULL, max_rows_read integer DEFAULT 2000)
-RETURNS TABLE (
-    app text, event text, at timestamptz, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid)
+-- search_token() and search_owner() return apps, for trace(). Indexes find registrations and owners; in failures, feedback and the
+-- queue, search_token() reads the newest rows of each app, as search_reference() does.
+CREATE OR REPLACE FUNCTION carillon.search_token(token text, max_rows_read integer DEFAULT 2000) RETURNS TABLE (app text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH bounds AS MATERIALIZED (
-        SELECT carillon.search_depth(coalesce(max_rows_read, 2000), search_token.app) AS max_rows,
+        SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows,
             carillon.token_texts(ARRAY[search_token.token]) AS texts)
-    SELECT a.name, found.event, found.at, found.message_id, found.status, found.reason, found.attempt, found.apns_id
-    FROM bounds b CROSS JOIN carillon.apps a CROSS JOIN LATERAL (
-        SELECT h.event, h.at, h.message_id, h.status, h.reason, h.attempt, h.apns_id
-        FROM carillon.token_history(a.id, b.texts, '-infinity', b.max_rows) h
-        UNION ALL
-        SELECT j.state, coalesce(j.run_at, j.claimed_at, j.created_at), j.message_id, j.last_status, j.last_reason, j.attempt, NULL
-        FROM carillon.token_jobs(a.id, b.texts, b.max_rows) j
-    ) found
-    WHERE (search_token.app IS NULL OR a.name = search_token.app) AND found.event IS NOT NULL
-    ORDER BY found.at DESC NULLS LAST, found.message_id DESC LIMIT 100
+    SELECT a.name FROM bounds b CROSS JOIN carillon.apps a
+    WHERE EXISTS (SELECT FROM carillon.token_history(a.id, b.texts, '-infinity', b.max_rows) h WHERE h.event IS NOT NULL)
+        OR EXISTS (SELECT FROM carillon.token_jobs(a.id, b.texts, b.max_rows) j)
+    ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.search_token IS
-    'Returns what is known of a device token, newest first, up to 100 rows: its registration, and what the newest max_rows_read '
-    'rows of failures, feedback and the queue of each app say about it. With many apps, and none named, fewer rows of each are '
-    'read. A push that was sent is not found: its token is recorded only with keep_unique_ids, in results.';
+    'Returns the apps that know a device token: it is registered, or is among the newest max_rows_read rows of failures, feedback '
+    'and the queue of the app. With many apps, fewer rows of each are read. trace says what is known of it.';
+
+CREATE OR REPLACE FUNCTION carillon.search_owner(owner text) RETURNS TABLE (app text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.owner_tokens(a.id, search_owner.owner, 1) t
+    WHERE t.registered <> '{}' OR t.deleted IS NOT NULL
+    ORDER BY a.name
+$$;
+COMMENT ON FUNCTION carillon.search_owner IS
+    'Returns the apps that have a token of an owner, registered or deleted by a feedback pass. trace says what is known of it.';

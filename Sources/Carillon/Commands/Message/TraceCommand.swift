@@ -19,75 +19,52 @@ extension Command {
         exits: [.done: "It is shown.", .failed: "The app has no such message."],
         examples: ["carillon trace acme --owner u-42 --since 2d", "carillon trace acme --reference order-7 --json"],
         run: { invocation in
-            let subject = try TraceSubject(invocation)
+            let subject = try invocation.subject
             let records = try await DatabaseScope.with(invocation) { connection, _ in
-                try await subject.trace(on: connection)
+                let app = invocation.name
+                try await AppStore(connection).require(app)
+                return try await TraceRecord.all(
+                    of: app,
+                    subject,
+                    since: invocation.settings.durationIfAny(.tracedSince)?.seconds,
+                    reading: Int32(invocation.settings.count(.maxRowsRead)),
+                    from: connection
+                )
             }
             invocation.show(records.json) { console in
-                for record in records { console.print(subject.line(record).visible) }
-                for explanation in subject.explanations(records) { console.print(explanation.visible) }
+                for record in records { console.print(record.line(of: subject).visible) }
+                for explanation in records.explanations { console.print(explanation.visible) }
             }
             return records.contains(where: \.isNothing) ? .failed : .done
         }
     )
 }
 
-/// What a trace is about.
-private struct TraceSubject {
-    private let app: String
-    private let owner: String?
-    private let token: String?
-    private let reference: String?
-    private let message: Int64?
-    private let since: Double?
-    private let maxRowsRead: Int32
-
-    init(_ invocation: Invocation) throws(UsageError) {
-        let settings = invocation.settings
-        app = invocation.name
-        owner = settings.text(.owner)
-        token = settings.text(.tracedToken)
-        reference = settings.text(.reference)
-        message = settings.countIfAny(.tracedMessage).map(Int64.init)
-        since = settings.durationIfAny(.tracedSince)?.seconds
-        maxRowsRead = Int32(settings.count(.maxRowsRead))
-        guard [owner != nil, token != nil, reference != nil, message != nil].count(where: { $0 }) == 1 else {
-            throw UsageError(
-                "\(invocation.command.title) takes exactly one of --owner, --token, --reference and --message."
-            )
+extension Invocation {
+    fileprivate var subject: TraceSubject {
+        get throws(UsageError) {
+            let subjects: [TraceSubject] = [
+                settings.text(.owner).map(TraceSubject.owner),
+                settings.text(.tracedToken).map(TraceSubject.token),
+                settings.text(.reference).map(TraceSubject.reference),
+                settings.countIfAny(.tracedMessage).map { .message(Int64($0)) },
+            ].compactMap(\.self)
+            guard let subject = subjects.first, subjects.count == 1 else {
+                throw UsageError("\(command.title) takes exactly one of --owner, --token, --reference and --message.")
+            }
+            return subject
         }
     }
+}
 
-    func trace(on connection: PostgresConnection) async throws -> [TraceRecord] {
-        try await AppStore(connection).require(app)
-        return try await TraceRecord.all(
-            of: app,
-            owner: owner,
-            token: token,
-            reference: reference,
-            message: message,
-            since: since,
-            reading: maxRowsRead,
-            from: connection
-        )
-    }
-
+extension TraceRecord {
     /// As in "2026-11-22T11:45:00Z  accepted by Apple (message 4711)". What the user has named is not repeated.
-    func line(_ record: TraceRecord) -> String {
-        let message = self.message == nil ? record.messageID.map { "message \($0)" } : nil
-        let token = self.token == nil ? record.token.map { "token \($0)" } : nil
+    fileprivate func line(of subject: TraceSubject) -> String {
+        let message = subject.kind == .message ? nil : messageID.map { "message \($0)" }
+        let token = subject.kind == .token ? nil : token.map { "token \($0)" }
         let names = [message, token].compactMap(\.self)
         let end = names.isEmpty ? "" : " (\(names.joined(separator: ", ")))"
-        let time = record.at?.text ?? (record.event == "not known" ? "Not known:" : "At an unknown time:")
-        return "\(time)  \(record.what)\(end)"
-    }
-
-    /// What each reason means, once.
-    func explanations(_ records: [TraceRecord]) -> [String] {
-        var reasons: [String] = []
-        for record in records {
-            if let reason = record.reason, !reasons.contains(reason) { reasons.append(reason) }
-        }
-        return reasons.map { "\($0): \(ReasonText.meaning(of: $0))" }
+        let time = at?.text ?? (isLimit ? "Not known:" : "At an unknown time:")
+        return "\(time)  \(what)\(end)"
     }
 }

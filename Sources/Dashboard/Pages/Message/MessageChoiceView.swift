@@ -7,7 +7,7 @@ struct MessageChoiceView: PageView {
     let apps: [String?]
 
     var title: String { "Message \(id)" }
-    var section: PageSection { .find }
+    var section: PageSection { .trace }
 
     func content(for viewer: Viewer) -> HTML {
         HTML(.section) {

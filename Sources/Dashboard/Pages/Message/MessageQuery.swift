@@ -66,7 +66,7 @@ struct MessageQuery {
 
     static func id(_ request: Request) throws -> Int64 {
         guard let id = request.pathParameters["id"].flatMap(Int64.init), id > 0 else {
-            throw RequestError.badRequest("The id of a message is the number that enqueue returned.")
+            throw RequestError.notMessageID
         }
         return id
     }
@@ -82,7 +82,7 @@ struct MessageQuery {
         return try await view(found[0])
     }
 
-    func view(of message: MessageStatus) async throws -> MessageView {
+    private func view(of message: MessageStatus) async throws -> MessageView {
         async let flights: [MessageFlight] = database.values(of: Self.flights, Parameters(message.id, message.app))
         async let failures: [MessageFailure] = database.values(of: Self.failures, Parameters(message.id, message.app))
         async let workers: [WorkerResults] = database.values(

@@ -13,7 +13,7 @@ struct MessageView: PageView {
     let tokens: TokenDisplay
 
     var title: String { "Message \(message.id)" }
-    var section: PageSection { .find }
+    var section: PageSection { .trace }
     var refreshInterval: Int? { message.waiting > 0 ? 2 : nil }
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
@@ -71,14 +71,9 @@ struct MessageView: PageView {
     }
 
     private var timeline: HTML {
-        HTML(.ol, .class("timeline")) {
-            let whole = MessageTimeline(message: message, flights: flights, failures: failures, workers: workers)
-            for event in whole.events {
-                HTML(.li, .class(event.mark.rawValue)) {
-                    HTML(.span, .class("when")) { event.at?.html ?? HTML(event.isNow ? "now" : "time not recorded") }
-                    HTML(.span, .class("what")) { event.text }
-                }
-            }
+        let whole = MessageTimeline(message: message, flights: flights, failures: failures, workers: workers)
+        return HTML.timeline(whole.events) { event in
+            (event.mark, event.at?.html ?? HTML(event.isNow ? "now" : "time not recorded"), HTML(event.text))
         }
     }
 
