@@ -70,18 +70,27 @@ enum CheckStatements {
         """
     )
 
-    /// What lets isolated roles see other apps, with the roles concerned. No row if there is nothing.
+    /// What lets isolated roles see other apps, with the roles concerned and the statement that mends it. No row if there is nothing.
     static let openIsolation = Statement(
         "check_open_isolation",
         """
-        SELECT h.hole, r.roles FROM (
+        SELECT h.hole, r.roles, 'SELECT carillon.enforce_isolation(true)' AS command FROM (
             SELECT 'row-level security is off on carillon.' || c.relname AS hole FROM pg_class c
             WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
                 AND c.relname = ANY (carillon.guarded_tables())
             UNION ALL
             SELECT 'is_guarded of the app ' || a.name || ' is false' FROM carillon.apps a WHERE NOT a.is_guarded
         ) AS h, (SELECT array_agg(DISTINCT a.role::text ORDER BY a.role::text) AS roles FROM carillon.app_roles a) AS r
-        WHERE r.roles IS NOT NULL ORDER BY 1
+        WHERE r.roles IS NOT NULL
+        UNION ALL
+        SELECT w.member || CASE WHEN w.bypasses THEN ' bypasses row-level security' ELSE ' is a member of ' || w.role END,
+            ARRAY[w.member::text], CASE WHEN w.bypasses THEN format('ALTER ROLE %s NOSUPERUSER NOBYPASSRLS', w.member)
+                ELSE format('REVOKE %I FROM %s, or from the role through which it is a member', w.role, w.member) END
+        FROM (
+            SELECT DISTINCT a.role AS member, o.rolsuper OR o.rolbypassrls AS bypasses, carillon.wider_role(o.oid) AS role
+            FROM carillon.app_roles a JOIN pg_roles o ON o.oid = a.role::oid
+        ) AS w WHERE w.bypasses OR w.role IS NOT NULL
+        ORDER BY 1
         """
     )
 

@@ -135,7 +135,7 @@ struct DatabaseChecks {
             return .failed(
                 "Isolated roles (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
-                remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
+                remedy: "As the schema's owner, or as a superuser, run \(first.command)."
             )
         }
         let faults: [IsolationFault] = try await connection.values(of: CheckStatements.isolation)
@@ -267,6 +267,7 @@ private struct AbandonedConsumer: Decodable, Sendable {
 private struct IsolationHole: Decodable, Sendable {
     let hole: String
     let roles: [String]
+    let command: String
 }
 
 /// A row of `isolation`.
