@@ -149,6 +149,7 @@ BEGIN
                 preview_message send_test enqueue_with_token'),
             ('carillon_worker', '
                 topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
+                wider_role roles_of_all_apps
                 installation_state validity queue_depth depth_precision scheduled_depth next_due
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace

@@ -8,11 +8,11 @@ package enum DatabaseLabel {
         return "\(host)\(port)/\(name)"
     }
 
-    /// Labels in the order of the texts. Equal labels get their position appended.
+    /// Labels in the order of the texts. Equal labels get their position appended, and so do those that might be equal then.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }
         return labels.enumerated().map { index, label in
-            labels.count { $0 == label } > 1 ? "\(label)#\(index + 1)" : label
+            labels.count { $0 == label } > 1 || label.contains("#") ? "\(label)#\(index + 1)" : label
         }
     }
 }

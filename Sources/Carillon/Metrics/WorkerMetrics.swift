@@ -28,12 +28,13 @@ struct WorkerMetrics {
             for (app, count) in counts.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
         case .byReason(let counts):
             metrics.begin(metric.name, metric.help)
-            let sorted = counts.sorted {
-                ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
-            }
-            for (outcome, count) in sorted {
-                let app = counters.name(of: outcome.app)
-                metrics.add(count, ["app": app, "status": String(outcome.status), "reason": outcome.reason])
+            // An app that was removed and added again has two ids, and one name. Prometheus refuses a series that occurs twice.
+            let sums = Dictionary(
+                counts.map { ([counters.name(of: $0.key.app), String($0.key.status), $0.key.reason], $0.value) },
+                uniquingKeysWith: +
+            )
+            for (labels, sum) in sums.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+                metrics.add(sum, ["app": labels[0], "status": labels[1], "reason": labels[2]])
             }
         }
     }

@@ -1,10 +1,10 @@
 import ApplePush
 import CarillonPostgres
-import CarillonPushQueue
 import TestSupport
 import Testing
 
 @testable import Carillon
+@testable import CarillonPushQueue
 
 @Suite struct WorkerMetricsTests {
     @Test func `a worker that has done nothing yet has every family`() {
@@ -22,6 +22,38 @@ import Testing
             #expect(text.contains("# TYPE carillon_\(family) "))
         }
         #expect(text.contains("carillon_log_lines_lost_total 7\n"))
+    }
+
+    /// Prometheus refuses all metrics of a worker if one series occurs twice.
+    @Test func `apps whose labels are equal have one series, with the sum`() throws {
+        var counters = WorkerCounters()
+        // An app that was removed and added again, one named like the id of an app without a name, and one like app 0, which
+        // stands for further ones without a name.
+        counters.names = [1: "acme", 2: "acme", 3: "7", 4: "0"]
+        for app: Int32 in [0, 1, 2, 3, 4, 7] {
+            counters.apps[app] = Settlement.Tally(sent: 1, expired: 1, superseded: 1, returned: 1, unknown: 1)
+            for reason in ["Unregistered", "ExpiredToken"] {
+                let outcome = WorkerCounters.OutcomeKey(app: app, status: 410, reason: reason)
+                counters.failures[outcome] = 1
+                counters.retries[outcome] = 1
+            }
+        }
+        let text = WorkerMetrics(counters: counters, reading: .init()).measurements.text
+        let series = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+            $0[..<($0.lastIndex(of: " ") ?? $0.endIndex)]
+        }
+        #expect(Set(series).count == series.count)
+        for app in ["acme", "0", "7"] {
+            for labels in [
+                "status=\"200\",reason=\"\"", "status=\"0\",reason=\"Expired\"", "status=\"0\",reason=\"Superseded\"",
+                "status=\"410\",reason=\"Unregistered\"", "status=\"410\",reason=\"ExpiredToken\"",
+            ] {
+                #expect(text.contains("carillon_pushes_total{app=\"\(app)\",\(labels)} 2\n"), "\(text)")
+            }
+            #expect(text.contains("carillon_retries_total{app=\"\(app)\",status=\"410\",reason=\"Unregistered\"} 2\n"))
+            #expect(text.contains("carillon_returned_pushes_total{app=\"\(app)\"} 2\n"))
+            #expect(text.contains("carillon_unknown_outcomes_total{app=\"\(app)\"} 2\n"))
+        }
     }
 
     @Test func `the rows in a default partition come with whether their number is exact`() async throws {

@@ -11,6 +11,16 @@ CREATE OR REPLACE FUNCTION carillon.roles_of_all_apps() RETURNS name[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT '{carillon_app,carillon_reader,carillon_operator,carillon_worker}'::pg_catalog.name[] $$;
 COMMENT ON FUNCTION carillon.roles_of_all_apps IS 'Internal: returns the roles whose members see all apps.';
 
+CREATE OR REPLACE FUNCTION carillon.wider_role(role oid) RETURNS name
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT g.name FROM (
+        SELECT unnest(carillon.roles_of_all_apps() || '{pg_read_all_data,pg_write_all_data}'::name[]) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
+    WHERE pg_has_role(wider_role.role, g.name, 'MEMBER') LIMIT 1
+$$;
+COMMENT ON FUNCTION carillon.wider_role IS
+    'Internal: returns a role that sees all apps and of which this one is a member; null if there is none.';
+
 -- Roles belong to the cluster: a role that is isolated in another database is a carillon_tenant here too, and must not use the
 -- schema while nothing limits it. Every upgrade calls enforce_isolation() with the current state, which then needs no lock.
 CREATE OR REPLACE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
@@ -85,15 +95,12 @@ DECLARE
     isolated integer;
     refusal carillon.refusal;
     known pg_roles;
-    wider text;
+    wider name;
 BEGIN
     LOCK TABLE carillon.app_roles IN SHARE UPDATE EXCLUSIVE MODE;
     isolated := carillon.app_id(app);
     SELECT r.* INTO known FROM pg_roles r WHERE r.rolname = role;
-    SELECT g.name INTO wider FROM (
-        SELECT unnest(carillon.roles_of_all_apps()) AS name
-        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
-    WHERE pg_has_role(known.oid, g.name, 'MEMBER') LIMIT 1;
+    wider := carillon.wider_role(known.oid);
     IF known.oid IS NULL THEN
         refusal := carillon.refusal('role', 'the name of a role', quote_literal(role),
             'Create it with: CREATE ROLE ' || quote_ident(role) || ' LOGIN', '42704');

@@ -45,15 +45,54 @@ enum CheckStatements {
         """
     )
 
-    /// Who else than the schema's owner and workers was granted to read private keys or provider tokens.
+    /// The columns whose content is secret, by table; none for the views, always empty, through which secrets are written. The
+    /// digest of an API token is not secret, because nobody can make the token from it.
+    static let secrets: [(table: String, columns: [String])] = [
+        (table: "certificates", columns: ["certificate", "private_key", "passphrase"]),
+        (table: "provider_tokens", columns: ["jwt"]),
+        (table: "credential_input", columns: []), (table: "provider_token_input", columns: []),
+    ]
+    private static let secretColumns =
+        secrets.map { "('\($0.table)', '{\($0.columns.joined(separator: ","))}'::name[])" }.joined(separator: ", ")
+    private static let secretTables = secrets.map { "carillon.\($0.table)" }.joined(separator: ", ")
+
+    /// Who else than the schema's owner and workers may read secrets, and the command that ends it; a row for each way. A trigger
+    /// sees what is written. There is no command for rights that the owner gives to each new table, which may be meant for others.
     static let keyReaders = Statement(
         "check_keys",
         """
-        SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) AS g
-        LEFT JOIN pg_roles r ON r.oid = g.grantee
-        WHERE c.oid IN ('carillon.certificates'::regclass, 'carillon.provider_tokens'::regclass)
-            AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner AND r.rolname IS DISTINCT FROM 'carillon_worker'
-        ORDER BY 1
+        WITH allowed AS (
+            SELECT 'grant' AS way, g.grantee AS role FROM (
+                VALUES \(secretColumns)
+            ) AS s(relation, columns)
+            JOIN pg_class c ON c.relnamespace = 'carillon'::regnamespace AND c.relname = s.relation CROSS JOIN LATERAL (
+                SELECT a.grantee FROM aclexplode(c.relacl) AS a
+                WHERE a.privilege_type = 'TRIGGER' OR a.privilege_type = 'SELECT' AND s.columns <> '{}'
+                UNION ALL
+                SELECT a.grantee FROM pg_attribute t CROSS JOIN LATERAL aclexplode(t.attacl) AS a
+                WHERE t.attrelid = c.oid AND t.attname = ANY (s.columns) AND a.privilege_type = 'SELECT'
+            ) AS g
+            UNION ALL
+            SELECT 'membership', m.member FROM pg_auth_members m WHERE m.roleid = 'pg_read_all_data'::regrole
+            UNION ALL
+            SELECT 'default', a.grantee FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) AS a
+            WHERE d.defaclrole = (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'carillon')
+                AND d.defaclobjtype = 'r' AND d.defaclnamespace IN (0, 'carillon'::regnamespace)
+                AND a.privilege_type IN ('SELECT', 'TRIGGER')
+                -- From these, an upgrade revokes what it does not grant.
+                AND a.grantee <> 0 AND a.grantee::regrole::name <> ALL (carillon.roles_of_all_apps()
+                    || '{carillon_tenant,carillon_reaper}'::name[])
+        ), reader AS (
+            SELECT DISTINCT a.way, coalesce(quote_ident(r.rolname), 'PUBLIC') AS role,
+                EXISTS (SELECT FROM pg_auth_members m WHERE m.roleid = a.role) AS has_members
+            FROM allowed a LEFT JOIN pg_roles r ON r.oid = a.role
+            WHERE a.role = 0 OR NOT (pg_has_role(a.role, 'carillon_worker', 'MEMBER') OR pg_has_role(
+                a.role, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'carillon'), 'MEMBER'))
+        )
+        SELECT r.way, array_agg(r.role || CASE WHEN r.has_members THEN ' with its members' ELSE '' END ORDER BY r.role) AS readers,
+            CASE r.way WHEN 'grant' THEN 'REVOKE ALL ON \(secretTables) FROM ' || string_agg(r.role, ', ' ORDER BY r.role) || ' CASCADE'
+                WHEN 'membership' THEN 'REVOKE pg_read_all_data FROM ' || string_agg(r.role, ', ' ORDER BY r.role) ELSE '' END AS command
+        FROM reader r GROUP BY r.way ORDER BY r.way
         """
     )
 
@@ -70,18 +109,27 @@ enum CheckStatements {
         """
     )
 
-    /// What lets isolated roles see other apps, with the roles concerned. No row if there is nothing.
+    /// What lets isolated roles see other apps, with the roles concerned and the statement that mends it. No row if there is nothing.
     static let openIsolation = Statement(
         "check_open_isolation",
         """
-        SELECT h.hole, r.roles FROM (
+        SELECT h.hole, r.roles, 'SELECT carillon.enforce_isolation(true)' AS command FROM (
             SELECT 'row-level security is off on carillon.' || c.relname AS hole FROM pg_class c
             WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
                 AND c.relname = ANY (carillon.guarded_tables())
             UNION ALL
             SELECT 'is_guarded of the app ' || a.name || ' is false' FROM carillon.apps a WHERE NOT a.is_guarded
         ) AS h, (SELECT array_agg(DISTINCT a.role::text ORDER BY a.role::text) AS roles FROM carillon.app_roles a) AS r
-        WHERE r.roles IS NOT NULL ORDER BY 1
+        WHERE r.roles IS NOT NULL
+        UNION ALL
+        SELECT w.member || CASE WHEN w.bypasses THEN ' bypasses row-level security' ELSE ' is a member of ' || w.role END,
+            ARRAY[w.member::text], CASE WHEN w.bypasses THEN format('ALTER ROLE %s NOSUPERUSER NOBYPASSRLS', w.member)
+                ELSE format('REVOKE %I FROM %s, or from the role through which it is a member', w.role, w.member) END
+        FROM (
+            SELECT DISTINCT a.role AS member, o.rolsuper OR o.rolbypassrls AS bypasses, carillon.wider_role(o.oid) AS role
+            FROM carillon.app_roles a JOIN pg_roles o ON o.oid = a.role::oid
+        ) AS w WHERE w.bypasses OR w.role IS NOT NULL
+        ORDER BY 1
         """
     )
 

@@ -16,7 +16,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("installation") { [try await installation()] }
         lines += await CheckLine.of("roles") { [try await roles()] }
         lines += await CheckLine.of("grants") { [try await grants()] }
-        lines += await CheckLine.of("keys") { [try await keys()] }
+        lines += await CheckLine.of("keys") { try await keys() }
         lines += await CheckLine.of("reaper") { [try await reaper()] }
         lines += await CheckLine.of("isolation") { [try await isolation()] }
         lines += await CheckLine.of("plans") { [try await plans()] }
@@ -103,17 +103,35 @@ struct DatabaseChecks {
         return .ok("The roles of Carillon have all rights that the migrations granted.")
     }
 
-    private func keys() async throws -> CheckLine {
-        let readers: [String] = try await connection.values(of: CheckStatements.keyReaders)
-        guard !readers.isEmpty else {
-            return .ok("Only workers and the schema's owner were granted to read private keys.")
+    private func keys() async throws -> [CheckLine] {
+        let found: [KeyReaders] = try await connection.values(of: CheckStatements.keyReaders)
+        let lines = found.compactMap { found -> CheckLine? in
+            let sentence = "Private keys can also be read by \(Counted.list(found.readers)), because of "
+            return switch found.way {
+            case .default: nil
+            case .grant:
+                .warning(
+                    sentence + "a grant or of default privileges.",
+                    remedy: "As the schema's owner, run \(found.command)."
+                )
+            case .membership:
+                .warning(
+                    sentence + "pg_read_all_data.",
+                    remedy:
+                        "If they are not meant to, run \(found.command), as a superuser or with the admin option on it."
+                )
+            }
         }
-        return .warning(
-            "Private keys can also be read by \(Counted.list(readers)), because of a grant or of default privileges.",
-            remedy:
-                "As the schema's owner, run REVOKE ALL ON carillon.certificates, carillon.provider_tokens FROM "
-                + "\(readers.joined(separator: ", "))."
-        )
+        guard lines.isEmpty else { return lines }
+        let later = found.first.map {
+            " By default privileges, \(Counted.list($0.readers)) can read tables of later versions: check again after an upgrade."
+        }
+        return [
+            .ok(
+                "Only workers and the schema's owner have rights to read private keys and provider tokens."
+                    + (later ?? "")
+            )
+        ]
     }
 
     private func reaper() async throws -> CheckLine {
@@ -135,7 +153,7 @@ struct DatabaseChecks {
             return .failed(
                 "Isolated roles (\(Counted.list(first.roles))) can reach other apps: \(first.hole)"
                     + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
-                remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
+                remedy: "As the schema's owner, or as a superuser, run \(first.command)."
             )
         }
         let faults: [IsolationFault] = try await connection.values(of: CheckStatements.isolation)
@@ -267,6 +285,16 @@ private struct AbandonedConsumer: Decodable, Sendable {
 private struct IsolationHole: Decodable, Sendable {
     let hole: String
     let roles: [String]
+    let command: String
+}
+
+/// A row of `keyReaders`.
+private struct KeyReaders: Decodable, Sendable {
+    enum Way: String, Decodable { case `default`, grant, membership }
+
+    let way: Way
+    let readers: [String]
+    let command: String
 }
 
 /// A row of `isolation`.

@@ -209,6 +209,10 @@ import Testing
                 try await connection.script(String(command))
                 let closed = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url]).output
                 #expect(closed.contains("ok       keys"), "\(closed)")
+                #expect(
+                    closed.contains("By default privileges, \(role) can read tables of later versions"),
+                    "\(closed)"
+                )
             } finally: {
                 try await connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
             }
@@ -257,6 +261,18 @@ import Testing
                 #expect(check.status == 78 && check.output.contains("failed   isolation"), "\(check.output)")
                 #expect(check.output.contains(role), "\(check.output)")
                 let command = check.output.firstMatch(of: /SELECT carillon\.enforce_isolation\([^)]*\)/)?.output
+                try await shop.database.connection.script(String(try #require(command, "\(check.output)")))
+                #expect(try await shop.run("check").output.contains("ok       isolation"))
+            }
+            // What isolate_app refuses may be granted later.
+            for (wider, hole) in [
+                ("GRANT carillon_reader TO \(role)", "\(role) is a member of carillon_reader."),
+                ("ALTER ROLE \(role) BYPASSRLS", "\(role) bypasses row-level security."),
+            ] {
+                try await shop.database.connection.script(wider)
+                let check = try await shop.run("check")
+                #expect(check.status == 78 && check.output.contains("can reach other apps: \(hole)"), "\(check.output)")
+                let command = check.output.firstMatch(of: /run (REVOKE \w+ FROM \w+|ALTER ROLE [\w ]+)/)?.output.1
                 try await shop.database.connection.script(String(try #require(command, "\(check.output)")))
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
             }

@@ -90,6 +90,11 @@ import Testing
         #expect(DatabaseLabel.of("host=db1,db2 port=6432 dbname=shop password=x") == "db1,db2:6432/shop")
         let labels = DatabaseLabel.of(["postgresql://a/s", "postgresql://b/s", "postgresql://a/s?user=x"])
         #expect(labels == ["a/s#1", "b/s", "a/s#3"])
+        #expect(
+            DatabaseLabel.of(["host=a dbname=s", "host=a dbname=s", "host=a dbname=s#1"]) == [
+                "a/s#1", "a/s#2", "a/s#1#3",
+            ]
+        )
         #expect(!DatabaseLabel.of("postgresql://app:s3c@ret@db/shop").contains("s3c"))
     }
 }
