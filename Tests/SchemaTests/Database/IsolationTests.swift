@@ -171,6 +171,7 @@ import Testing
                 ("SELECT carillon.subscribe('other', 'mine')", "42704"),
                 ("SELECT carillon.unsubscribe('other', 'theirs')", "42704"),
                 ("SELECT carillon.take_events('theirs')", "42704"), ("TABLE carillon.events", "42501"),
+                ("TABLE carillon.webhook_status", "42501"), ("SELECT carillon.claim_webhooks(1)", "42501"),
                 ("SELECT carillon.update_activity('other', '{aa}', '{}')", "42704"),
                 ("SELECT carillon.publish('other', 'theirs', '{}')", "42704"),
                 ("SELECT carillon.publish('demo', 'theirs', '{}')", "42704"),
