@@ -90,7 +90,9 @@ struct SQLGroup {
         ),
         Self(
             "Functions: for the owner",
-            guides: ["backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing", "webhooks.md"],
+            guides: [
+                "backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing", "webhooks.md",
+            ],
             "adopt",
             "isolate_app",
             "unisolate_app",

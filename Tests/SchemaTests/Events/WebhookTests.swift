@@ -52,7 +52,7 @@ import Testing
         #expect(try await database.rows(Self.claim) == ["(crm,2)"])
         #expect(try await database.value(Self.settle(attempt: 1, error: "no", pauses: true)) == "false")
         #expect(try await database.value(Self.settle(attempt: 2)) == "true")
-        #expect(try await database.value(Self.settle(attempt: 2)) == nil)
+        #expect(try await database.value(Self.settle(attempt: 2)) == "false")
         #expect(try await database.rows(Self.state) == ["(ok,0,0)"])
     }
 
