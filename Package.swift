@@ -175,8 +175,7 @@ let package = Package(
         tests(
             "WebhooksTests",
             of: [
-                "CarillonHTTPClient", "CarillonIO", "CarillonPostgres", "CarillonText", "CarillonTLS",
-                "CarillonWebhooks",
+                "CarillonHTTPClient", "CarillonIO", "CarillonPostgres", "CarillonTLS", "CarillonWebhooks",
             ]
         ),
         tests(

@@ -9,5 +9,7 @@ package struct WebhookCounts: Sendable {
 
     package private(set) var byName: [String: Counts] = [:]
 
+    package init() {}
+
     mutating func count(_ name: String, _ change: (inout Counts) -> Void) { change(&byName[name, default: Counts()]) }
 }

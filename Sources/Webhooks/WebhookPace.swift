@@ -1,11 +1,11 @@
 package import CarillonIO
 
-/// Decides when a worker looks for webhooks that are due. While there are none, it looks only when it is notified.
+/// Decides when a worker asks for webhooks that are due. While there are none, it asks only when it is notified.
 package struct WebhookPace: Sendable {
     /// Notifications come with each settlement of a busy worker.
     private static let shortest = Duration.seconds(1)
 
-    private var lookedAt: MonotonicInstant?
+    private var askedAt: MonotonicInstant?
     /// As PostgreSQL knows it.
     private var due: MonotonicInstant?
     private var wasNotified = false
@@ -13,21 +13,21 @@ package struct WebhookPace: Sendable {
 
     package init() {}
 
-    /// When to look next; nil: not before it is notified.
+    /// When to ask next; nil: not before it is notified.
     package var next: MonotonicInstant? {
-        guard let lookedAt, !hasEnded else { return lookedAt ?? .now }
-        let soon = wasNotified ? lookedAt + Self.shortest : nil
+        guard let askedAt, !hasEnded else { return askedAt ?? .now }
+        let soon = wasNotified ? askedAt + Self.shortest : nil
         return [soon, due].compactMap(\.self).min()
     }
 
     /// - Parameter wait: until the next webhook is due; nil if there are none.
-    package mutating func looked(at now: MonotonicInstant, wait: Duration?) {
-        lookedAt = now
+    package mutating func asked(at now: MonotonicInstant, wait: Duration?) {
+        askedAt = now
         due = wait.map { now + $0 }
     }
 
-    /// A look begins: what comes from now on is not seen by it.
-    package mutating func looks() {
+    /// It asks: what comes from now on is not in the answer.
+    package mutating func asks() {
         wasNotified = false
         hasEnded = false
     }

@@ -4,7 +4,7 @@ package import CarillonPostgres
 import CarillonSchema
 import CarillonText
 
-/// Posts the batches of webhooks that are due, for one database. `WebhookPace` decides when it looks, and `WebhookPolicy` what
+/// Posts the batches of webhooks that are due, for one database. `WebhookPace` decides when it asks for them, and `WebhookPolicy` what
 /// follows from an answer. A batch is posted without a transaction: until its claim is over, no other worker attempts it.
 package actor WebhookRunner {
     /// How many webhooks are attempted at the same time. A receiver takes 15 s at most, and then waits for its back-off.
@@ -95,7 +95,7 @@ package actor WebhookRunner {
         }
     }
 
-    /// Behind a pooler, nothing would be heard: then it looks each minute.
+    /// Behind a pooler, nothing would be heard: then it asks each minute.
     private func listen(on connection: PostgresConnection) async throws {
         pace = WebhookPace()
         guard await !connection.isPooled else { return }
@@ -107,14 +107,14 @@ package actor WebhookRunner {
         signal.yield()
     }
 
-    // MARK: Looking
+    // MARK: Asking
 
     private func work(on connection: PostgresConnection, once: Bool) async throws {
         let isPooled = await connection.isPooled
         failure = nil
         try await withThrowingDiscardingTaskGroup { group in
             while !isStopping {
-                pace.looks()
+                pace.asks()
                 let free = Int32(Self.maxAtOnce - atOnce)
                 let claimed: [ClaimedWebhook] =
                     free > 0 ? try await connection.values(of: WebhookStatements.claim, Parameters(free)) : []
@@ -130,7 +130,8 @@ package actor WebhookRunner {
                 let waits: [Double?] = try await connection.values(of: WebhookStatements.wait)
                 let wait =
                     waits.compactMap(\.self).first.map { Duration.seconds($0) } ?? (isPooled ? .seconds(60) : nil)
-                pace.looked(at: .now, wait: wait)
+                // Without a free place, it waits for one.
+                pace.asked(at: .now, wait: atOnce < Self.maxAtOnce ? wait : .seconds(1))
                 while !isStopping, pace.next.map({ $0 > .now }) ?? true { try await rest(until: pace.next) }
             }
         }

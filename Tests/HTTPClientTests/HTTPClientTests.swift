@@ -108,7 +108,7 @@ import Testing
         #expect(Self.why(outcome) == "it did not answer in time")
     }
 
-    @Test func `a server that is silent holds up no request to another`() async throws {
+    @Test func `a server that is silent delays no request to another`() async throws {
         let silent = try SilentPort(host: "127.0.0.1")
         let client = try HTTPClient()
         defer { client.stop() }

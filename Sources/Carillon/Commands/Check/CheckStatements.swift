@@ -45,13 +45,13 @@ enum CheckStatements {
         """
     )
 
-    /// Who else than the schema's owner and workers was granted to read private keys or provider tokens.
+    /// Who else than the schema's owner and workers was granted to read private keys, provider tokens or the secrets of webhooks.
     static let keyReaders = Statement(
         "check_keys",
         """
         SELECT DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC') FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) AS g
         LEFT JOIN pg_roles r ON r.oid = g.grantee
-        WHERE c.oid IN ('carillon.certificates'::regclass, 'carillon.provider_tokens'::regclass)
+        WHERE c.oid IN ('carillon.certificates'::regclass, 'carillon.provider_tokens'::regclass, 'carillon.webhooks'::regclass)
             AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner AND r.rolname IS DISTINCT FROM 'carillon_worker'
         ORDER BY 1
         """
@@ -94,7 +94,7 @@ enum CheckStatements {
         """
         SELECT c.app, c.consumer, c.events, c.lag_seconds::int8 AS seconds,
             format('SELECT carillon.unsubscribe(%L, %L)', c.app, c.consumer) AS command
-        FROM carillon.consumers c WHERE c.lag_seconds >= 86400 ORDER BY c.lag_seconds DESC, c.app, c.consumer
+        FROM carillon.consumers c WHERE c.lag_seconds >= 86400 AND c.consumer NOT LIKE 'webhook:%' ORDER BY c.lag_seconds DESC, c.app, c.consumer
         """
     )
 

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
@@ -29,6 +30,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("workers") { try await workers() }
         lines += await CheckLine.of("maintenance") { try await maintenance() }
         lines += await CheckLine.of("consumers") { try await consumers() }
+        lines += await CheckLine.of("webhooks") { try await webhooks() }
         return lines
     }
 
@@ -111,7 +113,7 @@ struct DatabaseChecks {
         return .warning(
             "Private keys can also be read by \(Counted.list(readers)), because of a grant or of default privileges.",
             remedy:
-                "As the schema's owner, run REVOKE ALL ON carillon.certificates, carillon.provider_tokens FROM "
+                "As the schema's owner, run REVOKE ALL ON carillon.certificates, carillon.provider_tokens, carillon.webhooks FROM "
                 + "\(readers.joined(separator: ", "))."
         )
     }
@@ -239,6 +241,12 @@ struct DatabaseChecks {
     private func maintenance() async throws -> [CheckLine] {
         let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
         return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
+    }
+
+    private func webhooks() async throws -> [CheckLine] {
+        let webhooks = try await WebhookRecord.all(from: connection)
+        let lines = CheckLine.warnings(webhooks.compactMap { $0.finding(at: WallClock.microseconds) })
+        return lines.isEmpty ? [.ok("No webhook is paused, or has failed for an hour.")] : lines
     }
 
     private func consumers() async throws -> [CheckLine] {

@@ -1,8 +1,10 @@
 import ApplePush
+import CarillonHTTPClient
 import CarillonIO
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText
+import CarillonWebhooks
 import Synchronization
 
 /// The worker of one of the databases that the program serves, and its state.
@@ -18,6 +20,7 @@ final class RunningWorker: Sendable {
     let log: Log
     let gauges: DatabaseGauges
     private let worker: Worker
+    private let webhooks: WebhookRunner
     private let loop: EventLoop
     private let wasStopped = Atomic(false)
 
@@ -26,6 +29,7 @@ final class RunningWorker: Sendable {
         label: String?,
         ceiling: FlightCeiling.Member?,
         backend: TransportBackend,
+        client: HTTPClient,
         loop: EventLoop,
         log: Log
     ) {
@@ -34,6 +38,7 @@ final class RunningWorker: Sendable {
         self.log = log
         self.loop = loop
         gauges = DatabaseGauges(database: options.database, loop: loop)
+        webhooks = WebhookRunner(options.database, client: client, version: options.version, on: loop) { log.write($0) }
         worker = Worker(
             options,
             backend: backend,
@@ -45,6 +50,7 @@ final class RunningWorker: Sendable {
     }
 
     var counters: WorkerCounters { worker.counters }
+    var webhookCounts: WebhookCounts { webhooks.counts }
     var isStopping: Bool { wasStopped.load(ordering: .relaxed) }
 
     func drain() {
@@ -62,12 +68,26 @@ final class RunningWorker: Sendable {
     /// Runs to the end; throws if it cannot start.
     func run() async throws -> Ending {
         // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
-        .worked(
-            try await worker.run { connection in
-                try await SchemaCheck.runWithPlans(on: connection)
-                try await InstallationCheck.run(on: connection)
+        let summary = try await withThrowingTaskGroup(of: Void.self) { group in
+            let (checked, hasChecked) = AsyncStream<Void>.makeStream()
+            if !worker.options.once {
+                // Beside the worker, once it may work.
+                group.addTask { for await _ in checked { await self.webhooks.run() } }
             }
-        )
+            defer { hasChecked.finish() }
+            let summary = try await Cleanup.after({ await self.webhooks.stop() }) {
+                try await worker.run { connection in
+                    try await SchemaCheck.runWithPlans(on: connection)
+                    try await InstallationCheck.run(on: connection)
+                    hasChecked.yield()
+                }
+            }
+            hasChecked.finish()
+            try await group.waitForAll()
+            return summary
+        }
+        if worker.options.once, !isStopping { try await webhooks.runOnce() }
+        return .worked(summary)
     }
 
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
