@@ -196,7 +196,7 @@ let package = Package(
             of: [
                 "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
                 "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "CarillonWeb",
+                "CarillonWeb", "CarillonWebhooks",
             ]
         ),
         tests("BenchmarksTests", of: ["CarillonBenchmarks"]),
