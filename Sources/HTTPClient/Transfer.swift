@@ -134,6 +134,9 @@ final class Transfer {
         case CURLE_COULDNT_RESOLVE_HOST: "its name cannot be resolved"
         case CURLE_COULDNT_CONNECT: "it cannot be reached"
         case CURLE_PEER_FAILED_VERIFICATION: "its certificate is not trusted, or is for another name"
+        // So libcurl answers a header line of more than 100 kB.
+        case CURLE_OUT_OF_MEMORY: "a header of its answer is too large, or memory is short"
+        case CURLE_UNSUPPORTED_PROTOCOL: "it does not speak HTTP"
         default: String(cString: curl_easy_strerror(code))
         }
     }

@@ -20,6 +20,9 @@ package actor WebhookRunner {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
+    private var connection: PostgresConnection?
+    /// Ends it when it takes too long to stop.
+    private var limit: Task<Void, Never>?
     private var pace = WebhookPace()
     private var atOnce = 0
     private var isStopping = false
@@ -44,6 +47,12 @@ package actor WebhookRunner {
     }
 
     package nonisolated var counts: WebhookCounts { counted.withLock { $0 } }
+
+    /// To be called before `run` or `runOnce` if it was stopped before.
+    package func begin() {
+        limit?.cancel()
+        isStopping = false
+    }
 
     /// Runs until `stop`.
     package func run() async {
@@ -70,10 +79,21 @@ package actor WebhookRunner {
         try await withConnection { try await self.work(on: $0, once: true) }
     }
 
-    /// Claims nothing more; `run` returns when the requests under way have ended.
-    package func stop() {
+    /// Claims nothing more; `run` returns when the requests under way have ended and are settled, or soon after the time limit.
+    package func stop(within limit: Duration) {
         isStopping = true
         signal.yield()
+        self.limit = Task {
+            try? await loop.sleep(for: limit)
+            if !Task.isCancelled { await giveUp() }
+        }
+    }
+
+    /// Ends at once, even if PostgreSQL is silent. Unsettled batches are attempted again once their claims are over.
+    package func giveUp() async {
+        isStopping = true
+        signal.yield()
+        await connection?.close()
     }
 
     private func withConnection(_ body: (PostgresConnection) async throws -> Void) async throws {
@@ -84,9 +104,12 @@ package actor WebhookRunner {
             application: "carillon webhooks",
             to: .writable,
             settings: settings,
+            timeout: .seconds(5),
             silence: .beyond(.seconds(30))
         )
+        self.connection = connection
         try await Cleanup.after({ await connection.close() }) {
+            guard !isStopping else { return }
             // A copy of the database must not post what the original posts.
             try await InstallationCheck.run(on: connection)
             if isAway { report(.databaseBack) }

@@ -125,8 +125,8 @@ import Testing
                         try await database.number("SELECT events FROM carillon.webhook_status") == 0
                     }
                 }
-                await runner.stop()
-                await second.stop()
+                await runner.stop(within: .seconds(60))
+                await second.stop(within: .seconds(60))
                 _ = await (first, other)
             }
             let bodies = record.requests.map(\.body)
@@ -145,7 +145,7 @@ import Testing
             try await database.run(Self.note("a1"))
             async let running: Void = runner.run()
             try await loop.eventually("the other receiver has its event") { !record.requests.isEmpty }
-            await runner.stop()
+            await runner.stop(within: .seconds(60))
             await running
             #expect(
                 try await database.number("SELECT events FROM carillon.webhook_status WHERE name = 'slow'") == 1
@@ -164,7 +164,7 @@ import Testing
             try await database.run("SELECT pg_terminate_backend(pid, 60000) \(sessions)")
             try await database.run(Self.note("a1"))
             try await loop.eventually("the event is accepted") { !record.requests.isEmpty }
-            await runner.stop()
+            await runner.stop(within: .seconds(60))
             await running
             #expect(record.reports.contains { $0.contains("databaseLost") })
         }

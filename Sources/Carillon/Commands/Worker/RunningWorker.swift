@@ -15,6 +15,9 @@ final class RunningWorker: Sendable {
         case failed(ExitStatus)
     }
 
+    /// Longer than a request of a webhook may take.
+    private static let webhookDrain = Duration.seconds(20)
+
     /// Nil if it is the only database.
     let label: String?
     let log: Log
@@ -61,6 +64,7 @@ final class RunningWorker: Sendable {
     func giveUp() {
         wasStopped.store(true, ordering: .relaxed)
         worker.giveUp()
+        Task { await webhooks.giveUp() }
     }
 
     // MARK: Working
@@ -68,25 +72,26 @@ final class RunningWorker: Sendable {
     /// Runs to the end; throws if it cannot start.
     func run() async throws -> Ending {
         // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
-        let summary = try await withThrowingTaskGroup(of: Void.self) { group in
-            let (checked, hasChecked) = AsyncStream<Void>.makeStream()
-            if !worker.options.once {
-                // Beside the worker, once it may work.
-                group.addTask { for await _ in checked { await self.webhooks.run() } }
-            }
-            defer { hasChecked.finish() }
-            let summary = try await Cleanup.after({ await self.webhooks.stop() }) {
-                try await worker.run { connection in
-                    try await SchemaCheck.runWithPlans(on: connection)
-                    try await InstallationCheck.run(on: connection)
-                    hasChecked.yield()
-                }
-            }
+        // Beside the worker, once it may work.
+        let (checked, hasChecked) = AsyncStream<Void>.makeStream()
+        await webhooks.begin()
+        let posting = Task { for await _ in checked { await webhooks.run() } }
+        let end: @Sendable () async -> Void = { [webhooks] in
             hasChecked.finish()
-            try await group.waitForAll()
-            return summary
+            await webhooks.stop(within: Self.webhookDrain)
+            await posting.value
         }
-        if worker.options.once, !isStopping { try await webhooks.runOnce() }
+        let summary = try await Cleanup.after(end) {
+            try await worker.run { connection in
+                try await SchemaCheck.runWithPlans(on: connection)
+                try await InstallationCheck.run(on: connection)
+                if !worker.options.once { hasChecked.yield() }
+            }
+        }
+        if worker.options.once, !isStopping {
+            await webhooks.begin()
+            try await webhooks.runOnce()
+        }
         return .worked(summary)
     }
 
