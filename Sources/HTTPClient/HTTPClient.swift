@@ -1,8 +1,8 @@
 import CarillonCCURL
-package import CarillonIO
+import CarillonIO
 
 /// Sends requests to servers that nobody has to trust, with libcurl, on a thread of its own. The thread starts with the first
-/// request: nothing that a server does holds up another thread.
+/// request, and so does libcurl: nothing that a server does holds up another thread.
 package final class HTTPClient: Sendable {
     private struct Order: Sendable {
         let post: HTTPPost
@@ -11,50 +11,37 @@ package final class HTTPClient: Sendable {
 
     private struct State {
         var orders: [Order] = []
-        var isRunning = false
+        /// Nil before the first request, and once the thread is about to end.
+        var multi: Multi?
         var isStopped = false
     }
 
-    /// Safe, because only the client's thread uses it, but for `curl_multi_wakeup`, which any thread may call until then.
+    /// Safe, because only the client's thread uses it, but for `curl_multi_wakeup`, which any thread may call.
     private struct Multi: @unchecked Sendable {
         let handle: UnsafeMutableRawPointer
     }
 
-    /// libcurl initializes itself once in a process, and not while other threads use it.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    private let multi: Multi
     private let proxy: String?
     private let state = Guarded(State())
 
     /// - Parameter proxy: its URL. With one, it is the proxy that looks up names and connects, so it has to refuse addresses.
-    package init(proxy: String? = nil) throws(IOError) {
-        guard Self.isReady, let handle = curl_multi_init() else {
-            throw IOError(.exhausted, "libcurl cannot be started")
-        }
-        multi = Multi(handle: handle)
-        self.proxy = proxy
-    }
-
-    deinit {
-        // The thread keeps the client until it has ended, so it was never started, or is gone.
-        curl_multi_cleanup(multi.handle)
-    }
+    package init(proxy: String? = nil) { self.proxy = proxy }
 
     package func send(_ post: HTTPPost) async -> HTTPOutcome {
         await withCheckedContinuation { answer in
             let outcome = state.withLock { state -> HTTPOutcome? in
                 if state.isStopped { return .stopped }
-                if !state.isRunning {
-                    // Not joined: it may be waiting for a name that is being looked up.
-                    do throws(IOError) { try Thread.detach(name: "http") { self.run() } } catch {
-                        return .failed(error.message)
-                    }
-                    state.isRunning = true
+                do throws(IOError) {
+                    let multi = if let multi = state.multi { multi } else { try start() }
+                    state.multi = multi
+                    state.orders.append(Order(post: post, answer: answer))
+                    curl_multi_wakeup(multi.handle)
+                    return nil
+                } catch {
+                    return .failed(error.message)
                 }
-                state.orders.append(Order(post: post, answer: answer))
-                curl_multi_wakeup(multi.handle)
-                return nil
             }
             if let outcome { answer.resume(returning: outcome) }
         }
@@ -64,13 +51,26 @@ package final class HTTPClient: Sendable {
     package func stop() {
         state.withLock { state in
             state.isStopped = true
-            curl_multi_wakeup(multi.handle)
+            if let multi = state.multi { curl_multi_wakeup(multi.handle) }
         }
+    }
+
+    private func start() throws(IOError) -> Multi {
+        guard Self.isReady, let handle = curl_multi_init() else {
+            throw IOError(.exhausted, "libcurl cannot be started")
+        }
+        let multi = Multi(handle: handle)
+        // Not joined: it may be waiting for a name that is being looked up.
+        do throws(IOError) { try Thread.detach(name: "http") { self.run(multi) } } catch {
+            curl_multi_cleanup(handle)
+            throw error
+        }
+        return multi
     }
 
     // MARK: On the thread
 
-    private func run() {
+    private func run(_ multi: Multi) {
         var open: [UnsafeMutableRawPointer: (transfer: Transfer, answer: CheckedContinuation<HTTPOutcome, Never>)] = [:]
         while true {
             let (orders, isStopped) = state.withLock { state in
@@ -105,5 +105,7 @@ package final class HTTPClient: Sendable {
             curl_multi_remove_handle(multi.handle, transfer.easy)
             answer.resume(returning: .stopped)
         }
+        state.withLock { $0.multi = nil }
+        curl_multi_cleanup(multi.handle)
     }
 }

@@ -56,6 +56,7 @@ package actor WebhookRunner {
 
     /// Runs until `stop`.
     package func run() async {
+        defer { limit?.cancel() }
         var backOff = BackOff(from: .seconds(1), to: .seconds(30))
         while !isStopping {
             do {
@@ -213,17 +214,19 @@ package actor WebhookRunner {
             return .failed("its secret is not one; run 'carillon webhook rotate-secret'")
         }
         let body = WebhookBody.write(events, at: webhook.batchAt)
-        let headers = [("Content-Type", "application/json"), ("User-Agent", "Carillon/\(version)")]
+        let headers = [
+            (name: "Content-Type", value: "application/json"), (name: "User-Agent", value: "Carillon/\(version)"),
+        ]
         let signature = WebhookSecret.headers(
             secrets,
             body: body,
             id: webhook.batchId,
-            timestamp: WallClock.microseconds / 1_000_000
+            timestamp: WallClock.seconds
         )
         return await client.send(
             HTTPPost(
                 to: webhook.url,
-                headers: headers.map { (name: $0.0, value: $0.1) } + signature,
+                headers: headers + signature,
                 body: body,
                 roots: webhook.ca,
                 allowsPrivate: webhook.allowsPrivate,

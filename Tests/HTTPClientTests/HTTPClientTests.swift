@@ -15,7 +15,7 @@ import Testing
         allowsPrivate: Bool = true,
         timeout: Duration = timeout
     ) async throws -> HTTPOutcome {
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         return try await RawGateway.with(certificate: certificate, alpn: ["http/1.1"]) { line in
             while try await line.nextWebhookRequest() != nil { try await script(&line) }
@@ -55,7 +55,7 @@ import Testing
     func `a request arrives as it was given, and leaves no connection to a private address that others could use`()
         async throws
     {
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         try await RawGateway.with(alpn: ["http/1.1"]) { line in
             while let request = try await line.nextWebhookRequest() {
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `a server that is silent delays no request to another`() async throws {
         let silent = try SilentPort(host: "127.0.0.1")
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         async let slow = client.send(Self.post("https://127.0.0.1:\(silent.port)/"))
         try await RawGateway.with(alpn: ["http/1.1"]) { line in
@@ -132,7 +132,7 @@ import Testing
 
     @Test(arguments: ["127.0.0.1", "localhost"])
     func `a private address is refused whatever its name, before anything connects`(host: String) async throws {
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         try await RawGateway.with(alpn: ["http/1.1"]) { line in
             while try await line.nextWebhookRequest() != nil { try await line.respond(200) }
@@ -146,7 +146,7 @@ import Testing
 
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "https://", "gopher://127.0.0.1:1/"])
     func `nothing but http and https is spoken`(url: String) async throws {
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         guard case .failed = await client.send(Self.post(url)) else {
             Issue.record("\(url) was not refused")

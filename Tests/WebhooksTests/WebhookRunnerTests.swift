@@ -57,7 +57,7 @@ import Testing
         _ record: Record,
         _ body: (WebhookRunner, EventLoop) async throws -> Void
     ) async throws {
-        let client = try HTTPClient()
+        let client = HTTPClient()
         defer { client.stop() }
         try await TestLoop.with { loop in
             let source = DatabaseSource(database.url)

@@ -65,7 +65,7 @@ private struct WorkerCommand: Sendable {
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
             binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
         )
-        let client = try HTTPClient(proxy: invocation.settings.text(.webhookProxy))
+        let client = HTTPClient(proxy: invocation.settings.text(.webhookProxy))
         let workers = workers(for: databases, backend, client, loop)
         let endpoints = WorkerEndpoints(
             loop: loop,
