@@ -98,7 +98,8 @@ package actor WebhookRunner {
     }
 
     private func withConnection(_ body: (PostgresConnection) async throws -> Void) async throws {
-        let settings = SessionSettings.unhurried.with(["lock_timeout": "2s"]).limited(to: .seconds(30))
+        let settings = SessionSettings.unhurried.with(["lock_timeout": "2s", "carillon.source": "worker"])
+            .limited(to: .seconds(30))
         let connection = try await PostgresConnection.connect(
             database,
             on: loop,
