@@ -2,7 +2,6 @@ package import CarillonHTTPClient
 package import CarillonIO
 package import CarillonPostgres
 import CarillonSchema
-import CarillonText
 
 /// Posts the batches of webhooks that are due, for one database. `WebhookPace` decides when it asks for them, and `WebhookPolicy` what
 /// follows from an answer. A batch is posted without a transaction: until its claim is over, no other worker attempts it.

@@ -1,5 +1,4 @@
 import CarillonTLS
-import CarillonText
 
 /// A secret that a webhook and its receiver share, and the signatures that Standard Webhooks makes with it
 /// (https://www.standardwebhooks.com, version 1, symmetric).
