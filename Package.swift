@@ -55,6 +55,7 @@ let package = Package(
         c("COpenSSL", "openssl", "libssl-dev"),
         c("CPostgres", "libpq", "libpq-dev"),
         c("CExpat", "expat", "libexpat1-dev"),
+        c("CCURL", "libcurl", "libcurl4-openssl-dev"),
         c("CMicroHTTP", "libmicrohttpd", "libmicrohttpd-dev"),
 
         // What needs nothing.
@@ -65,6 +66,7 @@ let package = Package(
         wrapper("TLS", of: "CarillonCOpenSSL", "CarillonIO", "CarillonText"),
         wrapper("HTTP2", of: "CarillonCNGHTTP2", "CarillonIO"),
         wrapper("Postgres", of: "CarillonCPostgres", "CarillonIO", "CarillonText"),
+        wrapper("HTTPClient", of: "CarillonCCURL", "CarillonIO"),
         wrapper("Web", of: "CarillonCExpat", "CarillonCMicroHTTP", "CarillonIO", "CarillonText"),
 
         // The domain.
@@ -85,6 +87,14 @@ let package = Package(
             name: "CarillonPushQueue",
             dependencies: ["ApplePush", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText"],
             path: "Sources/PushQueue",
+            swiftSettings: domain
+        ),
+        .target(
+            name: "CarillonWebhooks",
+            dependencies: [
+                "CarillonHTTPClient", "CarillonIO", "CarillonPostgres", "CarillonSchema", "CarillonText", "CarillonTLS",
+            ],
+            path: "Sources/Webhooks",
             swiftSettings: domain
         ),
         .target(
@@ -109,9 +119,9 @@ let package = Package(
         .executableTarget(
             name: "Carillon",
             dependencies: [
-                "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonIO", "CarillonPostgres",
-                "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
-                "CarillonTLS", "CarillonWeb",
+                "ApplePush", "CarillonDashboard", "CarillonHTTP2", "CarillonHTTPClient", "CarillonIO",
+                "CarillonPostgres", "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator",
+                "CarillonText", "CarillonTLS", "CarillonWeb", "CarillonWebhooks",
             ],
             swiftSettings: settings
         ),
@@ -140,6 +150,7 @@ let package = Package(
         tests("TLSTests", of: ["CarillonIO", "CarillonTLS"]),
         tests("HTTP2Tests", of: ["CarillonCNGHTTP2", "CarillonHTTP2", "CarillonIO"]),
         tests("PostgresTests", of: ["CarillonIO", "CarillonPostgres", "CarillonText"]),
+        tests("HTTPClientTests", of: ["CarillonHTTPClient", "CarillonIO"]),
         tests("WebTests", of: ["CarillonIO", "CarillonText", "CarillonWeb"]),
         tests(
             "ApplePushTests",
@@ -162,6 +173,12 @@ let package = Package(
             ]
         ),
         tests(
+            "WebhooksTests",
+            of: [
+                "CarillonHTTPClient", "CarillonIO", "CarillonPostgres", "CarillonTLS", "CarillonWebhooks",
+            ]
+        ),
+        tests(
             "SimulatorTests",
             of: [
                 "CarillonHTTP2", "CarillonIO", "CarillonPushRules", "ApplePushSimulator", "CarillonText", "CarillonTLS",
@@ -179,7 +196,7 @@ let package = Package(
             of: [
                 "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
                 "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "CarillonWeb",
+                "CarillonWeb", "CarillonWebhooks",
             ]
         ),
         tests("BenchmarksTests", of: ["CarillonBenchmarks"]),

@@ -55,7 +55,7 @@ GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
     carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
-    carillon.worker_status, carillon.consumers
+    carillon.worker_status, carillon.consumers, carillon.webhook_status
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -99,7 +99,7 @@ $$;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
     carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels,
-    carillon.consumers
+    carillon.consumers, carillon.webhook_status
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -146,7 +146,7 @@ BEGIN
                 search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
-                preview_message send_test enqueue_with_token'),
+                preview_message send_test enqueue_with_token pause_webhook resume_webhook redeliver_webhook'),
             ('carillon_worker', '
                 topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
                 wider_role roles_of_all_apps
@@ -172,7 +172,8 @@ BEGIN
                 run_watched_statement reap_watched catch_up_table bad_token_is_dead awaits_counts died_at dead_tokens
                 reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
-                take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text')
+                take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text
+                claim_webhooks webhook_batch settle_webhook seconds_to_webhook')
         ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP

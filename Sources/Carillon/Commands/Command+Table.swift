@@ -6,7 +6,9 @@ extension Command {
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
-        messageCancel, trace, forget, tokensImport, failuresList, failuresRequeue, feedback, status,
+        messageCancel, trace, forget,
+        webhookAdd, webhookList, webhookShow, webhookPause, webhookResume, webhookRedeliver, webhookRotateSecret,
+        webhookRemove, tokensImport, failuresList, failuresRequeue, feedback, status,
         check, simulator, web, pyapns,
         healthcheck, version, help,
     ]

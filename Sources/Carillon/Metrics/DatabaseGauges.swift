@@ -9,6 +9,7 @@ actor DatabaseGauges {
         var apps: [AppStatus] = []
         var workers: [WorkerRecord] = []
         var maintenance: MaintenanceReport?
+        var webhooks: [WebhookRecord] = []
     }
 
     private static let lifetime = Duration.seconds(1)
@@ -67,5 +68,6 @@ extension DatabaseGauges.Reading {
         apps = try await AppStatus.all(from: database)
         workers = try await WorkerRecord.all(from: database)
         maintenance = try await MaintenanceReport(from: database)
+        webhooks = try await WebhookRecord.all(from: database)
     }
 }

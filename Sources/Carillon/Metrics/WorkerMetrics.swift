@@ -1,6 +1,7 @@
 import CarillonIO
 import CarillonPushQueue
 import CarillonSchema
+import CarillonWebhooks
 
 struct WorkerMetrics {
     let counters: WorkerCounters
@@ -8,6 +9,7 @@ struct WorkerMetrics {
     let reading: DatabaseGauges.Reading
     /// The database it is about, if there are several.
     var database: String?
+    var webhooks = WebhookCounts()
 
     var measurements: MetricsText {
         var metrics = MetricsText(label: database.map { ("database", $0) })
@@ -16,6 +18,7 @@ struct WorkerMetrics {
         addQueues(to: &metrics)
         addWorkers(to: &metrics)
         addMaintenance(to: &metrics)
+        addWebhooks(to: &metrics)
         return metrics
     }
 
@@ -67,6 +70,26 @@ struct WorkerMetrics {
         for app in reading.apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
+    }
+
+    private func addWebhooks(to metrics: inout MetricsText) {
+        let counts = webhooks.byName.sorted { $0.key < $1.key }
+        metrics.begin(
+            "carillon_webhook_batches_total",
+            "Attempts to post a batch to a webhook, by outcome: accepted or failed."
+        )
+        for (name, counts) in counts {
+            metrics.add(counts.accepted, ["webhook": name, "outcome": "accepted"])
+            metrics.add(counts.failed, ["webhook": name, "outcome": "failed"])
+        }
+        metrics.begin("carillon_webhook_events_total", "Events that the receivers of webhooks have accepted.")
+        for (name, counts) in counts { metrics.add(counts.events, ["webhook": name]) }
+        metrics.begin("carillon_webhook_waiting_events", "Events that the receiver has not accepted yet, by webhook.")
+        for webhook in reading.webhooks { metrics.add(webhook.events, ["webhook": webhook.name]) }
+        metrics.begin("carillon_webhook_lag_seconds", "Seconds that the oldest of these events has waited, by webhook.")
+        for webhook in reading.webhooks { metrics.add(webhook.lagSeconds ?? 0, ["webhook": webhook.name]) }
+        metrics.begin("carillon_webhook_paused", "1 if the webhook is paused, otherwise 0.")
+        for webhook in reading.webhooks { metrics.add(webhook.state == .paused ? 1 : 0, ["webhook": webhook.name]) }
     }
 
     private func addWorkers(to metrics: inout MetricsText) {

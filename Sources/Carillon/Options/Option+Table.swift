@@ -78,6 +78,26 @@ extension Option {
     static let http = Option("http", .address)
         .help("Address to serve metrics and health on, such as 127.0.0.1:9464.")
 
+    static let webhookProxy = Option("webhook-proxy", .text("URL"), secrecy: .sensitive)
+        .help(
+            "Post webhooks through this proxy. It looks up the receivers' names, so it has to refuse private addresses: with it, "
+                + "--allow-private has no effect on addresses."
+        )
+
+    // webhook
+    static let receiver = Option("url", .text("URL")).help("The URL of the receiver.")
+    static let eventKinds = Option("kinds", .text("KIND"), repeatable: true)
+        .help("A kind of events to post, such as failed; may be repeated. By default, all kinds.")
+    static let allowPrivate = Option("allow-private", .flag)
+        .help("Let the receiver have an address of this machine or of a private network, and use http.")
+    static let receiverCA = Option("ca", .file("FILE"))
+        .help("The root certificate (PEM) to trust for the receiver, instead of those that the system trusts.")
+    static let keepOld = Option("keep-old", .duration(.zero ... .seconds(2_592_000)), default: "1d")
+        .help("Time for which requests are signed with the old secret too.")
+    /// The same option for `webhook redeliver`.
+    static let redeliverSince = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)))
+        .help("Events of the last D, such as 2h.")
+
     // credential import
     static let file = Option("file", .file("FILE"))
         .help("The certificate (PEM or .p12) or signing key (.p8).")

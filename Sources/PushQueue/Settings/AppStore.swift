@@ -11,6 +11,7 @@ package struct AppStore: Sendable {
         package let watchedTables: Int64
         /// The roles that are isolated to it, and lose it.
         package let roles: Int64
+        package let webhooks: Int64
         /// Rows of `results` and `failures`, which stay.
         package let history: Int64
     }
@@ -185,6 +186,8 @@ package struct AppStore: Sendable {
             (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1) AS dedupe_keys,
             (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1) AS watched_tables,
             (SELECT count(*) FROM carillon.app_roles WHERE app_id = $1) AS roles,
+            (SELECT count(*) FROM carillon.webhooks w JOIN carillon.subscriptions s ON s.id = w.subscription_id
+                WHERE s.app_id = $1) AS webhooks,
             (SELECT count(*) FROM carillon.results WHERE app_id = $1)
                 + (SELECT count(*) FROM carillon.failures WHERE app_id = $1) AS history
         """

@@ -38,6 +38,7 @@ extension Routines {
             File("functions/events/note_events.sql", Files.note_events_sql),
             File("functions/events/subscribe.sql", Files.subscribe_sql),
             File("functions/events/take_events.sql", Files.take_events_sql),
+            File("functions/events/webhooks.sql", Files.webhooks_sql),
             File("functions/messages/broadcast_progress.sql", Files.broadcast_progress_sql),
             File("functions/messages/cancel.sql", Files.cancel_sql),
             File("functions/messages/cancel_found.sql", Files.cancel_found_sql),
@@ -79,6 +80,7 @@ extension Routines {
             File("views/app_status.sql", Files.app_status_sql),
             File("views/worker_status.sql", Files.worker_status_sql),
             File("views/consumers.sql", Files.consumers_sql),
+            File("views/webhook_status.sql", Files.webhook_status_sql),
         ],
         rights: File("rights.sql", Files.rights_sql)
     )

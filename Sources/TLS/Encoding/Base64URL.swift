@@ -1,5 +1,3 @@
-import CarillonCOpenSSL
-
 /// Base 64 with the URL alphabet and without padding (RFC 4648, section 5), as JSON Web Tokens use it.
 package enum Base64URL {
     private static let padding = UInt8(ascii: "=")
@@ -8,18 +6,15 @@ package enum Base64URL {
     private static let restored = Dictionary(uniqueKeysWithValues: replaced.map { ($1, $0) })
 
     package static func encode(_ bytes: [UInt8]) -> String {
-        var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
-        let count = Int(EVP_EncodeBlock(&text, bytes, CInt(bytes.count)))
-        return String(decoding: text[..<count].filter { $0 != padding }.map { replaced[$0] ?? $0 }, as: UTF8.self)
+        let text = Base64.encode(bytes).utf8
+        return String(decoding: text.filter { $0 != padding }.map { replaced[$0] ?? $0 }, as: UTF8.self)
     }
 
     /// Decodes the text; nil if `encode` cannot have written it.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let missing = (4 - text.count % 4) % 4
         let padded = text.map { restored[$0] ?? $0 } + Array(repeating: padding, count: missing)
-        var bytes = [UInt8](repeating: 0, count: padded.count / 4 * 3)
-        guard EVP_DecodeBlock(&bytes, padded, CInt(padded.count)) == bytes.count else { return nil }
-        bytes.removeLast(missing)
+        guard let bytes = Base64.decode(String(decoding: padded, as: UTF8.self)) else { return nil }
         return encode(bytes).utf8.elementsEqual(text) ? bytes : nil
     }
 }

@@ -23,6 +23,10 @@ import Testing
         ["tokens", "import", "--app", "shop", "FILE"], ["failures", "list", "--app", "shop", "--message", "900"],
         ["failures", "requeue", "--app", "shop", "--message", "900"],
         ["feedback", "--once", "--app", "shop"], ["feedback", "--dry-run", "--app", "shop"],
+        ["webhook", "list"], ["webhook", "show", "crm"], ["webhook", "pause", "crm"], ["webhook", "resume", "crm"],
+        ["webhook", "redeliver", "crm", "--since", "1h"], ["webhook", "rotate-secret", "crm"],
+        ["webhook", "add", "new", "--app", "other", "--url", "https://127.0.0.1:1/"],
+        ["webhook", "remove", "crm", "--yes"],
         ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
     ]
 
@@ -77,6 +81,7 @@ import Testing
                 INSERT INTO carillon.results (message_id, app_id, failed, reference) VALUES (900, 1, 1, 'nobody');
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
                 SELECT 901, max(id), '{aa}', '{}', now() + interval '1 day' FROM carillon.apps;
+                SELECT carillon.add_webhook('crm', 'other', 'https://127.0.0.1:1/');
                 INSERT INTO carillon.certificates (name, certificate, private_key)
                 SELECT 'spare', c.certificate, c.private_key FROM carillon.certificates c WHERE c.name = 'shop'
                 """
@@ -126,7 +131,7 @@ import Testing
         let lines = try GeneratedPage("docs/rights.md").text.split(separator: "\n")
         for role in Self.all + ["the owner"] {
             let line = try #require(lines.first { $0.hasPrefix("| `\(role)`") || $0.hasPrefix("| \(role)") })
-            let listed = line.matches(of: /`([a-z ]+)`/).map { String($0.output.1) }
+            let listed = line.matches(of: /`([a-z -]+)`/).map { String($0.output.1) }
             let known = Self.usingDatabase.filter { role == "the owner" ? $0.roles.isEmpty : $0.roles.contains(role) }
             #expect(Set(listed) == Set(known.map { $0.words.joined(separator: " ") }))
         }

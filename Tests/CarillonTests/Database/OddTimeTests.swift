@@ -74,7 +74,10 @@ import Testing
         SELECT carillon.subscribe('shop', 'follower');
         INSERT INTO carillon.events (id, app_id, dead_token, dead_at) VALUES (1, 1, '{ab}', ARRAY[now()]);
         INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events)
-        SELECT s.id, 1, s.mask, 1 FROM carillon.subscriptions s
+        SELECT s.id, 1, s.mask, 1 FROM carillon.subscriptions s;
+        SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
+        SELECT carillon.note_dead(1, '{ab}', ARRAY[now()]);
+        SELECT carillon.claim_webhooks(1)
         """
 
     /// What workers do with all rows besides what the pages read.
@@ -99,7 +102,8 @@ import Testing
         "SELECT carillon.requeue_failures('shop')", "SELECT carillon.cancel(m.id) FROM carillon.messages m",
         "SELECT w.beat, extract(epoch FROM w.lease)::int8 FROM carillon.worker_status w WHERE w.id <> 0",
         "SELECT c.next_run - c.every + c.every FROM carillon.fleet_tasks c",
-        "SELECT carillon.take_events('follower')",
+        "SELECT carillon.take_events('follower')", "SELECT carillon.claim_webhooks(9)",
+        "SELECT carillon.seconds_to_webhook()",
     ]
 
     @Test(arguments: Self.times)

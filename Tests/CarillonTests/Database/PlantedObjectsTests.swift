@@ -53,7 +53,10 @@ import Testing
             ["trace", "new", "--owner", "u"], ["trace", "new", "--token", Shop.token("cc")],
             ["trace", "new", "--reference", "r"], ["trace", "new", "--message", "1"],
             ["forget", "new", "nobody", "--yes"],
-            ["failures", "list"], ["failures", "list", "--reason", "Nope"],
+            ["webhook", "add", "new", "--app", "new", "--url", "https://127.0.0.1:1/"], ["webhook", "list"],
+            ["webhook", "show", "new"], ["webhook", "pause", "new"], ["webhook", "resume", "new"],
+            ["webhook", "redeliver", "new", "--since", "1h"], ["webhook", "rotate-secret", "new"],
+            ["webhook", "remove", "new", "--yes"], ["failures", "list"], ["failures", "list", "--reason", "Nope"],
             ["failures", "requeue", "--app", "new", "--dry-run"],
             ["failures", "requeue", "--app", "shop"], ["feedback", "--dry-run"],
             ["feedback", "--once"], ["status"], ["check"], ["worker", "--once"], ["app", "remove", "new", "--yes"],
@@ -270,6 +273,7 @@ import Testing
         let port = try #require(shop.gateway.channelPort)
         try await shop.database.run(
             """
+            SELECT carillon.add_webhook('hook', 'shop', 'https://127.0.0.1:1/');
             UPDATE carillon.apps SET channel_gateway = 'localhost:' || CASE name WHEN 'away' THEN 1 ELSE \(port) END;
             UPDATE carillon.certificates SET certificate = NULL, key_id = 'SIGNED1234', team_id = 'TEAM567890',
                 private_key = '\(try APNsSimulator.makeSigningKey())' WHERE name = 'signed';

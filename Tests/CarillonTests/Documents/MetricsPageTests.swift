@@ -5,6 +5,7 @@ import Testing
 @testable import ApplePush
 @testable import Carillon
 @testable import CarillonPushQueue
+@testable import CarillonWebhooks
 
 /// docs/metrics.md.
 @Suite struct MetricsPageTests {
@@ -16,12 +17,16 @@ import Testing
                 VALUES ('acme', 'PEM', now() + interval '90 days');
                 INSERT INTO carillon.apps (name, certificate_id) SELECT 'acme', id FROM carillon.certificates;
                 INSERT INTO carillon.holds (app_id, kind, reason) SELECT id, 'credential', 'Expired.' FROM carillon.apps;
-                INSERT INTO carillon.workers (name, lease_until) VALUES ('new', now())
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('new', now());
+                SELECT carillon.add_webhook('crm', 'acme', 'https://127.0.0.1:1/')
                 """
             )
+            var webhooks = WebhookCounts()
+            webhooks.count("crm") { $0.accepted += 1 }
             let worker = WorkerMetrics(
                 counters: Self.counters,
-                reading: try await DatabaseGauges.Reading(from: database.connection)
+                reading: try await DatabaseGauges.Reading(from: database.connection),
+                webhooks: webhooks
             )
             var traffic = Traffic()
             traffic.ends = ["idle": 1]

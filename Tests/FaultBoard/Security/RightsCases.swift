@@ -54,13 +54,13 @@ import Testing
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
             "apps.gateway_ca", "failed_messages", "unknown_outcomes", "updates", "update_stamps",
-            "device_slots", "subscriptions", "events", "untaken_events",
+            "device_slots", "subscriptions", "events", "untaken_events", "webhooks",
             "api_tokens.digest",
         ],
         "carillon_operator": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
             "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
-            "worker_status", "subscriptions", "events", "untaken_events", "consumers",
+            "worker_status", "subscriptions", "events", "untaken_events", "consumers", "webhooks", "webhook_status",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
@@ -68,7 +68,7 @@ import Testing
             "dedupe",
             "split_messages",
             "maintenance", "unknown_outcomes", "updates", "update_stamps", "device_slots", "audit",
-            "api_tokens", "subscriptions", "events", "untaken_events",
+            "api_tokens", "subscriptions", "events", "untaken_events", "webhooks", "webhook_status",
         ],
         "carillon_tenant": [
             "api_tokens", "app_locks", "app_status", "audit", "breakers",
@@ -76,10 +76,10 @@ import Testing
             "feedback", "fleet_tasks", "held_apps", "holds", "inflight", "installation", "maintenance", "pending",
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
             "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
-            "updates", "watched_tables", "subscriptions", "events", "untaken_events",
+            "updates", "watched_tables", "subscriptions", "events", "untaken_events", "webhooks", "webhook_status",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
-        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events"],
+        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events", "webhooks"],
     ]
 
     /// The functions that run with their owner's rights, and the roles that may call them.
@@ -93,7 +93,8 @@ import Testing
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
             "dismiss_batch",
-            "preview_message", "send_test", "enqueue_with_token",
+            "preview_message", "send_test", "enqueue_with_token", "pause_webhook", "resume_webhook",
+            "redeliver_webhook",
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_found", "cancel_broadcast",
@@ -113,7 +114,8 @@ import Testing
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",
-            "as_reaper", "apps_of_caller", "record_on_behalf", "installation_state",
+            "as_reaper", "apps_of_caller", "record_on_behalf", "installation_state", "claim_webhooks", "webhook_batch",
+            "settle_webhook", "seconds_to_webhook",
         ],
     ]
 

@@ -81,14 +81,19 @@ struct SQLGroup {
             "cancel_message",
             "limit_app",
             "pause_app",
+            "pause_webhook",
+            "redeliver_webhook",
             "resume_app",
+            "resume_webhook",
             "search_owner",
             "search_reference",
             "search_token"
         ),
         Self(
             "Functions: for the owner",
-            guides: ["backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing"],
+            guides: [
+                "backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing", "webhooks.md",
+            ],
             "adopt",
             "isolate_app",
             "unisolate_app",
@@ -96,6 +101,9 @@ struct SQLGroup {
             "unwatch_tokens",
             "create_api_token",
             "remove_api_token",
+            "add_webhook",
+            "remove_webhook",
+            "rotate_webhook_secret",
             "message_contents"
         ),
         Self(
@@ -116,7 +124,7 @@ struct SQLGroup {
             "push_count_sums",
             "audit"
         ),
-        Self("Tables: events", guides: ["events.md"], "consumers"),
+        Self("Tables: events", guides: ["events.md", "webhooks.md"], "consumers", "webhook_status"),
         Self(
             "Tables: apps",
             guides: ["cli.md#carillon-app-add", "operating.md"],

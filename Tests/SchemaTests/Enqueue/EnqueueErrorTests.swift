@@ -206,6 +206,8 @@ import Testing
             "carillon.broadcast_progress(1, 'nope')", "carillon.message_status(1, app => 'nope')",
             "carillon.trace('nope', 'me')", "carillon.trace('demo')", "carillon.trace('demo', token => 'xy')",
             "carillon.subscribe('nope', 'c')", "carillon.subscribe('demo', 'c', '{nope}')",
+            "carillon.subscribe('demo', 'webhook:w')", "carillon.unsubscribe('demo', 'webhook:w')",
+            "carillon.take_events('webhook:w')",
             "carillon.unsubscribe('nope', 'c')", "carillon.take_events('nope')", "carillon.take_events('nope', 0)",
         ]
         try await database.run(Self.contextOf)

@@ -43,6 +43,7 @@ import Testing
         "TABLE carillon.certificates", "SELECT private_key FROM carillon.certificates",
         "SELECT passphrase FROM carillon.certificates", "SELECT certificate FROM carillon.certificates",
         "TABLE carillon.provider_tokens", "SELECT carillon.provider_token(1, now(), NULL)",
+        "TABLE carillon.webhooks", "SELECT secret FROM carillon.webhooks", "SELECT carillon.claim_webhooks(1)",
     ]
 
     private static let settings = [
@@ -51,6 +52,8 @@ import Testing
         "INSERT INTO carillon.apps (name) VALUES ('x')", "UPDATE carillon.apps SET gateway = 'evil:443'",
         "UPDATE carillon.apps SET certificate_id = NULL", "DELETE FROM carillon.apps",
         "SELECT carillon.watch_tokens('demo', 'pg_class', 'relname', 'relname')",
+        "SELECT carillon.add_webhook('w', 'demo', 'https://evil.example/')",
+        "SELECT carillon.rotate_webhook_secret('w')", "SELECT carillon.remove_webhook('w')",
         "DELETE FROM carillon.schema_migrations", "CREATE TABLE carillon.mine (id int)", "DROP TABLE carillon.messages",
         "TRUNCATE carillon.messages", "ALTER TABLE carillon.apps ADD mine int",
         "CREATE FUNCTION carillon.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",

@@ -17,17 +17,61 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.kinds_of IS 'Internal: returns the kinds of events that the bits stand for; null if these are all.';
 
+-- The consumer of a webhook belongs to it: see webhooks.sql. A null is refused elsewhere.
+CREATE OR REPLACE FUNCTION carillon.refused_consumer(consumer text) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.refusal('consumer', 'a name that does not begin with webhook:', quote_literal(consumer),
+        'It is the consumer of a webhook: see carillon webhook --help.') WHERE consumer LIKE 'webhook:%'
+$$;
+COMMENT ON FUNCTION carillon.refused_consumer IS 'Internal: builds the error for the name of a consumer that belongs to a webhook.';
+
+CREATE OR REPLACE FUNCTION carillon.refused_kinds(kinds text[]) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.refusal('kinds', 'kinds of events, or null for all', coalesce(quote_literal(u.unknown[1]), 'none'),
+        'The kinds are: ' || array_to_string(carillon.event_kinds(), ', ') || '.')
+    FROM (SELECT ARRAY(
+        SELECT k.name FROM unnest(kinds) AS k(name) WHERE (k.name = ANY (carillon.event_kinds())) IS NOT TRUE) AS unknown) AS u
+    WHERE cardinality(u.unknown) > 0 OR cardinality(kinds) = 0
+$$;
+COMMENT ON FUNCTION carillon.refused_kinds IS 'Internal: builds the error for unknown kinds of events.';
+
+-- Each settlement stores a row for each consumer.
+CREATE OR REPLACE FUNCTION carillon.has_too_many_consumers(app integer, consumer text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT count(*) >= 100 FROM carillon.subscriptions s
+    WHERE s.app_id = app AND s.consumer <> has_too_many_consumers.consumer
+$$;
+COMMENT ON FUNCTION carillon.has_too_many_consumers IS 'Internal: returns whether an app can have no further consumer.';
+
+-- A row of which some events were taken is given back whole.
+CREATE OR REPLACE FUNCTION carillon.untake(subscription bigint, app integer, bits integer, since timestamptz) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    stored bigint;
+BEGIN
+    WITH stored AS (
+        INSERT INTO carillon.untaken_events AS d (subscription_id, event_id, at, mask, events)
+        SELECT k.* FROM (
+            SELECT subscription, e.id, e.at, bits, (SELECT count(*)::integer FROM carillon.events_of(e, bits)) AS events
+            FROM carillon.events e WHERE e.app_id = app AND e.at >= since
+        ) AS k WHERE k.events > 0
+        ON CONFLICT (subscription_id, event_id) DO UPDATE SET taken = 0 RETURNING d.events
+    )
+    SELECT coalesce(sum(s.events), 0) INTO stored FROM stored s;
+    RETURN stored;
+END
+$$;
+COMMENT ON FUNCTION carillon.untake IS
+    'Internal: makes stored events of an app untaken for a subscription, and returns how many; without those of split messages.';
+
 -- subscribe() changes nothing if the consumer follows these kinds already, so a program may call it at each start.
 CREATE OR REPLACE FUNCTION carillon.subscribe(
     app text, consumer text, kinds text[] DEFAULT NULL, start_at timestamptz DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    max_consumers CONSTANT integer := 100;  -- each settlement stores a row for each
     chosen CONSTANT integer[] := carillon.chosen_apps(coalesce(subscribe.app, ''));
     bits CONSTANT integer := carillon.mask_of(kinds);
-    unknown CONSTANT text[] := ARRAY(
-        SELECT k.name FROM unnest(kinds) AS k(name) WHERE (k.name = ANY (carillon.event_kinds())) IS NOT TRUE);
     refusal carillon.refusal;
     subscription bigint;
 BEGIN
@@ -36,17 +80,14 @@ BEGIN
     ELSIF (octet_length(consumer) BETWEEN 1 AND 255) IS NOT TRUE THEN
         refusal := carillon.refusal('consumer', 'text of 1 to 255 bytes', quote_literal(consumer),
             'It names the program that takes the events.');
-    ELSIF max_consumers <= (
-        SELECT count(*) FROM carillon.subscriptions s WHERE s.app_id = chosen[1] AND s.consumer <> subscribe.consumer)
-    THEN
-        refusal := carillon.refusal('consumer', format('one of at most %s names for an app', max_consumers),
-            quote_literal(consumer), 'carillon.consumers lists the others. carillon.unsubscribe ends one.');
-    ELSIF cardinality(unknown) > 0 OR bits IS NULL THEN
-        refusal := carillon.refusal('kinds', 'kinds of events, or null for all', coalesce(quote_literal(unknown[1]), 'none'),
-            'The kinds are: ' || array_to_string(carillon.event_kinds(), ', ') || '.');
+    ELSIF carillon.has_too_many_consumers(chosen[1], consumer) THEN
+        refusal := carillon.refusal('consumer', 'one of at most 100 names for an app', quote_literal(consumer),
+            'carillon.consumers lists the others. carillon.unsubscribe ends one.');
     ELSIF start_at > clock_timestamp() THEN
         refusal := carillon.refusal('start_at', 'a time that is not in the future, or null for now', start_at::text,
             'Subscribe when the events are wanted.');
+    ELSE
+        refusal := coalesce(carillon.refused_consumer(consumer), carillon.refused_kinds(kinds));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -65,12 +106,7 @@ BEGIN
         WHERE s.app_id = chosen[1] AND s.consumer = subscribe.consumer;
         RETURN false;
     END IF;
-    INSERT INTO carillon.untaken_events (subscription_id, event_id, at, mask, events)
-    SELECT k.* FROM (
-        SELECT subscription, e.id, e.at, bits, (
-            SELECT count(*)::integer FROM carillon.events_of(e, bits)) AS events
-        FROM carillon.events e WHERE e.app_id = chosen[1] AND e.at >= start_at
-    ) AS k WHERE k.events > 0;
+    PERFORM carillon.untake(subscription, chosen[1], bits, start_at);
     RETURN true;
 END
 $$;
@@ -84,10 +120,10 @@ CREATE OR REPLACE FUNCTION carillon.unsubscribe(app text, consumer text) RETURNS
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(coalesce(unsubscribe.app, ''));
-    refusal carillon.refusal;
+    refusal carillon.refusal := CASE WHEN cardinality(chosen) = 0 THEN carillon.unknown_app(unsubscribe.app)
+        ELSE carillon.refused_consumer(consumer) END;
 BEGIN
-    IF cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(unsubscribe.app);
+    IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;

@@ -84,20 +84,76 @@ $$;
 COMMENT ON FUNCTION carillon.end_of_split_message IS
     'Internal: returns the event that a split message has finished, with its sums.';
 
+-- take_ranges() is for callers that have turned off other plans than those with an index. Each FETCH locks one row. A query would
+-- lock rows of which nothing is taken, and could read all rows of the consumer to delete some.
+CREATE OR REPLACE FUNCTION carillon.take_ranges(
+    subscription bigint, app integer, INOUT missing bigint, OUT taken carillon.taken_range[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    waiting refcursor;
+    entry carillon.untaken_events;
+BEGIN
+    taken := '{}';
+    OPEN waiting NO SCROLL FOR
+        SELECT d.* FROM carillon.untaken_events d
+        WHERE d.subscription_id = subscription
+            AND (d.broadcast_id IS NULL OR carillon.split_message_has_ended(app, d.broadcast_id))
+        ORDER BY d.subscription_id, d.event_id FOR UPDATE SKIP LOCKED;
+    WHILE missing > 0 LOOP
+        FETCH waiting INTO entry;
+        EXIT WHEN NOT FOUND;
+        missing := missing - (entry.events - entry.taken);
+        IF missing < 0 THEN
+            entry.events := entry.events + missing;
+            UPDATE carillon.untaken_events d SET taken = entry.events WHERE CURRENT OF waiting;
+        ELSE
+            DELETE FROM carillon.untaken_events d WHERE CURRENT OF waiting;
+        END IF;
+        taken := taken
+            || ROW(entry.event_id, entry.at, entry.mask, entry.taken, entry.events, entry.broadcast_id)::carillon.taken_range;
+    END LOOP;
+    CLOSE waiting;
+END
+$$;
+COMMENT ON FUNCTION carillon.take_ranges IS
+    'Internal: takes events of a subscription, and returns where they are; missing is how many may still be taken.';
+
+-- events_in() has no SET clause, so that PostgreSQL inlines it.
+CREATE OR REPLACE FUNCTION carillon.events_in(ranges carillon.taken_range[], app integer, app_name text)
+RETURNS SETOF carillon.event
+LANGUAGE sql STABLE AS $$
+    SELECT pg_catalog.format('%s-%s-%s', r.event_id, r.place, r.number), r.kind, r.happened_at, app_name, r.message_id,
+        r.broadcast_id, r.reference, r.token, r.status, r.reason, r.unregistered_at, r.sent, r.failed, r.expired, r.cancelled
+    FROM (
+        SELECT d.ordinality, d.event_id, d.first, d.last, v.*,
+            pg_catalog.row_number() OVER (PARTITION BY d.ordinality ORDER BY v.place, v.number) AS rank
+        FROM pg_catalog.unnest(ranges) WITH ORDINALITY AS d CROSS JOIN LATERAL (
+            -- OFFSET 0 keeps the planner from reading all events in order to join them.
+            SELECT d.at AS happened_at, v.* FROM (
+                SELECT e FROM carillon.events e WHERE e.id = d.event_id AND e.at = d.at OFFSET 0
+            ) AS n CROSS JOIN LATERAL carillon.events_of(n.e, d.mask) AS v
+            UNION ALL
+            SELECT v.* FROM carillon.end_of_split_message(app, d.broadcast_id) AS v WHERE d.broadcast_id IS NOT NULL
+        ) AS v
+    ) AS r WHERE r.rank > r.first AND r.rank <= r.last ORDER BY r.ordinality, r.rank
+$$;
+COMMENT ON FUNCTION carillon.events_in IS 'Internal: returns the events that take_ranges() has taken.';
+
 CREATE OR REPLACE FUNCTION carillon.take_events(consumer text, n integer DEFAULT 100) RETURNS SETOF carillon.event
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     chosen CONSTANT integer[] := carillon.apps_of_caller();
-    refusal carillon.refusal;
+    refusal carillon.refusal := carillon.refused_consumer(consumer);
     is_known boolean := false;
     missing bigint := coalesce(n, 100);
     followed record;
-    waiting refcursor;
-    entry carillon.untaken_events;
-    taken_now carillon.untaken_events[];  -- of the last one, perhaps only some events
+    taken carillon.taken_range[];
 BEGIN
-    IF missing NOT BETWEEN 1 AND 100000 THEN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument, HINT = refusal.hint;
+    ELSIF missing NOT BETWEEN 1 AND 100000 THEN
         refusal := carillon.refusal('n', 'a number from 1 to 100000', missing::text);
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
     END IF;
@@ -107,44 +163,8 @@ BEGIN
         WHERE s.consumer = take_events.consumer AND (chosen IS NULL OR s.app_id = ANY (chosen)) ORDER BY random()
     LOOP
         is_known := true;
-        taken_now := '{}';
-        -- Each FETCH locks one row. A query would lock rows of which nothing is taken, and could read all rows of the consumer to
-        -- delete some.
-        OPEN waiting NO SCROLL FOR
-            SELECT d.* FROM carillon.untaken_events d
-            WHERE d.subscription_id = followed.id
-                AND (d.broadcast_id IS NULL OR carillon.split_message_has_ended(followed.app_id, d.broadcast_id))
-            ORDER BY d.subscription_id, d.event_id FOR UPDATE SKIP LOCKED;
-        WHILE missing > 0 LOOP
-            FETCH waiting INTO entry;
-            EXIT WHEN NOT FOUND;
-            missing := missing - (entry.events - entry.taken);
-            IF missing < 0 THEN
-                entry.events := entry.events + missing;
-                UPDATE carillon.untaken_events d SET taken = entry.events WHERE CURRENT OF waiting;
-            ELSE
-                DELETE FROM carillon.untaken_events d WHERE CURRENT OF waiting;
-            END IF;
-            taken_now := taken_now || entry;
-        END LOOP;
-        CLOSE waiting;
-        RETURN QUERY
-            SELECT format('%s-%s-%s', r.event_id, r.place, r.number), r.kind, r.happened_at, followed.name, r.message_id,
-                r.broadcast_id, r.reference, r.token, r.status, r.reason, r.unregistered_at, r.sent, r.failed, r.expired,
-                r.cancelled
-            FROM (
-                SELECT d.ordinality, d.event_id, d.taken, d.events, v.*,
-                    row_number() OVER (PARTITION BY d.ordinality ORDER BY v.place, v.number) AS rank
-                FROM unnest(taken_now) WITH ORDINALITY AS d CROSS JOIN LATERAL (
-                    -- OFFSET 0 keeps the planner from reading all events in order to join them.
-                    SELECT d.at AS happened_at, v.* FROM (
-                        SELECT e FROM carillon.events e WHERE e.id = d.event_id AND e.at = d.at OFFSET 0
-                    ) AS n CROSS JOIN LATERAL carillon.events_of(n.e, d.mask) AS v
-                    UNION ALL
-                    SELECT v.* FROM carillon.end_of_split_message(followed.app_id, d.broadcast_id) AS v
-                    WHERE d.broadcast_id IS NOT NULL
-                ) AS v
-            ) AS r WHERE r.rank > r.taken AND r.rank <= r.events ORDER BY r.ordinality, r.rank;
+        SELECT t.missing, t.taken INTO missing, taken FROM carillon.take_ranges(followed.id, followed.app_id, missing) AS t;
+        RETURN QUERY SELECT e.* FROM carillon.events_in(taken, followed.app_id, followed.name) AS e;
         EXIT WHEN missing <= 0;
     END LOOP;
     IF NOT is_known THEN

@@ -95,7 +95,8 @@ struct AppOptions {
         }
     }
 
-    private static func rootCertificate(_ path: String) throws -> String {
+    /// The text of the file, if it has a root certificate.
+    static func rootCertificate(_ path: String) throws -> String {
         let text = try SmallFile.read(path).text
         do {
             _ = try TLSContext.client(trust: .pem(text))

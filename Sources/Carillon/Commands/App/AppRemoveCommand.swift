@@ -33,6 +33,7 @@ extension AppStore.Removal {
             [Counted.text(tokens, "token"), Counted.text(feedback, "row of feedback", "rows of feedback")]
                 + (dedupeKeys > 0 ? [Counted.text(dedupeKeys, "dedupe key")] : [])
                 + (watchedTables > 0 ? [Counted.text(watchedTables, "watched table")] : [])
+                + (webhooks > 0 ? [Counted.text(webhooks, "webhook")] : [])
                 + (roles > 0 ? [Counted.text(roles, "limit of a role to it", "limits of roles to it")] : [])
         )
     }

@@ -49,7 +49,7 @@ enum CheckStatements {
     /// digest of an API token is not secret, because nobody can make the token from it.
     static let secrets: [(table: String, columns: [String])] = [
         (table: "certificates", columns: ["certificate", "private_key", "passphrase"]),
-        (table: "provider_tokens", columns: ["jwt"]),
+        (table: "provider_tokens", columns: ["jwt"]), (table: "webhooks", columns: ["secret", "old_secret"]),
         (table: "credential_input", columns: []), (table: "provider_token_input", columns: []),
     ]
     private static let secretColumns =
@@ -142,7 +142,7 @@ enum CheckStatements {
         """
         SELECT c.app, c.consumer, c.events, c.lag_seconds::int8 AS seconds,
             format('SELECT carillon.unsubscribe(%L, %L)', c.app, c.consumer) AS command
-        FROM carillon.consumers c WHERE c.lag_seconds >= 86400 ORDER BY c.lag_seconds DESC, c.app, c.consumer
+        FROM carillon.consumers c WHERE c.lag_seconds >= 86400 AND c.consumer NOT LIKE 'webhook:%' ORDER BY c.lag_seconds DESC, c.app, c.consumer
         """
     )
 

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
 import CarillonSchema
@@ -29,6 +30,7 @@ struct DatabaseChecks {
         lines += await CheckLine.of("workers") { try await workers() }
         lines += await CheckLine.of("maintenance") { try await maintenance() }
         lines += await CheckLine.of("consumers") { try await consumers() }
+        lines += await CheckLine.of("webhooks") { try await webhooks() }
         return lines
     }
 
@@ -128,7 +130,7 @@ struct DatabaseChecks {
         }
         return [
             .ok(
-                "Only workers and the schema's owner have rights to read private keys and provider tokens."
+                "Only workers and the schema's owner have rights to read private keys, provider tokens and secrets of webhooks."
                     + (later ?? "")
             )
         ]
@@ -257,6 +259,12 @@ struct DatabaseChecks {
     private func maintenance() async throws -> [CheckLine] {
         let lines = CheckLine.warnings(try await MaintenanceReport(from: connection).findings)
         return lines.isEmpty ? [.ok("Partitions are created ahead of time, and old ones are dropped.")] : lines
+    }
+
+    private func webhooks() async throws -> [CheckLine] {
+        let webhooks = try await WebhookRecord.all(from: connection)
+        let lines = CheckLine.warnings(webhooks.compactMap { $0.finding(at: WallClock.microseconds) })
+        return lines.isEmpty ? [.ok("No webhook is paused, or has failed for an hour.")] : lines
     }
 
     private func consumers() async throws -> [CheckLine] {

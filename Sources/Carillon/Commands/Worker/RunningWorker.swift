@@ -1,8 +1,10 @@
 import ApplePush
+import CarillonHTTPClient
 import CarillonIO
 import CarillonPushQueue
 import CarillonSchema
 import CarillonText
+import CarillonWebhooks
 import Synchronization
 
 /// The worker of one of the databases that the program serves, and its state.
@@ -13,11 +15,15 @@ final class RunningWorker: Sendable {
         case failed(ExitStatus)
     }
 
+    /// Longer than a request of a webhook may take.
+    private static let webhookDrain = Duration.seconds(20)
+
     /// Nil if it is the only database.
     let label: String?
     let log: Log
     let gauges: DatabaseGauges
     private let worker: Worker
+    private let webhooks: WebhookRunner
     private let loop: EventLoop
     private let wasStopped = Atomic(false)
 
@@ -26,6 +32,7 @@ final class RunningWorker: Sendable {
         label: String?,
         ceiling: FlightCeiling.Member?,
         backend: TransportBackend,
+        client: HTTPClient,
         loop: EventLoop,
         log: Log
     ) {
@@ -34,6 +41,7 @@ final class RunningWorker: Sendable {
         self.log = log
         self.loop = loop
         gauges = DatabaseGauges(database: options.database, loop: loop)
+        webhooks = WebhookRunner(options.database, client: client, version: options.version, on: loop) { log.write($0) }
         worker = Worker(
             options,
             backend: backend,
@@ -45,6 +53,7 @@ final class RunningWorker: Sendable {
     }
 
     var counters: WorkerCounters { worker.counters }
+    var webhookCounts: WebhookCounts { webhooks.counts }
     var isStopping: Bool { wasStopped.load(ordering: .relaxed) }
 
     func drain() {
@@ -55,6 +64,7 @@ final class RunningWorker: Sendable {
     func giveUp() {
         wasStopped.store(true, ordering: .relaxed)
         worker.giveUp()
+        Task { await webhooks.giveUp() }
     }
 
     // MARK: Working
@@ -62,12 +72,27 @@ final class RunningWorker: Sendable {
     /// Runs to the end; throws if it cannot start.
     func run() async throws -> Ending {
         // On a wrong schema every statement would fail, and some might miss their indexes. A copy must not send.
-        .worked(
+        // Beside the worker, once it may work.
+        let (checked, hasChecked) = AsyncStream<Void>.makeStream()
+        await webhooks.begin()
+        let posting = Task { for await _ in checked { await webhooks.run() } }
+        let end: @Sendable () async -> Void = { [webhooks] in
+            hasChecked.finish()
+            await webhooks.stop(within: Self.webhookDrain)
+            await posting.value
+        }
+        let summary = try await Cleanup.after(end) {
             try await worker.run { connection in
                 try await SchemaCheck.runWithPlans(on: connection)
                 try await InstallationCheck.run(on: connection)
+                if !worker.options.once { hasChecked.yield() }
             }
-        )
+        }
+        if worker.options.once, !isStopping {
+            await webhooks.begin()
+            try await webhooks.runOnce()
+        }
+        return .worked(summary)
     }
 
     /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs

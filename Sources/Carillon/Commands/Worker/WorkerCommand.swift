@@ -1,5 +1,6 @@
 import ApplePush
 import CarillonDashboard
+import CarillonHTTPClient
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
@@ -20,7 +21,7 @@ extension Command {
             With several databases, the worker retries one that it cannot serve until it is stopped, and then exits with the
             status of that failure. With --web, its login also needs the role carillon_reader.
             """,
-        options: WorkerOptions.options + [.http, .withWeb, .webAddress] + WebAccess.rights + [
+        options: WorkerOptions.options + [.webhookProxy, .http, .withWeb, .webAddress] + WebAccess.rights + [
             .embedded, .data, .databases,
         ],
         exits: [
@@ -64,7 +65,8 @@ private struct WorkerCommand: Sendable {
             http2: HTTP2Backend(HTTP2Configuration(invocation.settings)),
             binary: BinaryBackend(BinaryConfiguration(invocation.settings, invocation.console.log))
         )
-        let workers = workers(for: databases, backend, loop)
+        let client = HTTPClient(proxy: invocation.settings.text(.webhookProxy))
+        let workers = workers(for: databases, backend, client, loop)
         let endpoints = WorkerEndpoints(
             loop: loop,
             workers: workers,
@@ -73,6 +75,7 @@ private struct WorkerCommand: Sendable {
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
         let end: @Sendable () async -> Void = {
+            client.stop()
             await backend.shutdown()
             server?.stop()
             await dashboard?.stop()
@@ -84,7 +87,10 @@ private struct WorkerCommand: Sendable {
             try dashboard?.start(invocation.console.log)
             return try await Interruption.with(
                 on: loop,
-                signalled: { count in for worker in workers { count == 1 ? worker.drain() : worker.giveUp() } }
+                signalled: { count in
+                    for worker in workers { count == 1 ? worker.drain() : worker.giveUp() }
+                    if count > 1 { client.stop() }
+                }
             ) { try await run(workers) }
         }
         let statuses = zip(workers, endings).map { status(of: $1, for: $0) }
@@ -110,6 +116,7 @@ private struct WorkerCommand: Sendable {
     private func workers(
         for databases: [DatabaseSetting],
         _ backend: TransportBackend,
+        _ client: HTTPClient,
         _ loop: EventLoop
     ) -> [RunningWorker] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
@@ -120,6 +127,7 @@ private struct WorkerCommand: Sendable {
                 label: labels[index],
                 ceiling: databases.count > 1 ? ceiling.member(index) : nil,
                 backend: backend,
+                client: client,
                 loop: loop,
                 log: invocation.console.log
             )

@@ -46,7 +46,13 @@ struct WorkerEndpoints: Sendable {
         let readings = workers.map { worker in Task { await worker.gauges.read() } }
         for (worker, reading) in zip(workers, readings) {
             let reading = await reading.value
-            all.merge(WorkerMetrics(counters: worker.counters, reading: reading, database: worker.label).measurements)
+            let metrics = WorkerMetrics(
+                counters: worker.counters,
+                reading: reading,
+                database: worker.label,
+                webhooks: worker.webhookCounts
+            )
+            all.merge(metrics.measurements)
         }
         return all
     }

@@ -148,6 +148,26 @@ import Testing
         #expect(try await shop.run("check").output.contains("ok       consumers"))
     }
 
+    @Test(.shop) func `a webhook that is paused or has failed for long is named, and how to resume it`() async throws {
+        try await shop.database.connection.script(
+            """
+            SELECT carillon.add_webhook('crm', 'shop', 'https://example.com/');
+            SELECT carillon.note_dead(a.id, '{aa,bb}', ARRAY[now(), now()]) FROM carillon.apps a WHERE a.name = 'shop'
+            """
+        )
+        #expect(try await shop.run("check").output.contains("ok       webhooks"))
+        try await shop.database.connection.script(
+            "UPDATE carillon.webhooks SET failing_since = now() - interval '2 hours', last_error = 'the receiver answered 500'"
+        )
+        let failing = try await shop.run("check").output
+        #expect(failing.contains("warning  webhooks      The webhook crm of shop has failed since"), "\(failing)")
+        #expect(failing.contains("the receiver answered 500. 2 events wait"), "\(failing)")
+        try await shop.database.connection.script("SELECT carillon.pause_webhook('crm', 'a sale')")
+        let paused = try await shop.run("check").output
+        #expect(paused.contains("The webhook crm of shop is paused: a sale. 2 events wait"), "\(paused)")
+        #expect(paused.contains("run 'carillon webhook resume crm'"), "\(paused)")
+    }
+
     @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
         try await Shop.with { shop in
             try await shop.database.connection.script("CREATE ROLE \(Self.nobody) LOGIN")

@@ -90,6 +90,11 @@ import Testing
                 "last_error",
             ],
             "provider_tokens": ["certificate_id", "issued_at", "rests_until"],
+            "webhooks": [
+                "id", "name", "subscription_id", "url", "ca", "allows_private", "old_secret_until", "paused_reason",
+                "created_at", "batch", "batch_id", "batch_at", "attempts", "next_attempt_at", "failing_since",
+                "last_error", "accepted_at",
+            ],
         ]
         for (table, columns) in CheckStatements.secrets where !columns.isEmpty {
             let known = (columns + (harmless[table] ?? [])).sorted()

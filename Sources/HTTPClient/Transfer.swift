@@ -1,0 +1,156 @@
+import CarillonCCURL
+import CarillonIO
+import Glibc
+
+/// One request in libcurl. It belongs to the client's thread.
+final class Transfer {
+    private static let maxHeaderBytes = 16_384
+    private static let maxBodyBytes = 65_536
+    private static let connectTimeout = Duration.seconds(5)
+
+    let easy: UnsafeMutableRawPointer
+    private let allowsPrivate: Bool
+    private let usesProxy: Bool
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var headerBytes = 0
+    private var bodyBytes = 0
+    private var hasAnswer = false
+    /// Why it was ended by this side.
+    private var refusal: String?
+
+    /// Nil if there is no memory for it.
+    init?(_ post: HTTPPost, proxy: String?) {
+        guard let easy = curl_easy_init() else { return nil }
+        self.easy = easy
+        allowsPrivate = post.allowsPrivate
+        usesProxy = proxy != nil
+        guard prepare(post, proxy: proxy) else { return nil }
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(headers)
+    }
+
+    /// Names that are not set keep what is safe: certificates and their names are checked, and no password, cookie or compressed
+    /// body is read from anywhere.
+    private func prepare(_ post: HTTPPost, proxy: String?) -> Bool {
+        // An empty one stops libcurl from waiting for "100 Continue".
+        for (name, value) in post.headers + [("Expect", "")] {
+            guard let longer = curl_slist_append(headers, "\(name):\(value.isEmpty ? "" : " ")\(value)") else {
+                return false
+            }
+            headers = longer
+        }
+        var codes = [
+            ccurl_set_text(easy, CURLOPT_URL, post.url),
+            ccurl_set_number(easy, CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS)),
+            ccurl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0),
+            // An empty text: none, whatever the environment says.
+            ccurl_set_text(easy, CURLOPT_PROXY, proxy ?? ""),
+            ccurl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1),
+            ccurl_do_not_wait_for_resolver(easy),
+            ccurl_set_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(Self.connectTimeout)),
+            ccurl_set_number(easy, CURLOPT_TIMEOUT_MS, Self.milliseconds(post.timeout)),
+            ccurl_set_pointer(easy, CURLOPT_HTTPHEADER, headers),
+            ccurl_set_number(easy, CURLOPT_POST, 1),
+            ccurl_set_number(easy, CURLOPT_POSTFIELDSIZE, post.body.count),
+            post.body.withUnsafeBytes {
+                ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+            },
+            // Requests to private addresses do not leave a connection that another one could use.
+            ccurl_set_number(easy, CURLOPT_FORBID_REUSE, post.allowsPrivate ? 1 : 0),
+            ccurl_set_callbacks(
+                easy,
+                { bytes, size, count, context in Transfer.of(context).receiveHeader(bytes, size * count) },
+                { _, size, count, context in Transfer.of(context).receiveBody(size * count) },
+                { context, _, address in Transfer.of(context).open(address) },
+                Unmanaged.passUnretained(self).toOpaque()
+            ),
+        ]
+        if let roots = post.roots {
+            // Otherwise the system's are trusted too.
+            codes.append(ccurl_set_text(easy, CURLOPT_CAPATH, nil))
+            codes.append(Array(roots.utf8).withUnsafeBytes { ccurl_set_roots(easy, $0.baseAddress, $0.count) })
+        }
+        return codes.allSatisfy { $0 == CURLE_OK }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int { Int(duration.nanoseconds / 1_000_000) }
+
+    /// The client keeps a transfer as long as libcurl has it.
+    private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
+        guard let context else { preconditionFailure("libcurl has lost the context of a transfer") }
+        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    /// Returns how many bytes were taken; fewer end the transfer.
+    private func receiveHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        headerBytes += count
+        guard headerBytes <= Self.maxHeaderBytes else {
+            refusal = "the headers of its answer are larger than 16 kB"
+            return 0
+        }
+        // The line that ends them. An answer such as "100 Continue" has headers too.
+        let isEnd = count <= 2 && (0..<count).allSatisfy { bytes?[$0] == 13 || bytes?[$0] == 10 }
+        if isEnd, ccurl_status(easy) >= 200 { hasAnswer = true }
+        return count
+    }
+
+    private func receiveBody(_ count: Int) -> Int {
+        bodyBytes += count
+        return bodyBytes <= Self.maxBodyBytes ? count : 0
+    }
+
+    /// Called for each address that libcurl is about to connect to, so a name cannot have another address by then.
+    private func open(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> CInt {
+        guard let address else { return -1 }
+        if !allowsPrivate, !usesProxy {
+            guard let known = NetworkAddress(address) else { return -1 }
+            guard known.isPublic else {
+                refusal =
+                    "its address, \(known), is private or reserved, and the webhook was added without --allow-private"
+                return -1
+            }
+        }
+        let type = address.pointee.socktype | CInt(SOCK_CLOEXEC.rawValue)
+        return socket(address.pointee.family, type, address.pointee.protocol)
+    }
+
+    /// - Parameter code: how libcurl says that it ended.
+    func outcome(_ code: CURLcode) -> HTTPOutcome {
+        if hasAnswer {
+            let seconds = ccurl_retry_after(easy)
+            return .answered(status: ccurl_status(easy), retryAfter: seconds > 0 ? .seconds(seconds) : nil)
+        }
+        if let refusal { return .failed(refusal) }
+        return .failed(Self.text(code))
+    }
+
+    private static func text(_ code: CURLcode) -> String {
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT: "it did not answer in time"
+        case CURLE_COULDNT_RESOLVE_HOST: "its name cannot be resolved"
+        case CURLE_COULDNT_CONNECT: "it cannot be reached"
+        case CURLE_PEER_FAILED_VERIFICATION: "its certificate is not trusted, or is for another name"
+        // So libcurl answers a header line of more than 100 kB.
+        case CURLE_OUT_OF_MEMORY: "a header of its answer is too large, or memory is short"
+        case CURLE_UNSUPPORTED_PROTOCOL: "it does not speak HTTP"
+        default: String(cString: curl_easy_strerror(code))
+        }
+    }
+}
+
+extension NetworkAddress {
+    /// Nil if it is of neither protocol.
+    fileprivate init?(_ address: UnsafeMutablePointer<curl_sockaddr>) {
+        let start = UnsafeMutableRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!
+        switch address.pointee.family {
+        case AF_INET: self.init(withUnsafeBytes(of: start.load(as: sockaddr_in.self).sin_addr) { Array($0) })
+        case AF_INET6:
+            self.init(withUnsafeBytes(of: start.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) })
+        default: return nil
+        }
+    }
+}

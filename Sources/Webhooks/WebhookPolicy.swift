@@ -1,0 +1,54 @@
+package import CarillonHTTPClient
+import CarillonIO
+
+/// Decides what follows from the outcome of a request: the next batch, another attempt, or a pause.
+package enum WebhookPolicy {
+    package enum Decision: Sendable, Equatable {
+        case accepted
+        /// - Parameter error: a sentence about the receiver, without a full stop.
+        case retry(after: Duration, error: String)
+        case pause(error: String)
+        /// Nothing is known, and nothing is recorded: the batch is attempted again once the claim is over.
+        case abandon
+    }
+
+    package static let firstWait = Duration.seconds(5)
+    package static let longestWait = Duration.seconds(3_600)
+    /// How long attempts may fail before the webhook is paused.
+    package static let maxFailing = Duration.seconds(3 * 86_400)
+
+    private static let gone = 410
+
+    /// - Parameters:
+    ///   - attempt: the number of the attempt, from 1.
+    ///   - failing: for how long all attempts before it have failed; nil if the last one did not.
+    package static func decide(
+        _ outcome: HTTPOutcome,
+        attempt: Int,
+        failing: Duration?,
+        using generator: inout some RandomNumberGenerator
+    ) -> Decision {
+        let error: String
+        var asked = Duration.zero
+        switch outcome {
+        case .stopped: return .abandon
+        case .answered(200..<300, _): return .accepted
+        case .answered(gone, _): return .pause(error: "the receiver answered 410, so it wants no more")
+        case .answered(300..<400, _) where isRedirect(outcome):
+            error = "the receiver redirects, which is not followed"
+        case .answered(let status, let retryAfter):
+            error = "the receiver answered \(status)"
+            asked = retryAfter ?? .zero
+        case .failed(let why): error = "the receiver was not reached: \(why)"
+        }
+        if let failing, failing >= maxFailing {
+            return .pause(error: "attempts have failed for three days; at last, \(error)")
+        }
+        var backOff = BackOff(from: firstWait, to: longestWait, after: attempt)
+        return .retry(after: max(backOff.next(using: &generator), min(asked, longestWait)), error: error)
+    }
+
+    private static func isRedirect(_ outcome: HTTPOutcome) -> Bool {
+        if case .answered(let status, _) = outcome { [301, 302, 303, 307, 308].contains(status) } else { false }
+    }
+}

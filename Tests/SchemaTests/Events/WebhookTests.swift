@@ -1,0 +1,175 @@
+import CarillonPostgres
+import TestSupport
+import Testing
+
+/// The SQL of webhooks, as operators and workers call it.
+@Suite(.demo) struct WebhookTests {
+    private static let add = "SELECT carillon.add_webhook('crm', 'demo', 'https://example.com/hook')"
+    private static let claim = "SELECT c.name, c.attempt FROM carillon.claim_webhooks(10) AS c"
+    private static let batch = """
+        SELECT b.token FROM carillon.webhooks w CROSS JOIN LATERAL carillon.webhook_batch(w.id, w.batch_id) AS b
+        """
+    private static let state = "SELECT state, events, attempts FROM carillon.webhook_status"
+
+    private static func note(_ tokens: String...) -> String {
+        let times = tokens.map { _ in "now()" }.joined(separator: ", ")
+        return "SELECT carillon.note_dead(1, '{\(tokens.joined(separator: ","))}', ARRAY[\(times)])"
+    }
+
+    /// - Parameter error: why the receiver has not accepted the batch; nil: it has.
+    private static func settle(attempt: Int, error: String? = nil, pauses: Bool = false) -> String {
+        """
+        SELECT carillon.settle_webhook(w.id, w.batch_id, \(attempt), \(error.map { "'\($0)'" } ?? "NULL"), 60, \(pauses))
+        FROM carillon.webhooks w
+        """
+    }
+
+    @Test func `a batch is kept until it is accepted, and only then the next one is taken`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1", "a2")); \(Self.note("a3"))")
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+        try await database.run(Self.note("a4"))
+        #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
+        #expect(try await database.rows(Self.state) == ["(ok,4,1)"])
+        // It is attempted, and then waits.
+        #expect(try await database.rows(Self.claim) == [])
+        #expect(try await database.value(Self.settle(attempt: 1, error: "no")) == "true")
+        #expect(try await database.rows(Self.claim) == [])
+        #expect(try await database.rows(Self.state) == ["(failing,4,1)"])
+        let id = try await database.value("SELECT batch_id FROM carillon.webhooks")
+        try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now()")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+        #expect(try await database.value("SELECT batch_id FROM carillon.webhooks") == id)
+        #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
+        #expect(try await database.value(Self.settle(attempt: 2)) == "true")
+        #expect(try await database.rows(Self.state) == ["(ok,1,0)"])
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+        #expect(try await database.rows(Self.batch) == ["(a4)"])
+    }
+
+    @Test func `a worker that was late settles nothing`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now()")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+        #expect(try await database.value(Self.settle(attempt: 1, error: "no", pauses: true)) == "false")
+        #expect(try await database.value(Self.settle(attempt: 2)) == "true")
+        #expect(try await database.value(Self.settle(attempt: 2)) == "false")
+        #expect(try await database.rows(Self.state) == ["(ok,0,0)"])
+    }
+
+    @Test func `one worker claims a webhook, and no other waits for it`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1"))")
+        try await database.session { other in
+            try await other.run("BEGIN")
+            #expect(try await other.rows(Self.claim) == ["(crm,1)"])
+            try await database.run("SET lock_timeout = '100ms'; \(Self.note("a2"))")
+            #expect(try await database.rows(Self.claim) == [])
+            // It dies.
+            try await other.run("ROLLBACK")
+        }
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+        #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)"])
+    }
+
+    @Test func `a paused webhook is not claimed, and its events wait until it is resumed`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        try await database.run(Self.settle(attempt: 1, error: "it answered 410", pauses: true))
+        #expect(
+            try await database.rows("SELECT state, paused_reason, events FROM carillon.webhook_status")
+                == [#"(paused,"it answered 410",1)"#]
+        )
+        try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now(); \(Self.note("a2"))")
+        #expect(try await database.rows(Self.claim) == [])
+        #expect(try await database.value("carillon.seconds_to_webhook() IS NULL") == "true")
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "true")
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+        #expect(try await database.value("carillon.pause_webhook('crm', 'a sale', 'anna')") == "true")
+        #expect(try await database.value("carillon.pause_webhook('crm')") == "false")
+        #expect(
+            try await database.rows(
+                "SELECT action, app, details ->> 'reason' FROM carillon.audit WHERE action LIKE '%webhook' ORDER BY id"
+            ) == [
+                #"("add webhook",demo,)"#, #"("pause webhook",demo,"it answered 410")"#, #"("resume webhook",demo,)"#,
+                #"("pause webhook",demo,"a sale")"#,
+            ]
+        )
+    }
+
+    @Test func `events are posted again by request`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1", "a2")); \(Self.claim); \(Self.settle(attempt: 1))")
+        #expect(try await database.rows(Self.claim) == [])
+        #expect(try await database.value("carillon.redeliver_webhook('crm', now() - interval '1 hour')") == "2")
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+        #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)"])
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.redeliver_webhook('crm', now() + interval '1 hour')")
+        }
+        #expect(error?.sqlState == "22023")
+    }
+
+    @Test func `a rotated secret signs beside the old one, until that is over`() async throws {
+        let first = try #require(
+            try await database.value("carillon.add_webhook('crm', 'demo', 'https://example.com/hook')")
+        )
+        #expect(first.hasPrefix("whsec_") && first.count == 50)
+        try await database.run(Self.note("a1"))
+        let second = try #require(try await database.value("carillon.rotate_webhook_secret('crm', '1 hour')"))
+        #expect(first != second)
+        let secrets = "SELECT array_to_string(c.secrets, ' ') FROM carillon.claim_webhooks(10) AS c"
+        #expect(try await database.value(secrets) == "\(second) \(first)")
+        try await database.run(
+            "UPDATE carillon.webhooks SET next_attempt_at = now(), old_secret_until = now() - interval '1 second'"
+        )
+        #expect(try await database.value(secrets) == second)
+        // Neither is in what others can read.
+        for secret in [first, second] {
+            #expect(
+                try await database.number(
+                    "SELECT count(*) FROM carillon.audit a, carillon.webhook_status s WHERE concat(a, s) LIKE '%\(secret)%'"
+                ) == 0
+            )
+        }
+    }
+
+    @Test(arguments: [
+        ("add_webhook('', 'demo', 'https://example.com/')", "22023"),
+        ("add_webhook('w', 'nope', 'https://example.com/')", "42704"),
+        ("add_webhook('w', 'demo', 'http://example.com/')", "22023"),
+        ("add_webhook('w', 'demo', 'ftp://example.com/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://user:secret@example.com/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://example.com/ x')", "22023"), ("add_webhook('w', 'demo', NULL)", "22023"),
+        ("add_webhook('w', 'demo', 'https://example.com/', '{nope}')", "22023"),
+        ("add_webhook('crm', 'demo', 'https://example.com/')", "42710"), ("remove_webhook('nope')", "42704"),
+        ("rotate_webhook_secret('crm', '-1 s')", "22023"), ("pause_webhook(NULL)", "42704"),
+        ("subscribe('demo', 'webhook:w')", "22023"), ("unsubscribe('demo', 'webhook:crm')", "22023"),
+        ("take_events('webhook:crm')", "22023"),
+    ])
+    func `a wrong argument is refused, without a secret in the error`(call: String, state: String) async throws {
+        try await database.run(Self.add)
+        let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.\(call)") }
+        #expect(error?.sqlState == state, "\(error?.message ?? "")")
+        #expect(error.map { "\($0)".contains("secret@") || "\($0)".contains("whsec_") } == false)
+    }
+
+    @Test func `what forget erases is not in a batch that was taken before`() async throws {
+        try await database.run("\(Self.add); SELECT carillon.register_token('demo', 'a1', 'anna')")
+        try await database.run("\(Self.note("a1", "a2")); \(Self.claim); SELECT carillon.forget('demo', 'anna')")
+        #expect(try await database.rows(Self.batch) == ["()", "(a2)"])
+    }
+
+    @Test func `a webhook is removed with its events, and with its app`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim); SELECT carillon.remove_webhook('crm')")
+        #expect(try await database.number("SELECT count(*) FROM carillon.webhooks") == 0)
+        #expect(try await database.number("SELECT count(*) FROM carillon.subscriptions") == 0)
+        try await database.run("\(Self.add); DELETE FROM carillon.apps")
+        #expect(try await database.number("SELECT count(*) FROM carillon.webhooks") == 0)
+    }
+
+    @Test func `a time that is too far away does not keep a batch back`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1"))")
+        for time in ["infinity", "-infinity", "3000-01-01"] {
+            try await database.run("UPDATE carillon.webhooks SET next_attempt_at = '\(time)'")
+            #expect(try await database.rows(Self.claim).count == 1, "\(time)")
+        }
+    }
+}

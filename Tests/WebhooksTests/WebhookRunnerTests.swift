@@ -1,0 +1,172 @@
+import CarillonHTTPClient
+import CarillonIO
+import CarillonPostgres
+import TestSupport
+import Testing
+
+@testable import CarillonWebhooks
+
+/// A worker's part that posts webhooks, with a database, and receivers on this machine.
+@Suite(.demo) struct WebhookRunnerTests {
+    /// What receivers got and what was reported.
+    private final class Record: Sendable {
+        private let lists = Guarded((requests: [WebhookRequest](), reports: [WebhookReport]()))
+
+        var requests: [WebhookRequest] { lists.withLock { $0.requests } }
+        var reports: [String] { lists.withLock { $0.reports.map { "\($0)" } } }
+
+        func add(_ request: WebhookRequest) -> Int {
+            lists.withLock { lists in
+                lists.requests.append(request)
+                return lists.requests.count
+            }
+        }
+
+        func add(_ report: WebhookReport) { lists.withLock { $0.reports.append(report) } }
+    }
+
+    private static func note(_ tokens: String...) -> String {
+        let times = tokens.map { _ in "now()" }.joined(separator: ", ")
+        return "SELECT carillon.note_dead(1, '{\(tokens.joined(separator: ","))}', ARRAY[\(times)])"
+    }
+
+    /// Adds a webhook whose receiver answers each request with a status, and returns its secret.
+    private func add(_ name: String, _ port: UInt16, root: String) async throws -> WebhookSecret {
+        let call = "carillon.add_webhook('\(name)', 'demo', 'https://127.0.0.1:\(port)/', NULL, true, '\(root)')"
+        let secret = try #require(try await database.value(call))
+        return try #require(WebhookSecret(secret))
+    }
+
+    /// Runs the body with a receiver, whose status depends on the number of the request, and a runner.
+    private func with(
+        status: @escaping @Sendable (Int) -> Int = { _ in 200 },
+        _ body: (WebhookRunner, WebhookSecret, Record, EventLoop) async throws -> Void
+    ) async throws {
+        let record = Record()
+        try await RawGateway.with(alpn: ["http/1.1"]) { line in
+            while let request = try await line.nextWebhookRequest() {
+                try await line.respond(status(record.add(request)))
+            }
+        } test: { gateway, port in
+            let secret = try await add("crm", port, root: gateway.rootPEM)
+            try await withRunner(record) { runner, loop in try await body(runner, secret, record, loop) }
+        }
+    }
+
+    private func withRunner(
+        _ record: Record,
+        _ body: (WebhookRunner, EventLoop) async throws -> Void
+    ) async throws {
+        let client = HTTPClient()
+        defer { client.stop() }
+        try await TestLoop.with { loop in
+            let source = DatabaseSource(database.url)
+            let runner = WebhookRunner(source, client: client, version: "7", on: loop) { record.add($0) }
+            try await body(runner, loop)
+        }
+    }
+
+    @Test func `a batch arrives signed, and is not posted again once it is accepted`() async throws {
+        try await with { runner, secret, record, _ in
+            try await database.run("\(Self.note("a1", "a2")); \(Self.note("a3"))")
+            try await runner.runOnce()
+            try await runner.runOnce()
+            let request = try #require(record.requests.first)
+            #expect(record.requests.count == 1 && request.headers.first == "POST / HTTP/1.1")
+            #expect(request.header("user-agent") == "Carillon/7")
+            for token in ["a1", "a2", "a3"] { #expect(request.body.contains("\"token\":\"\(token)\"")) }
+            let id = try #require(request.header("webhook-id"))
+            let timestamp = try #require(request.header("webhook-timestamp").flatMap { Int64($0) })
+            #expect(abs(timestamp - WallClock.seconds) < 300)
+            let signature = secret.signature(of: Array(request.body.utf8), id: id, timestamp: timestamp)
+            #expect(request.header("webhook-signature") == signature)
+            #expect(runner.counts.byName["crm"]?.events == 3 && record.reports.isEmpty)
+            #expect(try await database.number("SELECT events FROM carillon.webhook_status") == 0)
+        }
+    }
+
+    @Test func `a batch that is not accepted comes again whole, with the same id, before any other`() async throws {
+        try await with(status: { $0 == 1 ? 500 : 200 }) { runner, _, record, _ in
+            try await database.run(Self.note("a1"))
+            try await runner.runOnce()
+            #expect(
+                try await database.rows("SELECT state, last_error FROM carillon.webhook_status")
+                    == [#"(failing,"the receiver answered 500")"#]
+            )
+            try await database.run("\(Self.note("a2")); UPDATE carillon.webhooks SET next_attempt_at = now()")
+            try await runner.runOnce()
+            let requests = record.requests
+            #expect(requests.count == 3 && requests[0].body == requests[1].body)
+            #expect(requests[0].header("webhook-id") == requests[1].header("webhook-id"))
+            #expect(
+                requests[2].body.contains("a2") && requests[2].header("webhook-id") != requests[0].header("webhook-id")
+            )
+            #expect(record.reports.count == 2 && record.reports.last?.contains("recovered") == true)
+        }
+    }
+
+    @Test func `a receiver that is gone pauses the webhook, and it is said`() async throws {
+        try await with(status: { _ in 410 }) { runner, _, record, _ in
+            try await database.run(Self.note("a1"))
+            try await runner.runOnce()
+            #expect(try await database.rows("SELECT state, events FROM carillon.webhook_status") == ["(paused,1)"])
+            #expect(record.reports.count == 1 && record.reports.first?.contains("paused") == true)
+        }
+    }
+
+    @Test func `a notification has events posted at once, and two workers post each batch once`() async throws {
+        try await with { runner, _, record, loop in
+            try await withRunner(record) { second, _ in
+                async let first: Void = runner.run()
+                async let other: Void = second.run()
+                for number in 1...3 {
+                    try await database.run(Self.note("a\(number)"))
+                    try await loop.eventually("the event is accepted") {
+                        try await database.number("SELECT events FROM carillon.webhook_status") == 0
+                    }
+                }
+                await runner.stop(within: .seconds(60))
+                await second.stop(within: .seconds(60))
+                _ = await (first, other)
+            }
+            let bodies = record.requests.map(\.body)
+            for number in 1...3 { #expect(bodies.count { $0.contains("\"token\":\"a\(number)\"") } == 1) }
+        }
+    }
+
+    @Test func `a receiver that never answers delays no other, and its batch is kept when the worker ends`()
+        async throws
+    {
+        let silent = try SilentPort(host: "127.0.0.1")
+        try await with { runner, _, record, loop in
+            try await database.run(
+                "SELECT carillon.add_webhook('slow', 'demo', 'https://127.0.0.1:\(silent.port)/', NULL, true)"
+            )
+            try await database.run(Self.note("a1"))
+            async let running: Void = runner.run()
+            try await loop.eventually("the other receiver has its event") { !record.requests.isEmpty }
+            await runner.stop(within: .seconds(60))
+            await running
+            #expect(
+                try await database.number("SELECT events FROM carillon.webhook_status WHERE name = 'slow'") == 1
+            )
+        }
+    }
+
+    @Test func `a worker that loses its connection opens another`() async throws {
+        try await with { runner, _, record, loop in
+            async let running: Void = runner.run()
+            let sessions =
+                "FROM pg_stat_activity WHERE application_name = 'carillon webhooks' AND datname = current_database()"
+            try await loop.eventually("it listens") {
+                try await database.number("SELECT count(*) \(sessions) AND query LIKE '%seconds_to_webhook%'") == 1
+            }
+            try await database.run("SELECT pg_terminate_backend(pid, 60000) \(sessions)")
+            try await database.run(Self.note("a1"))
+            try await loop.eventually("the event is accepted") { !record.requests.isEmpty }
+            await runner.stop(within: .seconds(60))
+            await running
+            #expect(record.reports.contains { $0.contains("databaseLost") })
+        }
+    }
+}

@@ -1,0 +1,280 @@
+-- Webhooks: workers take the events of an app as a consumer does, and post them to a URL. The owner of the schema adds and removes
+-- webhooks, because one sends device tokens elsewhere, and operators pause, resume and repeat them. The functions for workers run
+-- as their owner, so that no role can read secrets from the table.
+--
+-- A worker claims a webhook by an update that skips locked rows, and posts without a transaction. It has a minute: then another
+-- worker may attempt the same batch. A settlement names the batch and the attempt, so a worker that was late writes nothing.
+
+-- Two random UUIDs have 244 random bits.
+CREATE OR REPLACE FUNCTION carillon.new_webhook_secret() RETURNS text
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT 'whsec_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'base64')
+$$;
+COMMENT ON FUNCTION carillon.new_webhook_secret IS 'Internal: returns a new secret, as Standard Webhooks writes it.';
+
+CREATE OR REPLACE FUNCTION carillon.webhook_to_change(name text, on_behalf_of text) RETURNS carillon.webhooks
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target carillon.webhooks;
+BEGIN
+    SELECT w.* INTO target FROM carillon.webhooks w WHERE w.name = webhook_to_change.name FOR NO KEY UPDATE;
+    IF target.id IS NULL THEN
+        PERFORM carillon.refuse(carillon.refusal('name', 'the name of a webhook', quote_literal(webhook_to_change.name),
+            'carillon.webhook_status lists them.', '42704'));
+    END IF;
+    PERFORM carillon.act_for(on_behalf_of);
+    RETURN target;
+END
+$$;
+COMMENT ON FUNCTION carillon.webhook_to_change IS
+    'Internal: returns a webhook by name, locked until the transaction ends, or raises an error.';
+
+CREATE OR REPLACE FUNCTION carillon.record_webhook(action text, webhook carillon.webhooks, details jsonb DEFAULT '{}') RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.record_change(action || ' webhook', a.name, jsonb_build_object('name', webhook.name) || details)
+    FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id WHERE s.id = webhook.subscription_id
+$$;
+COMMENT ON FUNCTION carillon.record_webhook IS 'Internal: records a change of a webhook in audit.';
+
+-- PostgreSQL's own error would show the row with its secret, so what the table would refuse is refused before.
+CREATE OR REPLACE FUNCTION carillon.add_webhook(
+    name text, app text, url text, kinds text[] DEFAULT NULL, allow_private boolean DEFAULT NULL, ca text DEFAULT NULL,
+    on_behalf_of text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(app);
+    consumer CONSTANT text := 'webhook:' || name;
+    added carillon.webhooks;
+    refusal carillon.refusal := carillon.refused_kinds(kinds);
+BEGIN
+    IF (octet_length(name) BETWEEN 1 AND 200) IS NOT TRUE THEN
+        refusal := carillon.refusal('name', 'text of 1 to 200 bytes', quote_literal(name));
+    ELSIF EXISTS (SELECT FROM carillon.webhooks w WHERE w.name = add_webhook.name) THEN
+        refusal := carillon.refusal('name', 'a name that no webhook has', quote_literal(name),
+            'Remove that one with carillon.remove_webhook, or choose another name.', '42710');
+    ELSIF carillon.has_too_many_consumers(target.id, consumer) THEN
+        refusal := carillon.refusal('app', 'an app with fewer than 100 consumers', quote_literal(app),
+            'carillon.consumers lists them.');
+    ELSIF (octet_length(url) <= 2048
+        AND url ~ '^https?://([a-zA-Z0-9._-]+|[[][0-9a-fA-F:.]+])(:[0-9]{1,5})?([/?][!"$-~]*)?$') IS NOT TRUE
+    THEN
+        refusal := carillon.refusal('url', 'an https URL of at most 2048 bytes, without a user and a fragment',
+            quote_literal(regexp_replace(url, '//[^/]*@', '//***@')),
+            'The receiver checks the signature, so the URL needs no password.');
+    ELSIF url NOT LIKE 'https://%' AND allow_private IS NOT TRUE THEN
+        refusal := carillon.refusal('url', 'an https URL, unless private addresses are allowed', quote_literal(url),
+            'Events contain device tokens: without TLS, they can be read on the way.');
+    ELSIF octet_length(ca) > 262144 THEN
+        refusal := carillon.refusal('ca', 'root certificates as PEM, of at most 256 kB', octet_length(ca) || ' bytes');
+    END IF;
+    PERFORM carillon.refuse(refusal);
+    PERFORM carillon.act_for(on_behalf_of);
+    INSERT INTO carillon.subscriptions (app_id, consumer, mask) VALUES (target.id, consumer, carillon.mask_of(kinds))
+    RETURNING id INTO added.subscription_id;
+    added.secret := carillon.new_webhook_secret();
+    INSERT INTO carillon.webhooks AS w (name, subscription_id, url, ca, allows_private, secret)
+    VALUES (add_webhook.name, added.subscription_id, add_webhook.url, add_webhook.ca, coalesce(allow_private, false), added.secret)
+    RETURNING w.* INTO added;
+    PERFORM carillon.record_webhook('add', added, jsonb_build_object('url', added.url, 'kinds', kinds,
+        'allow_private', nullif(added.allows_private, false)));
+    NOTIFY carillon_events;
+    RETURN added.secret;
+END
+$$;
+COMMENT ON FUNCTION carillon.add_webhook IS
+    'Makes workers post the events of an app to a URL, from the commit on; by default, of all kinds. Returns the secret with which '
+    'they sign, which cannot be shown again. Recorded in audit.';
+
+CREATE OR REPLACE FUNCTION carillon.remove_webhook(name text, on_behalf_of text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
+BEGIN
+    PERFORM carillon.record_webhook('remove', target);
+    DELETE FROM carillon.subscriptions s WHERE s.id = target.subscription_id;
+END
+$$;
+COMMENT ON FUNCTION carillon.remove_webhook IS
+    'Removes a webhook. Events that its receiver has not accepted are lost to it. Recorded in audit.';
+
+-- For some time, requests have a signature of the old secret too, so that receivers need not change it at the same moment.
+CREATE OR REPLACE FUNCTION carillon.rotate_webhook_secret(
+    name text, keep_old interval DEFAULT NULL, on_behalf_of text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
+    fresh CONSTANT text := carillon.new_webhook_secret();
+BEGIN
+    keep_old := coalesce(keep_old, interval '1 day');
+    IF keep_old NOT BETWEEN interval '0' AND interval '30 days' THEN
+        PERFORM carillon.refuse(carillon.refusal('keep_old', 'an interval of at most 30 days', keep_old::text));
+    END IF;
+    UPDATE carillon.webhooks w SET secret = fresh, old_secret = w.secret, old_secret_until = now() + keep_old
+    WHERE w.id = target.id;
+    PERFORM carillon.record_webhook('rotate secret of', target);
+    RETURN fresh;
+END
+$$;
+COMMENT ON FUNCTION carillon.rotate_webhook_secret IS
+    'Replaces the secret of a webhook, and returns the new one, which cannot be shown again. Until keep_old is over, requests are '
+    'signed with both. Recorded in audit.';
+
+CREATE OR REPLACE FUNCTION carillon.pause_webhook(name text, reason text DEFAULT NULL, on_behalf_of text DEFAULT NULL)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
+    why CONSTANT text := coalesce(left(nullif(btrim(reason), ''), 1000), 'by hand');
+BEGIN
+    IF target.paused_reason IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    UPDATE carillon.webhooks w SET paused_reason = why WHERE w.id = target.id;
+    PERFORM carillon.record_webhook('pause', target, jsonb_build_object('reason', why));
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION carillon.pause_webhook IS
+    'Pauses a webhook: its events wait, until the retention is over. Returns false if it was paused. Recorded in audit.';
+
+CREATE OR REPLACE FUNCTION carillon.resume_webhook(name text, on_behalf_of text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
+BEGIN
+    -- Also attempts a batch now that would be attempted later.
+    UPDATE carillon.webhooks w SET paused_reason = NULL, failing_since = NULL, next_attempt_at = now()
+    WHERE w.id = target.id;
+    NOTIFY carillon_events;
+    IF target.paused_reason IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.record_webhook('resume', target);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION carillon.resume_webhook IS
+    'Resumes a paused webhook, and has workers attempt it at once. Returns false if it was not paused. Recorded in audit.';
+
+CREATE OR REPLACE FUNCTION carillon.redeliver_webhook(name text, since timestamptz, on_behalf_of text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
+    events bigint;
+BEGIN
+    IF (since <= clock_timestamp()) IS NOT TRUE THEN
+        PERFORM carillon.refuse(carillon.refusal('since', 'a time that is not in the future', since::text));
+    END IF;
+    SELECT carillon.untake(s.id, s.app_id, s.mask, since) INTO events FROM carillon.subscriptions s
+    WHERE s.id = target.subscription_id;
+    PERFORM carillon.record_webhook('redeliver', target, jsonb_build_object('since', since, 'events', events));
+    NOTIFY carillon_events;
+    RETURN events;
+END
+$$;
+COMMENT ON FUNCTION carillon.redeliver_webhook IS
+    'Posts the events that were stored for the app since a time to the webhook again, except broadcast_finished. Returns how many. '
+    'Recorded in audit.';
+
+-- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
+-- the current one.
+CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer) RETURNS TABLE (
+    id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
+    attempt integer, failing_seconds double precision)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    max_events CONSTANT integer := 500;
+    lease CONSTANT interval := interval '1 minute';
+    hook carillon.webhooks;
+    app_id integer;
+BEGIN
+    FOR hook IN
+        SELECT w.* FROM carillon.webhooks w
+        WHERE w.paused_reason IS NULL
+            AND (w.next_attempt_at <= clock_timestamp() OR w.next_attempt_at > clock_timestamp() + interval '2 hours')
+            AND (w.batch IS NOT NULL OR EXISTS (SELECT FROM carillon.untaken_events d WHERE d.subscription_id = w.subscription_id))
+        ORDER BY w.next_attempt_at LIMIT max_webhooks FOR NO KEY UPDATE SKIP LOCKED
+    LOOP
+        SELECT s.app_id, a.name INTO app_id, app FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
+        WHERE s.id = hook.subscription_id;
+        IF hook.batch IS NULL THEN
+            SELECT nullif(t.taken, '{}') INTO hook.batch FROM carillon.take_ranges(hook.subscription_id, app_id, max_events) AS t;
+            CONTINUE WHEN hook.batch IS NULL;
+            hook.batch_id := gen_random_uuid();
+            hook.batch_at := now();
+        END IF;
+        hook.attempts := hook.attempts + 1;
+        UPDATE carillon.webhooks w SET batch = hook.batch, batch_id = hook.batch_id, batch_at = hook.batch_at,
+            attempts = hook.attempts, next_attempt_at = clock_timestamp() + lease
+        WHERE w.id = hook.id;
+        id := hook.id;
+        name := hook.name;
+        url := hook.url;
+        ca := hook.ca;
+        allows_private := hook.allows_private;
+        secrets := ARRAY[hook.secret] || CASE WHEN hook.old_secret_until > now() THEN ARRAY[hook.old_secret] END;
+        batch_id := hook.batch_id;
+        batch_at := hook.batch_at;
+        attempt := hook.attempts;
+        failing_seconds := extract(epoch FROM now() - CASE WHEN isfinite(hook.failing_since) THEN hook.failing_since END);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.claim_webhooks IS
+    'Internal: takes the next batch of each webhook that is due, and returns what its worker needs.';
+
+CREATE OR REPLACE FUNCTION carillon.webhook_batch(webhook bigint, batch_id uuid) RETURNS SETOF carillon.event
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    hook carillon.webhooks;
+    app carillon.apps;
+BEGIN
+    SELECT w.* INTO hook FROM carillon.webhooks w WHERE w.id = webhook AND w.batch_id = webhook_batch.batch_id;
+    SELECT a.* INTO app FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id WHERE s.id = hook.subscription_id;
+    RETURN QUERY SELECT e.* FROM carillon.events_in(hook.batch, app.id, app.name) AS e;
+END
+$$;
+COMMENT ON FUNCTION carillon.webhook_batch IS
+    'Internal: returns the events of the batch of a webhook; fewer than were taken, once the retention of some is over.';
+
+-- Without an error, the receiver has accepted the batch.
+CREATE OR REPLACE FUNCTION carillon.settle_webhook(
+    webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    hook carillon.webhooks;
+BEGIN
+    UPDATE carillon.webhooks w SET
+        (batch, batch_id, batch_at, attempts, next_attempt_at, failing_since, last_error, accepted_at) = (
+            SELECT CASE WHEN error IS NOT NULL THEN w.batch END, CASE WHEN error IS NOT NULL THEN w.batch_id END,
+                CASE WHEN error IS NOT NULL THEN w.batch_at END, CASE WHEN error IS NOT NULL THEN w.attempts ELSE 0 END,
+                clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
+                CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, left(error, 1000),
+                CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
+        paused_reason = CASE WHEN pauses THEN coalesce(w.paused_reason, left(error, 1000)) ELSE w.paused_reason END
+    WHERE w.id = webhook AND w.batch_id = settle_webhook.batch_id AND w.attempts = attempt
+    RETURNING w.* INTO hook;
+    IF hook.id IS NOT NULL AND pauses THEN
+        PERFORM carillon.record_webhook('pause', hook, jsonb_build_object('reason', hook.paused_reason));
+    END IF;
+    RETURN hook.id IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.settle_webhook IS
+    'Internal: records whether the receiver of a webhook has accepted a batch; false if another attempt has begun since.';
+
+-- When a worker looks again, unless it is notified before: a minute at most, because pauses and cancels do not notify.
+CREATE OR REPLACE FUNCTION carillon.seconds_to_webhook() RETURNS double precision
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT greatest(0.1, least(60, min(extract(epoch FROM w.next_attempt_at - clock_timestamp())) FILTER (
+        WHERE w.batch IS NOT NULL AND isfinite(w.next_attempt_at))))::double precision
+    FROM carillon.webhooks w WHERE w.paused_reason IS NULL HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION carillon.seconds_to_webhook IS
+    'Internal: returns how long a worker may wait before it looks for webhooks that are due; null if there are none.';
