@@ -40,7 +40,7 @@ enum SQLResultColumns {
         ],
         "search_reference": ["id": "the id of the message"],
         "search_token": [
-            "event": "registered, failed, dead since, reported dead, reaped, ready, scheduled or in flight",
+            "event": "registered, sent, failed, dead since, reported dead, reaped, ready, scheduled or in flight",
             "at": "when it happened; if scheduled, when it is due",
             "message_id": "the id of the message; for failed, the id of its job",
             "status": "the status that APNs answered to the last attempt; null if there was no answer",

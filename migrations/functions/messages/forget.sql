@@ -197,6 +197,7 @@ BEGIN
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, forget.owner) AS f;
     RETURN QUERY SELECT e.* FROM carillon.forget_events(target.id, forgotten, forget.owner) AS e;
+    RETURN QUERY SELECT s.* FROM carillon.forget_sent(target.id, forgotten) AS s;
     -- Messages that had no other recipient. Those in flight are not sent again, so they need no dedupe key either. A job of a split
     -- message is not one: its id may be that of the whole message.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, ARRAY(

@@ -57,7 +57,7 @@ struct FindView: PageView {
                 .text("Message") { event in event.messageID.map { .message($0, of: event.app) } ?? HTML("–") }
             ).html
             HTML(.p, .class("note")) {
-                "Pushes that APNs accepted are not found: their tokens are recorded only with keep_unique_ids, in results."
+                "Pushes that APNs accepted are found only in apps with keep_sent."
             }
         }
     }

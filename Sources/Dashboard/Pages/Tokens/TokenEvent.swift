@@ -5,7 +5,7 @@ import CarillonText
 /// Something that happened to a device token.
 struct TokenEvent: Record {
     enum Kind: String, CaseIterable, Decodable {
-        case registered, failed
+        case registered, sent, failed
         case deadSince = "dead since"
         case reportedDead = "reported dead"
         case reaped, ready, scheduled
@@ -23,7 +23,7 @@ struct TokenEvent: Record {
 
     var mark: StateMark {
         switch event {
-        case .registered: .good
+        case .registered, .sent: .good
         case .failed, .deadSince, .reportedDead, .reaped: .bad
         case .ready, .scheduled, .inFlight: .quiet
         }
