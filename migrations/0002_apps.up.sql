@@ -74,6 +74,7 @@ CREATE TABLE carillon.apps (
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
     collapse_unknown boolean NOT NULL DEFAULT false,
     keep_unique_ids  boolean NOT NULL DEFAULT false,
+    keep_sent        interval,
     -- Whether enqueue checks its caller. True while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
@@ -102,7 +103,9 @@ CREATE TABLE carillon.apps (
         channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
     CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
     CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
-    CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0)
+    CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),
+    CONSTRAINT apps_keep_sent_is_1_hour_to_10_years CHECK (
+        keep_sent BETWEEN interval '1 hour' AND interval '10 years')
 );
 CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
 COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
@@ -137,6 +140,8 @@ COMMENT ON COLUMN carillon.apps.collapse_unknown IS
     'whether a push without a collapse id whose outcome is unknown is sent again with its apns-id as collapse id';
 COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
     'whether results and failures keep the apns-unique-id, which APNs sends in the sandbox and Apple''s push console uses';
+COMMENT ON COLUMN carillon.apps.keep_sent IS
+    'how long the device token of each push that APNs accepted is kept, for trace; null means not at all';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
 

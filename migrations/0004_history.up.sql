@@ -215,6 +215,26 @@ COMMENT ON COLUMN carillon.push_count_sums.failed IS 'pushes that failed for goo
 COMMENT ON COLUMN carillon.push_count_sums.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.push_count_sums.retried IS 'attempts that were followed by another attempt';
 
+-- Pushes that were accepted, for apps with keep_sent: one row for each settlement, as in events. The arrays have one element for
+-- each push. A row is read through the time, because an index of tokens would cost more than the rest of a settlement.
+CREATE TABLE carillon.sent_pushes (
+    app_id  integer NOT NULL,
+    sent_at timestamptz NOT NULL DEFAULT now(),
+    message bigint[] NOT NULL,
+    token   bytea[] NOT NULL,
+    apns_id uuid[] NOT NULL
+) PARTITION BY RANGE (sent_at);
+-- Device tokens and apns-ids are random. Compressing the ids of messages takes longer than writing the row.
+ALTER TABLE carillon.sent_pushes ALTER message SET STORAGE EXTERNAL, ALTER token SET STORAGE EXTERNAL,
+    ALTER apns_id SET STORAGE EXTERNAL;
+CREATE INDEX sent_pushes_by_app ON carillon.sent_pushes (app_id, sent_at);
+CREATE TABLE carillon.sent_pushes_default PARTITION OF carillon.sent_pushes DEFAULT;
+COMMENT ON TABLE carillon.sent_pushes_default IS 'Internal: rows of sent_pushes for whose day there was no partition.';
+ALTER TABLE carillon.sent_pushes REPLICA IDENTITY FULL;
+ALTER TABLE carillon.sent_pushes_default REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.sent_pushes IS
+    'Internal: the device tokens of pushes that were accepted, of apps with keep_sent; one row for each settlement.';
+
 -- What applications follow of what becomes of pushes: see functions/events.
 
 CREATE TABLE carillon.subscriptions (

@@ -104,12 +104,13 @@ CREATE TABLE carillon.maintenance (
 INSERT INTO carillon.maintenance (action, target, run_order) VALUES
     ('delete', 'results_default', 1), ('delete', 'failures_default', 2), ('delete', 'failed_messages_default', 3),
     ('delete', 'events_default', 4), ('make', 'results', 5), ('make', 'failures', 6), ('make', 'failed_messages', 7),
-    ('make', 'events', 8), ('drop', 'results', 9), ('drop', 'failures', 10), ('drop', 'failed_messages', 11),
-    ('drop', 'events', 12), ('delete', 'untaken_events', 13), ('delete', 'cancelled', 14), ('sum', 'push_counts', 15),
-    ('delete', 'push_counts', 16), ('delete', 'push_count_sums', 17), ('delete', 'dedupe', 18),
-    ('delete', 'feedback', 19), ('delete', 'split_messages', 20), ('delete', 'unknown_outcomes', 21),
-    ('delete', 'tokens', 22), ('delete', 'updates', 23), ('delete', 'update_stamps', 24),
-    ('delete', 'device_slots', 25), ('delete', 'audit', 26);
+    ('make', 'events', 8), ('make', 'sent_pushes', 9), ('drop', 'results', 10), ('drop', 'failures', 11),
+    ('drop', 'failed_messages', 12), ('drop', 'events', 13), ('drop', 'sent_pushes', 14), ('delete', 'sent_pushes', 15),
+    ('delete', 'untaken_events', 16), ('delete', 'cancelled', 17), ('sum', 'push_counts', 18),
+    ('delete', 'push_counts', 19), ('delete', 'push_count_sums', 20), ('delete', 'dedupe', 21),
+    ('delete', 'feedback', 22), ('delete', 'split_messages', 23), ('delete', 'unknown_outcomes', 24),
+    ('delete', 'tokens', 25), ('delete', 'updates', 26), ('delete', 'update_stamps', 27),
+    ('delete', 'device_slots', 28), ('delete', 'audit', 29);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.action IS
     'what the step does: make or drop partitions, sum counts, or delete old rows';

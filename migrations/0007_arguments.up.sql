@@ -198,7 +198,8 @@ COMMENT ON COLUMN carillon.trace_event.event IS
     'not known';
 COMMENT ON COLUMN carillon.trace_event.what IS 'the event in plain words';
 COMMENT ON COLUMN carillon.trace_event.message_id IS
-    'the id of the message; for failed, requeued and dismissed, the id of its job, which message_status takes too';
+    'the id of the message; for failed, requeued, dismissed, and sent with a token, the id of its job, which message_status takes '
+    'too';
 COMMENT ON COLUMN carillon.trace_event.token IS 'the device token, if the event is about one';
 COMMENT ON COLUMN carillon.trace_event.details IS
     'what the words are made from: numbers, each with its precision, and status, reason and ids';

@@ -75,7 +75,7 @@ GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_mes
 GRANT UPDATE (tokens, payloads) ON carillon.failed_messages TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.unknown_outcomes TO carillon_worker;
 GRANT SELECT ON carillon.subscriptions TO carillon_worker;
-GRANT INSERT ON carillon.events, carillon.untaken_events TO carillon_worker;
+GRANT INSERT ON carillon.events, carillon.untaken_events, carillon.sent_pushes TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.event_ids TO carillon_worker;
 -- Deleting in order locks the rows, for which PostgreSQL requires the UPDATE privilege.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
@@ -156,7 +156,7 @@ BEGIN
                 job ready_job scheduled_job changed_job narrowed_job payloads_of keep_failed_content ending endings end_messages
                 settle take_from_claim why_unsettled find_cancelled_going_back outcomes_before_expiry unique_ids_of record_ended
                 followed_kinds note_settled sent_and_expired last_jobs_of note_finished note_jobs note_unrecorded note_dead
-                store_events
+                store_events record_sent unforgotten_sent
                 record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
                 is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
                 max_payload_bytes oversized_payload
@@ -185,7 +185,8 @@ $$;
 -- Creates the first partitions. Maintenance creates the others, and waits for locks that an upgrade should not hold.
 DO $$
 BEGIN
-    PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages,events}'::text[]) AS t(parent)
+    PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages,events,sent_pushes}'::text[])
+        AS t(parent)
     WHERE NOT EXISTS (SELECT FROM carillon.partitions(t.parent) p WHERE p.lower_bound IS NOT NULL);
 END
 $$;

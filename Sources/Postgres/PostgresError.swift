@@ -50,6 +50,8 @@ package struct PostgresError: CodedError {
     package var lockedRelation: String?
     /// Whether a trigger that a user has added caused the error. Known only of errors of schema and rights.
     package var isOfTrigger = false
+    /// Whether notifications of the whole server are in the way: their queue is full. PostgreSQL finds that out at the commit.
+    package var isOfNotifications = false
     package var statement: String?
     /// Whether this program gave the connection up because the server did not answer.
     package var isSilence: Bool
@@ -114,9 +116,11 @@ extension PostgresError {
     /// The list is that of `carillon.is_transient`: connection failures (08), colliding transactions (40), exhausted resources
     /// (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006), and system
     /// errors such as disk failures (58). Errors that concern only this connection are transient too: a prepared statement that
-    /// does not exist or already exists, because of a pooler (26000, 42P05).
+    /// does not exist or already exists, because of a pooler (26000, 42P05). So is a queue of notifications that is full, whose
+    /// SQLSTATE (54000) is also that of a row that is too large: `carillon.is_transient` never sees an error of a commit.
     package var isTransient: Bool {
         guard code == .server, let state = sqlState else { return code != .unexpectedValue }
+        if isOfNotifications { return true }
         return switch state.prefix(2) {
         case "08", "40", "53", "58": true
         case "57": state.hasPrefix("57P") || state == SQLState.queryCanceled

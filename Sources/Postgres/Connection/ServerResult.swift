@@ -54,8 +54,13 @@ final class ServerResult: @unchecked Sendable {
         if SQLState.isOfSchemaOrRights(sqlState) {
             error.isOfTrigger = field("W").map(Self.hasTrigger) ?? false
         }
+        error.isOfNotifications = sqlState == SQLState.tooLarge && field("F").map(Self.isOfNotifications) ?? false
         return error
     }
+
+    /// Whether the file of PostgreSQL's source that raised an error is the one about notifications. Its name is the same in every
+    /// language of messages.
+    static func isOfNotifications(_ file: String) -> Bool { file == "async.c" }
 
     /// The table in the error context of a locked row, such as: while updating tuple (0,1) in relation "results". No other field
     /// names the table. Nil if the server's messages are in another language.

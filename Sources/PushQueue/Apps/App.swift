@@ -62,7 +62,7 @@ package struct App: Decodable, Equatable, Identifiable, Sendable {
 extension App {
     /// What a statement selects to read apps, with `tables`.
     static let columns =
-        "a.id, " + AppSetting.all.map { "a.\($0.column), " }.joined()
+        "a.id, " + AppSetting.all.map { "\($0.selection), " }.joined()
         + "a.certificate_id, c.name AS credential, a.paused, a.paused_reason, a.created_at, a.updated_at"
     static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
 }

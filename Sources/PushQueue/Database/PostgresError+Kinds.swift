@@ -12,7 +12,7 @@ extension PostgresError {
 
     /// The statement is too large for any server. The allocator reports that as an internal error; most others of these pass.
     var isTooLarge: Bool {
-        sqlState?.hasPrefix("54") ?? false
+        (sqlState?.hasPrefix("54") ?? false) && !isOfNotifications
             || (sqlState == SQLState.internalError && message.hasPrefix("invalid memory alloc request size"))
     }
 

@@ -41,6 +41,7 @@ extension WorkerState {
             // The database's clock at the claim, plus the time since it returned.
             now: claim.jobs.claimedAt + (now - claim.returnedAt).nanoseconds / 1000,
             keepsUniqueIDs: outcomes.hasUniqueIDs && apps[claim.jobs.app]?.row.settings.keepUniqueIDs ?? false,
+            keepsSent: apps[claim.jobs.app]?.row.settings.keepSent != nil,
             using: &random
         )
     }

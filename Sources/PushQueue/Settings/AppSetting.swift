@@ -8,6 +8,8 @@ package struct AppSetting: Sendable {
     package let json: @Sendable (AppSettings) -> JSONValue
     /// What a number counts.
     private let unit: String
+    /// The column is an interval, and the value the number of its seconds.
+    private let isInterval: Bool
     /// What is shown if the setting has no value.
     private let fallback: @Sendable (AppSettings) -> String
 
@@ -19,9 +21,20 @@ package struct AppSetting: Sendable {
     ) {
         self.column = column
         self.unit = unit
+        isInterval = false
         self.fallback = fallback
         append = { $1.append(value($0)) }
         json = { value($0).json }
+    }
+
+    /// An interval.
+    init(_ column: String, else fallback: String, seconds: @escaping @Sendable (AppSettings) -> Int64?) {
+        self.column = column
+        unit = ""
+        isInterval = true
+        self.fallback = { _ in fallback }
+        append = { $1.append(seconds($0)) }
+        json = { seconds($0).json }
     }
 
     init(
@@ -31,9 +44,18 @@ package struct AppSetting: Sendable {
     ) {
         self.column = column
         unit = ""
+        isInterval = false
         self.fallback = fallback
         append = { $1.append(Texts(values: texts($0))) }
         json = { texts($0).json }
+    }
+
+    /// What a statement selects to read it from `apps` as `a`.
+    var selection: String { isInterval ? "extract(epoch FROM a.\(column))::int8 AS \(column)" : "a.\(column)" }
+
+    /// The value of its column, for the parameter of that number.
+    func value(of parameter: Int) -> String {
+        isInterval ? "justify_hours(make_interval(secs => $\(parameter)))" : "$\(parameter)"
     }
 
     /// The name of its option.
@@ -46,6 +68,7 @@ package struct AppSetting: Sendable {
         switch value {
         case .null: nil
         case .bool(let isOn): isOn ? "yes" : "no"
+        case .int(let seconds) where isInterval: DurationText.write(.seconds(seconds))
         case .int(let count): Int(count).grouped + (unit.isEmpty ? "" : " " + unit)
         case .string(let text): text
         case .array(let values): values.compactMap { text(of: $0) }.joined(separator: ", ")

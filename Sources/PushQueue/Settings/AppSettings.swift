@@ -42,6 +42,8 @@ package struct AppSettings: Decodable, Equatable, Sendable {
     package var collapseUnknown = false
     /// Keep the `apns-unique-id` of each push.
     package var keepUniqueIDs = false
+    /// How many seconds the token of each push that was sent is kept.
+    package var keepSent: Int64?
 
     package init(name: String) { self.name = name }
 }
@@ -66,6 +68,7 @@ extension AppSetting {
         AppSetting("reap_bad_tokens") { $0.reapBadTokens },
         AppSetting("collapse_unknown") { $0.collapseUnknown },
         AppSetting("keep_unique_ids") { $0.keepUniqueIDs },
+        AppSetting("keep_sent", else: "not kept", seconds: { $0.keepSent }),
     ]
 }
 
@@ -101,5 +104,6 @@ extension AppSettings {
         "apps_max_rate_is_positive": "The number of pushes a second must be above 0.",
         "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",
+        "apps_keep_sent_is_1_hour_to_10_years": "Sent pushes may be kept for 1 hour to 10 years.",
     ]
 }

@@ -58,12 +58,14 @@ package struct AppStore: Sendable {
     // MARK: Adding and changing
 
     private static let columns = AppSetting.all.map(\.column) + ["certificate_id"]
+    private static let values =
+        AppSetting.all.enumerated().map { $1.value(of: $0 + 1) } + ["$\(AppSetting.all.count + 1)"]
 
     private static let add = Statement(
         "app_add",
         """
         INSERT INTO carillon.apps (\(columns.joined(separator: ", ")))
-        VALUES (\((1...columns.count).map { "$\($0)" }.joined(separator: ", ")))
+        VALUES (\(values.joined(separator: ", ")))
         """
     )
 
@@ -77,7 +79,7 @@ package struct AppStore: Sendable {
     private static let change = Statement(
         "app_change",
         """
-        UPDATE carillon.apps SET \(columns.enumerated().map { "\($1) = $\($0 + 1)" }.joined(separator: ", "))
+        UPDATE carillon.apps SET \(zip(columns, values).map { "\($0) = \($1)" }.joined(separator: ", "))
         WHERE name = $\(columns.count + 1)
         """
     )

@@ -47,7 +47,8 @@ struct SettleArguments {
     }
 
     var parameters: Parameters {
-        var parameters = Parameters(capacity: 1024 + settlement.ended.count * 24 + settlement.failures.count * 160)
+        let pushes = settlement.failures.count + settlement.kept.count
+        var parameters = Parameters(capacity: 1024 + settlement.ended.count * 24 + pushes * 160)
         for argument in Self.all { argument.append(of: self, to: &parameters) }
         return parameters
     }
@@ -117,7 +118,7 @@ struct SettleArguments {
         Argument("failed_unregistered_at", .timestamptz) {
             PostgresArray(each: $0.settlement.failures.lazy.map(\.unregisteredAt))
         },
-        Argument("failed_apns_id", .uuid) { $0.ids(of: $0.settlement.failures) },
+        Argument("failed_apns_id", .uuid) { $0.ids(of: $0.settlement.failures.lazy.map(\.token)) },
         Argument("failed_attempt", .int2) { PostgresArray(each: $0.jobs(of: $0.settlement.failures).map(\.attempt)) },
         Argument("failed_unique_id", .uuid) {
             PostgresArray(column: $0.settlement.failures.lazy.map { $0.uniqueID.map(PostgresUUID.init) })
@@ -155,6 +156,9 @@ struct SettleArguments {
         },
         Argument("expired", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.expired).map(\.message)) },
         Argument("expired_token", .text) { $0.tokens($0.settlement.expired.lazy.map { .push($0.push) }) },
+        Argument("kept", .int8) { PostgresArray(each: $0.jobs(of: $0.settlement.kept).map(\.message)) },
+        Argument("kept_token", .text) { $0.tokens($0.settlement.kept.lazy.map { .push($0.push) }) },
+        Argument("kept_apns_id", .uuid) { $0.ids(of: $0.settlement.kept.lazy.map { .push($0.push) }) },
     ]
 
     // MARK: Their values
@@ -209,8 +213,8 @@ struct SettleArguments {
     }
 
     /// What was sent as the `apns-id` of each push.
-    private func ids(of failures: [FailedPush]) -> PostgresArray {
-        PostgresArray(each: failures.lazy.map { claim.id(of: $0.token) })
+    private func ids(of pushes: some Sequence<FailedPush.Token>) -> PostgresArray {
+        PostgresArray(each: pushes.lazy.map { claim.id(of: $0) })
     }
 }
 

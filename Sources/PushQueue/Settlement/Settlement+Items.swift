@@ -68,6 +68,13 @@ extension Settlement {
         let id: PushID
     }
 
+    /// A push that was sent, of an app that keeps them.
+    struct Kept: Item, Equatable, Sendable {
+        let job: Int32
+        /// Its position in the batch.
+        let push: Int32
+    }
+
     /// A push that has expired after an attempt.
     struct Expired: Item, Equatable, Sendable {
         let job: Int32

@@ -18,6 +18,8 @@ package struct Settlement: Sendable {
     private(set) var unknown: [Int32] = []
     /// None, unless the app keeps unique ids.
     private(set) var identified: [Identified] = []
+    /// Pushes that were sent; none, unless the app keeps them.
+    private(set) var kept: [Kept] = []
     /// Pushes that have expired after an attempt. Of a job that had expired when it was claimed, all have.
     private(set) var expired: [Expired] = []
     /// By job: the cause of the last attempt of pushes that expire before the next.
@@ -33,6 +35,7 @@ package struct Settlement: Sendable {
     /// The gateway accepted a push of the batch.
     private let credentialWorks: Bool
     private let keepsUniqueIDs: Bool
+    private let keepsSent: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
     private let claimedAt: Int64
@@ -40,6 +43,7 @@ package struct Settlement: Sendable {
     /// - Parameters:
     ///   - earlier: The outcomes in the first settlement. Pushes that were pending then are settled now.
     ///   - keepsUniqueIDs: The app wants the `apns-unique-id` of each push to be recorded.
+    ///   - keepsSent: The app wants the token of each push that was sent to be recorded.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
@@ -48,6 +52,7 @@ package struct Settlement: Sendable {
         maxAttempts: Int16,
         now: Int64,
         keepsUniqueIDs: Bool = false,
+        keepsSent: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) {
         precondition(outcomes.count == claim.batch.count, "there must be one outcome for each push")
@@ -55,6 +60,7 @@ package struct Settlement: Sendable {
         self.maxAttempts = maxAttempts
         self.now = now
         self.keepsUniqueIDs = keepsUniqueIDs
+        self.keepsSent = keepsSent
         claimedAt = claim.claimedAt
         credentialWorks = outcomes.contains { $0.verdict == .accepted }
         gatewayAnswers = outcomes.contains { $0.status != 0 }
@@ -103,6 +109,7 @@ package struct Settlement: Sendable {
         narrow(&piece.failures)
         narrow(&piece.goingBack)
         narrow(&piece.identified)
+        narrow(&piece.kept)
         narrow(&piece.expired)
         piece.unknown.removeAll { $0 < first || $0 > last }
         piece.staying = others.map { Staying(job: $0, pushes: [], isWhole: true) }
@@ -145,6 +152,7 @@ package struct Settlement: Sendable {
         let returned = returnPushes(sorted.returned, of: job, jobTally, using: &generator)
         let change = arrange(retried, returned, sorted.pending, &jobTally)
         if keepsUniqueIDs { identify(pushes, of: jobTally.job, outcomes) }
+        if keepsSent { keep(pushes.filter { outcomes[Int($0)].verdict == .accepted }, of: jobTally.job) }
         count(jobTally)
         switch change {
         case .ended: ended.append(jobTally)
@@ -157,6 +165,7 @@ package struct Settlement: Sendable {
     private mutating func settleAccepted(_ job: ClaimedJobs.Job, _ jobTally: inout JobTally, _ outcomes: Outcomes) {
         jobTally.sent = job.pushes
         if keepsUniqueIDs { identify(job.positions, of: jobTally.job, outcomes) }
+        if keepsSent { keep(job.positions, of: jobTally.job) }
         count(jobTally)
         if jobTally.isInUnfinished { partial.append(jobTally) } else { ended.append(jobTally) }
     }
@@ -251,6 +260,10 @@ package struct Settlement: Sendable {
             guard let id = outcomes.uniqueID(at: Int(push)) else { continue }
             identified.append(Identified(job: job, push: push, id: id))
         }
+    }
+
+    private mutating func keep(_ pushes: some Sequence<Int32>, of job: Int32) {
+        for push in pushes { kept.append(Kept(job: job, push: push)) }
     }
 
     private mutating func count(_ jobTally: JobTally) {

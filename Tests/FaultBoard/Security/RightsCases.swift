@@ -21,7 +21,7 @@ import Testing
             "insert",
             on: Self.queue
                 + " results failures failed_messages feedback breakers rates unknown_outcomes provider_token_input"
-                + " events untaken_events"
+                + " events untaken_events sent_pushes"
         )
         .union(Self.rights("update", on: Self.queue + " feedback breakers rates reap_lock")).union(
             Self.rights("delete", on: Self.queue + " tokens")
@@ -54,13 +54,13 @@ import Testing
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
             "apps.gateway_ca", "failed_messages", "unknown_outcomes", "updates", "update_stamps",
-            "device_slots", "subscriptions", "events", "untaken_events", "webhooks",
+            "device_slots", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks",
             "api_tokens.digest",
         ],
         "carillon_operator": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
             "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
-            "worker_status", "subscriptions", "events", "untaken_events", "consumers", "webhooks", "webhook_status",
+            "worker_status", "subscriptions", "events", "untaken_events", "sent_pushes", "consumers", "webhooks", "webhook_status",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
@@ -68,7 +68,7 @@ import Testing
             "dedupe",
             "split_messages",
             "maintenance", "unknown_outcomes", "updates", "update_stamps", "device_slots", "audit",
-            "api_tokens", "subscriptions", "events", "untaken_events", "webhooks", "webhook_status",
+            "api_tokens", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks", "webhook_status",
         ],
         "carillon_tenant": [
             "api_tokens", "app_locks", "app_status", "audit", "breakers",
@@ -76,10 +76,10 @@ import Testing
             "feedback", "fleet_tasks", "held_apps", "holds", "inflight", "installation", "maintenance", "pending",
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
             "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
-            "updates", "watched_tables", "subscriptions", "events", "untaken_events", "webhooks", "webhook_status",
+            "updates", "watched_tables", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks", "webhook_status",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
-        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events", "webhooks"],
+        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events", "sent_pushes", "webhooks"],
     ]
 
     /// The functions that run with their owner's rights, and the roles that may call them.

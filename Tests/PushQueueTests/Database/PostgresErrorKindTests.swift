@@ -35,6 +35,13 @@ import Testing
         #expect(ClaimFault(raised) == .lane)
     }
 
+    @Test func `a full queue of notifications says nothing of a row or its size`() {
+        var full = PostgresError(.server, "too many notifications in the NOTIFY queue", sqlState: "54000")
+        full.isOfNotifications = true
+        #expect(!full.isTooLarge && !full.isAboutSize)
+        #expect(ClaimFault(full) == .everything)
+    }
+
     @Test func `a statement that may be too large is tried with less`() {
         for state in ["54000", "53200", "XX000"] { #expect(PostgresError(.server, "?", sqlState: state).isAboutSize) }
         #expect(!PostgresError(.server, "?", sqlState: "40001").isAboutSize)

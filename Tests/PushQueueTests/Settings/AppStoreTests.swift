@@ -108,7 +108,7 @@ import Testing
     private static let keeping: Set = [
         "messages", "scheduled", "inflight", "unfinished", "split_messages", "cancelled", "unknown_outcomes",
         "updates", "update_stamps", "device_slots", "results", "failures", "failed_messages", "push_counts",
-        "push_count_sums", "events",
+        "push_count_sums", "events", "sent_pushes",
     ]
 
     @Test func `each table with rows of apps loses those of a removed app, or is known to keep them`() async throws {

@@ -12,7 +12,8 @@ import Testing
         _ claim: ClaimBuilder,
         _ outcomes: [Outcome],
         after earlier: [Outcome]? = nil,
-        maxAttempts: Int16 = 10
+        maxAttempts: Int16 = 10,
+        keepsSent: Bool = false
     ) -> Settlement {
         var generator = SeededGenerator(seed: 1)
         return Settlement(
@@ -22,6 +23,7 @@ import Testing
             policy: RetryPolicy(),
             maxAttempts: maxAttempts,
             now: now,
+            keepsSent: keepsSent,
             using: &generator
         )
     }
@@ -39,6 +41,16 @@ import Testing
         #expect(settlement.partial.isEmpty && settlement.failures.isEmpty && settlement.goingBack.isEmpty)
         #expect(settlement.tally.sent == 3)
         #expect(Hold(Outcomes([.accepted, .accepted, .accepted])) == nil)
+    }
+
+    @Test func `an app that keeps sent pushes keeps those that were accepted, and no other app keeps any`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa"])
+        claim.add(tokens: ["bb", "cc", "dd"])
+        let outcomes: [Outcome] = [.accepted, .accepted, rejected(410, "Unregistered"), .accepted]
+        #expect(settle(claim, outcomes).kept.isEmpty)
+        let kept = settle(claim, outcomes, keepsSent: true).kept
+        #expect(kept.map(\.push) == [0, 1, 3] && kept.map(\.job) == [0, 1, 1])
     }
 
     /// A random claim, with a random outcome for each push.

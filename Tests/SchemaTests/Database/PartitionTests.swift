@@ -52,7 +52,7 @@ import Testing
         )
         #expect(
             try await database.rows("SELECT * FROM carillon.default_partition_rows()")
-                == ["(results,21)", "(failures,21)", "(failed_messages,0)", "(events,0)"]
+                == ["(results,21)", "(failures,21)", "(failed_messages,0)", "(events,0)", "(sent_pushes,0)"]
         )
         try await maintain(database)
         #expect(try await database.rows(Self.faults) == [])

@@ -16,6 +16,9 @@ import Testing
             VALUES (1, 1, 1, '{}', 'alert', 'retry', now() - interval '20 days'), (2, 1, 1, '{}', 'alert', 'retry', now());
             INSERT INTO carillon.subscriptions (id, app_id, consumer, mask) VALUES (1, 1, 'c', -1);
             INSERT INTO carillon.events (id, app_id, at) VALUES (1, 1, now() - interval '20 days'), (2, 1, now());
+            UPDATE carillon.apps SET keep_sent = '10 days';
+            INSERT INTO carillon.sent_pushes (app_id, sent_at, message, token, apns_id) VALUES
+                (1, now() - interval '20 days', '{1}', '{aa}', '{NULL}'), (1, now(), '{2}', '{aa}', '{NULL}');
             INSERT INTO carillon.untaken_events (subscription_id, event_id, at, mask, events)
             VALUES (1, 1, now() - interval '20 days', -1, 1), (1, 2, now(), -1, 1), (2, 2, now(), -1, 1);
             """
@@ -26,6 +29,7 @@ import Testing
             #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
         }
         #expect(try await database.rows("SELECT id FROM carillon.events") == ["(2)"])
+        #expect(try await database.rows("SELECT message FROM carillon.sent_pushes") == ["({2})"])
         // Also those of a consumer that is gone.
         #expect(try await database.rows("SELECT subscription_id, event_id FROM carillon.untaken_events") == ["(1,2)"])
         #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")

@@ -214,4 +214,30 @@ import Testing
             #expect(left == (isNamed ? nil : reference), "\(owner) in \(reference)")
         }
     }
+
+    /// Registering and cancelling, in either order.
+    @Test(arguments: [true, false])
+    func `a transaction that registers a token and cancels does not deadlock with forget`(registersFirst: Bool)
+        async throws
+    {
+        let register = "SELECT carillon.register_token('demo', '\(Self.anna)', 'anna')"
+        let cancel = "SELECT carillon.cancel(app => 'demo', owner => 'anna')"
+        try await database.run(register)
+        try await database.run("BEGIN; \(registersFirst ? register : cancel)")
+        async let forgotten = database.session { other in try await other.value(Self.forget) }
+        try await TestLoop.shared.eventually("forget waits") {
+            try await database.session { other in
+                try await other.number(
+                    """
+                    SELECT count(*) FROM pg_stat_activity a
+                    WHERE a.datname = current_database() AND a.wait_event_type = 'Lock'
+                    """
+                )
+            } > 0
+        }
+        try await database.run(registersFirst ? cancel : register)
+        try await database.run("COMMIT")
+        #expect(try await forgotten != nil)
+        #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
+    }
 }

@@ -61,6 +61,8 @@ import Testing
             ARRAY[upper('\(anna)')], '{2026-01-01Z}'),
             (1002, 1, '{508}', '{joanna@example.com}', '{508}', '{\(bob)}', NULL, NULL, NULL);
         INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events) VALUES (1, 1001, -1, 3), (1, 1002, -1, 1);
+        INSERT INTO carillon.sent_pushes (app_id, message, token, apns_id) VALUES
+            (1, '{506,507}', ARRAY['\\x\(anna)', '\\x\(bob)']::bytea[], '{NULL,NULL}');
         INSERT INTO carillon.audit (source, action, app, details)
         VALUES ('SQL', 'request channel', 'demo', '{"reference": "anna@example.com", "policy": 0}');
         """
@@ -95,8 +97,8 @@ import Testing
                 "(messages,5)", "(scheduled,2)", "(inflight,2)", "(split_messages,1)", "(updates,1)",
                 "(update_stamps,1)",
                 "(device_slots,1)", "(unfinished,1)", "(failures,3)", "(failed_messages,2)", "(events,1)",
-                "(results,1)",
-                "(feedback,1)", "(audit,1)", "(dedupe,1)", "(tokens,1)",
+                "(sent_pushes,1)",
+                "(results,1)", "(feedback,1)", "(audit,1)", "(dedupe,1)", "(tokens,1)",
             ]
         )
         let inFlight = try await linesOfDump()

@@ -37,6 +37,15 @@ import Testing
         }
     }
 
+    /// A full queue of notifications is reported at the commit, with the SQLSTATE of a row that is too large.
+    @Test func `notifications that do not fit into their queue refuse no row`() {
+        var error = PostgresError(.server, "too many notifications in the NOTIFY queue", sqlState: SQLState.tooLarge)
+        #expect(error.isRefusal)
+        error.isOfNotifications = true
+        #expect(error.isTransient && !error.isRefusal)
+        #expect(ServerResult.isOfNotifications("async.c") && !ServerResult.isOfNotifications("heapam.c"))
+    }
+
     private static let schemaOrRights: Set = [
         "3F000", "42501", "42703", "42804", "42846", "42883", "42P01", "42P13", "42P17",
     ]

@@ -115,6 +115,7 @@ import Testing
                 "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
                 "SELECT carillon.take_waiting(1, '{aa}', NULL)", "SELECT carillon.mark_claims(1, '{aa}', NULL)",
                 "TABLE carillon.events", "TABLE carillon.untaken_events", "TABLE carillon.subscriptions",
+                "TABLE carillon.sent_pushes", "SELECT carillon.record_sent(1, '{1}', '{aa}', '{NULL}')",
                 "SELECT carillon.note_dead(1, '{aa}', ARRAY[now()])",
                 "UPDATE carillon.apps SET paused = true", "TABLE carillon.unfinished", "DELETE FROM carillon.dedupe",
                 "SELECT carillon.make_partitions('results')", "CALL carillon.maintain()", "TABLE carillon.maintenance",

@@ -2,7 +2,8 @@ extension TestDatabase {
     /// Drops the partitions of the history, as after days in which no worker ran.
     package static let forgetPartitions = """
         DO $$ DECLARE t text; BEGIN
-            FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages|events)_2'
+            FOR t IN SELECT relname FROM pg_class
+                WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages|events|sent_pushes)_2'
             LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
         END $$
         """

@@ -7,11 +7,14 @@ CREATE OR REPLACE FUNCTION carillon.delete_old(relation text, horizon timestampt
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
     max_rows CONSTANT integer := 10000;
-    is_old CONSTANT text := CASE relation
+    is_old CONSTANT text := CASE regexp_replace(relation, '^sent_pushes_.*', 'sent_pushes')
         WHEN 'results_default' THEN 't.finished_at < $1'
         WHEN 'failures_default' THEN 't.failed_at < $1'
         WHEN 'failed_messages_default' THEN 't.failed_at < $1'
         WHEN 'events_default' THEN 't.at < $1'
+        -- Of a partition. The setting of an app that was removed is null too.
+        WHEN 'sent_pushes' THEN 't.sent_at < now()
+            - coalesce((SELECT a.keep_sent FROM carillon.apps a WHERE a.id = t.app_id), interval ''0'')'
         WHEN 'untaken_events' THEN 't.at < $1
             OR NOT EXISTS (SELECT FROM carillon.subscriptions s WHERE s.id = t.subscription_id)'
         WHEN 'cancelled' THEN 't.cancelled_at < $1'
@@ -52,6 +55,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.delete_old IS 'Internal: deletes a batch of rows older than the horizon.';
+
+-- Each app has a time of its own, so rows are also deleted from partitions that another app needs.
+CREATE OR REPLACE FUNCTION carillon.delete_sent(OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    child text;
+BEGIN
+    FOR child IN SELECT p.name FROM carillon.partitions('sent_pushes') p ORDER BY p.lower_bound LOOP
+        SELECT d.* INTO changed, more FROM carillon.delete_old(child, NULL) AS d;
+        EXIT WHEN changed > 0;
+    END LOOP;
+    more := changed > 0;
+END
+$$;
+COMMENT ON FUNCTION carillon.delete_sent IS 'Internal: deletes a batch of sent pushes that their apps no longer keep.';
 
 -- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
 -- because old counts are deleted.
@@ -102,7 +120,11 @@ BEGIN
         IF action = 'make' THEN
             SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
         ELSIF action = 'drop' THEN
-            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - CASE target
+                WHEN 'sent_pushes' THEN coalesce((SELECT max(a.keep_sent) FROM carillon.apps a), interval '0')
+                ELSE retention END) AS s;
+        ELSIF target = 'sent_pushes' AND action = 'delete' THEN
+            SELECT s.* INTO changed, more FROM carillon.delete_sent() AS s;
         ELSIF action = 'sum' THEN
             SELECT s.* INTO changed, more FROM carillon.sum_push_counts() AS s;
         ELSE
@@ -156,7 +178,7 @@ DECLARE
     max_rows CONSTANT integer := 1000;
     plan json;
 BEGIN
-    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages', 'events'] LOOP
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages', 'events', 'sent_pushes'] LOOP
         EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT %s) few', relation || '_default', max_rows + 1)
             INTO rows;
         IF rows > max_rows THEN

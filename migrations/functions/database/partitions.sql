@@ -1,5 +1,5 @@
--- The daily partitions of results, failures, failed_messages and events. Maintenance creates and drops them every hour; rights.sql
--- creates the first ones. Rows of a day without a partition go to the default partition.
+-- The daily partitions of results, failures, failed_messages, events and sent_pushes. Maintenance creates and drops them every
+-- hour; rights.sql creates the first ones. Rows of a day without a partition go to the default partition.
 
 -- partitions() returns no bounds for the default partition.
 CREATE OR REPLACE FUNCTION carillon.partitions(parent text)
@@ -78,7 +78,8 @@ SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
 DECLARE
     small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
     lock_wait CONSTANT interval := interval '500 milliseconds';  -- workers soon repeat a step that fails
-    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' WHEN 'events' THEN 'at' ELSE 'failed_at' END;
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' WHEN 'events' THEN 'at'
+        WHEN 'sent_pushes' THEN 'sent_at' ELSE 'failed_at' END;
     spare CONSTANT text := parent || '_default';
     days date[] := ARRAY(
         SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)

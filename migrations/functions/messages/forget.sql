@@ -1,8 +1,8 @@
 -- Erases one person from all tables of an app. docs/privacy.md says what each table holds, and what becomes of it.
 --
 -- What is in flight cannot be unsent. mark_claims() writes a stop into its claim, so that its settlement records nothing of the
--- person: see stops.sql. The functions take locks in this order: first all that take_waiting() takes, then rows of the tables that
--- order and pace pushes, then unfinished, then rows of history and dedupe, and last tokens.
+-- person: see stops.sql. The functions take locks in this order: first those of lock_person(), then the others that take_waiting()
+-- takes, then rows of the tables that order and pace pushes, then unfinished, and last rows of history and dedupe.
 
 -- An owner or token within a reference counts if no letter or digit is next to it. A short owner counts only if it is the whole
 -- reference: in order-42, 42 would be the number of an order.
@@ -162,6 +162,40 @@ END
 $$;
 COMMENT ON FUNCTION carillon.forget_rest IS 'Internal: erases a person from results, feedback, audit, dedupe and tokens.';
 
+-- Other transactions cancel first and register a token then, or the other way round. So lock_person() never waits for a token while
+-- it holds a lock of cancel.sql, and keeps neither lock while it waits for the other: an exception releases what was locked since
+-- the BEGIN of its block.
+CREATE OR REPLACE FUNCTION carillon.lock_person(app integer, owner text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    is_waited_for boolean;
+BEGIN
+    LOOP
+        is_waited_for := false;
+        BEGIN
+            PERFORM FROM carillon.app_locks l WHERE l.app_id = app ORDER BY l.lock_number FOR UPDATE;
+            is_waited_for := true;
+            PERFORM FROM carillon.tokens t WHERE t.app_id = app AND t.owner = lock_person.owner ORDER BY t.token FOR UPDATE NOWAIT;
+            RETURN;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                IF NOT is_waited_for THEN
+                    RAISE;
+                END IF;
+        END;
+        BEGIN
+            PERFORM FROM carillon.tokens t WHERE t.app_id = app AND t.owner = lock_person.owner ORDER BY t.token FOR UPDATE;
+            RAISE EXCEPTION USING ERRCODE = 'CA001';
+        EXCEPTION
+            WHEN SQLSTATE 'CA001' THEN
+                NULL;
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.lock_person IS
+    'Internal: locks the queue of an app against retries and cancels, and the tokens of an owner against registrations.';
+
 CREATE OR REPLACE FUNCTION carillon.forget(app text, owner text) RETURNS TABLE (kind text, removed bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10s' AS $$
 DECLARE
@@ -182,6 +216,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
+    PERFORM carillon.lock_person(target.id, forget.owner);
     -- A dead token that a feedback pass deleted may have been registered since, for somebody else.
     forgotten := ARRAY(
         SELECT t.token FROM carillon.tokens t WHERE t.app_id = target.id AND t.owner = forget.owner
@@ -197,6 +232,7 @@ BEGIN
     PERFORM carillon.record_stopped(target.id, taken.ended, taken.begun);
     RETURN QUERY SELECT f.* FROM carillon.forget_failures(target.id, forgotten, forget.owner) AS f;
     RETURN QUERY SELECT e.* FROM carillon.forget_events(target.id, forgotten, forget.owner) AS e;
+    RETURN QUERY SELECT s.* FROM carillon.forget_sent(target.id, forgotten) AS s;
     -- Messages that had no other recipient. Those in flight are not sent again, so they need no dedupe key either. A job of a split
     -- message is not one: its id may be that of the whole message.
     RETURN QUERY SELECT r.* FROM carillon.forget_rest(target, forget.owner, forgotten, ARRAY(

@@ -33,13 +33,16 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET j
         OR with_history AND EXISTS (
             SELECT FROM carillon.failures f WHERE f.app_id = a.id
             ORDER BY f.failed_at DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
+        OR with_history AND a.keep_sent IS NOT NULL AND EXISTS (
+            SELECT FROM carillon.sent_pushes s WHERE s.app_id = a.id
+            ORDER BY s.sent_at DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1)
         OR with_history AND EXISTS (
             SELECT FROM carillon.feedback d WHERE d.app_id = a.id ORDER BY d.id DESC OFFSET (SELECT max_rows FROM bounds) LIMIT 1))
     ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.unsearched_apps IS
     'Internal: returns the apps that have more rows in the queue than search_reference or search_token reads with the same '
-    'max_rows_read. If with_history is true, also those with more rows of failures or feedback.';
+    'max_rows_read. If with_history is true, also those with more rows of failures, feedback or sent_pushes.';
 
 -- PostgreSQL inlines this function, which has no SET clause.
 CREATE OR REPLACE FUNCTION carillon.max_referenced() RETURNS integer
@@ -107,7 +110,9 @@ COMMENT ON FUNCTION carillon.search_reference IS
 
 -- token_history() and token_jobs() are what is known of some tokens in one app. Callers have the settings of search_token(), which
 -- force the order of the indexes; without a SET clause, the planner inlines the functions, once for all apps.
-CREATE OR REPLACE FUNCTION carillon.token_history(app integer, texts text[], since timestamptz, max_rows bigint) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION carillon.token_history(
+    app integer, texts text[], bytes bytea[], since timestamptz, max_rows bigint
+) RETURNS TABLE (
     event text, at timestamptz, token text, message_id bigint, status smallint, reason text, attempt smallint, apns_id uuid,
     requeued_at timestamptz)
 LANGUAGE sql STABLE AS $$
@@ -122,13 +127,17 @@ LANGUAGE sql STABLE AS $$
         ORDER BY n.failed_at DESC LIMIT max_rows) f
     WHERE f.token = ANY (texts)
     UNION ALL
+    SELECT 'sent', s.sent_at, s.token, s.message_id, NULL, NULL, NULL, s.apns_id, NULL
+    FROM carillon.sent_pushes_of(token_history.app, bytes, NULL, NULL, since, 'infinity', max_rows) s
+    UNION ALL
     SELECT unnest(ARRAY['dead since', 'reported dead', CASE WHEN d.handled_at IS NOT NULL THEN 'reaped' END]),
         unnest(ARRAY[d.unregistered_at, d.seen_at, d.handled_at]), lower(d.token), NULL, NULL, d.reason, NULL, NULL, NULL
     FROM (SELECT * FROM carillon.feedback n WHERE n.app_id = token_history.app ORDER BY n.id DESC LIMIT max_rows) d
     WHERE d.token = ANY (texts)
 $$;
 COMMENT ON FUNCTION carillon.token_history IS
-    'Internal: returns the registrations of tokens in an app, and what its newest rows of failures and feedback say about them.';
+    'Internal: returns the registrations of tokens in an app, and what its newest rows of failures, feedback and sent_pushes say '
+    'about them.';
 
 CREATE OR REPLACE FUNCTION carillon.token_jobs(app integer, texts text[], max_rows bigint) RETURNS SETOF carillon.waiting_job
 LANGUAGE sql STABLE AS $$
@@ -161,22 +170,23 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token_texts IS 'Internal: returns how tokens may be written: as given, in lower and in upper case.';
 
--- search_token() and search_owner() return apps, for trace(). Indexes find registrations and owners; in failures, feedback and the
--- queue, search_token() reads the newest rows of each app, as search_reference() does.
+-- search_token() and search_owner() return apps, for trace(). Indexes find registrations and owners; in failures, feedback,
+-- sent_pushes and the queue, search_token() reads the newest rows of each app, as search_reference() does.
 CREATE OR REPLACE FUNCTION carillon.search_token(token text, max_rows_read integer DEFAULT 2000) RETURNS TABLE (app text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
     WITH bounds AS MATERIALIZED (
         SELECT carillon.search_limit(coalesce(max_rows_read, 2000)) AS max_rows,
-            carillon.token_texts(ARRAY[search_token.token]) AS texts)
+            carillon.token_texts(ARRAY[search_token.token]) AS texts,
+            carillon.token_bytes(ARRAY[search_token.token]) AS bytes)
     SELECT a.name FROM bounds b CROSS JOIN carillon.apps a
-    WHERE EXISTS (SELECT FROM carillon.token_history(a.id, b.texts, '-infinity', b.max_rows) h WHERE h.event IS NOT NULL)
+    WHERE EXISTS (SELECT FROM carillon.token_history(a.id, b.texts, b.bytes, '-infinity', b.max_rows) h WHERE h.event IS NOT NULL)
         OR EXISTS (SELECT FROM carillon.token_jobs(a.id, b.texts, b.max_rows) j)
     ORDER BY a.name
 $$;
 COMMENT ON FUNCTION carillon.search_token IS
-    'Returns the apps that know a device token: it is registered, or is among the newest max_rows_read rows of failures, feedback '
-    'and the queue of the app. With many apps, fewer rows of each are read. trace says what is known of it.';
+    'Returns the apps that know a device token: it is registered, or is among the newest max_rows_read rows of failures, feedback, '
+    'sent_pushes and the queue of the app. With many apps, fewer rows of each are read. trace says what is known of it.';
 
 CREATE OR REPLACE FUNCTION carillon.search_owner(owner text) RETURNS TABLE (app text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

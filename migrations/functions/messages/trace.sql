@@ -9,11 +9,12 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     texts CONSTANT text[] := carillon.token_texts(tokens);
+    bytes CONSTANT bytea[] := carillon.token_bytes(tokens);
     reason CONSTANT text := carillon.waiting_reason(app.id);
 BEGIN
     RETURN QUERY
     WITH history AS MATERIALIZED (
-        SELECT h.* FROM carillon.token_history(app.id, texts, since, max_rows_read) h WHERE h.event IS NOT NULL
+        SELECT h.* FROM carillon.token_history(app.id, texts, bytes, since, max_rows_read) h WHERE h.event IS NOT NULL
     ), job AS MATERIALIZED (
         SELECT j AS open, row_number() OVER (ORDER BY j.id DESC) AS place
         FROM carillon.token_jobs(app.id, texts, max_rows_read) j ORDER BY j.id DESC LIMIT carillon.max_traced() + 1
@@ -22,11 +23,13 @@ BEGIN
     )
     SELECT h.at, h.event, CASE h.event WHEN 'registered' THEN 'last registered'
             WHEN 'failed' THEN carillon.failure_text(h.status, h.reason, h.attempt)
+            WHEN 'sent' THEN carillon.sent_text(app, h.apns_id)
             WHEN 'dead since' THEN 'Apple says: dead since then'
             WHEN 'reported dead' THEN 'Apple reported the token dead' || coalesce(': ' || h.reason, '')
             ELSE 'a feedback pass handled the report: it deletes a token that was not registered again' END,
         h.message_id, carillon.token_text(h.token), nullif(jsonb_strip_nulls(jsonb_build_object('status', h.status,
-            'reason', h.reason, 'attempt', h.attempt, 'apns_id', h.apns_id)), '{}')
+            'reason', h.reason, 'attempt', h.attempt, 'apns_id', h.apns_id,
+            'broadcast_id', CASE h.event WHEN 'sent' THEN carillon.split_message_of(app.id, h.message_id) END)), '{}')
     FROM history h
     UNION ALL
     SELECT h.requeued_at, 'requeued', 'enqueued again as a new message', h.message_id, carillon.token_text(h.token), NULL
@@ -120,6 +123,8 @@ LANGUAGE sql STABLE AS $$
             SELECT * FROM carillon.split_messages s
             WHERE s.app_id = app.id AND EXISTS (SELECT FROM unnest(known) k WHERE k.token IS NOT NULL)
                 AND s.id NOT IN (SELECT k.message_id FROM unnest(known) k WHERE k.message_id IS NOT NULL)
+                AND s.id NOT IN (SELECT (k.details ->> 'broadcast_id')::bigint FROM unnest(known) k
+                    WHERE k.details ? 'broadcast_id')
             ORDER BY s.app_id DESC, s.id DESC LIMIT 6) n
     )
     SELECT n.created_at, 'many tokens', CASE WHEN n.tokens > 1000 THEN 'a message to ' ELSE 'a broadcast to ' END
@@ -138,12 +143,16 @@ CREATE OR REPLACE FUNCTION carillon.trace_limits(
     app carillon.apps, by_token boolean, reference text, max_rows_read integer
 ) RETURNS SETOF carillon.trace_event
 LANGUAGE sql STABLE AS $$
-    SELECT NULL::timestamptz, 'not known', 'a push that was accepted, expired, cancelled or replaced is not kept by its token: '
-        || 'trace its reference or message_id to find it', NULL::bigint, NULL::text, NULL::jsonb
+    SELECT NULL::timestamptz, 'not known', CASE WHEN app.keep_sent IS NULL THEN 'a push that was accepted, expired, cancelled or '
+            || 'replaced is not kept by its token: trace its reference or message_id to find it'
+        ELSE 'a push that expired, was cancelled or replaced is not kept by its token, and one that was accepted only for '
+            || app.keep_sent || ': trace its reference or message_id to find it' END,
+        NULL::bigint, NULL::text, NULL::jsonb
     WHERE by_token
     UNION ALL
     SELECT NULL, 'not known', 'there may be more: of the waiting jobs'
-        || CASE WHEN by_token THEN ', failures and reports of dead tokens' ELSE '' END
+        || CASE WHEN by_token THEN CASE WHEN app.keep_sent IS NULL THEN '' ELSE ', accepted pushes' END
+            || ', failures and reports of dead tokens' ELSE '' END
         || ' of the app, only the newest were read: a higher max_rows_read reads more', NULL, NULL,
         jsonb_build_object('max_rows_read', max_rows_read)
     WHERE EXISTS (SELECT FROM carillon.unsearched_apps(max_rows_read, by_token, app.name))

@@ -37,6 +37,13 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.failure_text IS 'Internal: says how a push failed.';
 
+CREATE OR REPLACE FUNCTION carillon.sent_text(app carillon.apps, apns_id uuid DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE app.protocol WHEN 'binary' THEN 'sent, and no error followed'
+        ELSE 'accepted by Apple' || coalesce(', with the apns-id ' || apns_id, '') END
+$$;
+COMMENT ON FUNCTION carillon.sent_text IS 'Internal: says that a push was sent.';
+
 -- pushes_ahead() reads the `max_rows_read` jobs that are claimed last before a job. The settings force the order of the index. An
 -- array that is stored out of line is not read: each token of 64 digits takes 68 bytes of it, after 20 of its own.
 CREATE OR REPLACE FUNCTION carillon.pushes_ahead(
@@ -138,8 +145,31 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.trace_failures IS 'Internal: returns the rows of trace for the failures of a message.';
 
--- trace_ended() writes about what ended without a failure. Only for a message to one token is it known when that was.
-CREATE OR REPLACE FUNCTION carillon.trace_ended(app carillon.apps, m carillon.message_state) RETURNS SETOF carillon.trace_event
+-- trace_sent() returns at most `max_rows` of the pushes that are kept. A job of a split message is one whose result says so: ids of
+-- other messages may lie between.
+CREATE OR REPLACE FUNCTION carillon.trace_sent(
+    app carillon.apps, m carillon.message_state, last_job bigint, since timestamptz, max_rows integer, max_rows_read integer
+) RETURNS SETOF carillon.trace_event
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.sent_at, 'sent', carillon.sent_text(app, s.apns_id), s.message_id, carillon.token_text(s.token),
+        jsonb_strip_nulls(jsonb_build_object('apns_id', s.apns_id, 'apns_unique_id', (
+            SELECT o -> 'apns_unique_id' FROM jsonb_array_elements(m.outcomes) AS o
+            WHERE o ->> 'state' = 'sent' AND o ->> 'token' = carillon.token_text(s.token) LIMIT 1)))
+    FROM carillon.sent_pushes_of(app.id, NULL, m.id, coalesce(last_job, m.id), greatest(since, m.created_at),
+        coalesce(m.finished_at, 'infinity'), max_rows_read) s
+    WHERE last_job IS NULL OR carillon.split_message_of(app.id, s.message_id) = m.id
+    LIMIT max_rows;
+END
+$$;
+COMMENT ON FUNCTION carillon.trace_sent IS 'Internal: returns the rows of trace for accepted pushes of a message that are kept.';
+
+-- trace_ended() writes about what ended without a failure. Only for a message to one token is it known when that was, or if the
+-- app keeps pushes that were sent; then has_sent is true.
+CREATE OR REPLACE FUNCTION carillon.trace_ended(app carillon.apps, m carillon.message_state, has_sent boolean)
+RETURNS SETOF carillon.trace_event
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(m.finished_at, now()), e.event,
         CASE WHEN m.tokens = 1 THEN '' ELSE CASE WHEN m.finished_at IS NULL THEN 'so far, ' ELSE 'by then, ' END
@@ -147,17 +177,17 @@ LANGUAGE sql STABLE AS $$
             || CASE e.pushes WHEN 1 THEN ' was ' ELSE ' were ' END END || e.what,
         m.id, NULL, jsonb_build_object('pushes', e.pushes, 'tokens', m.tokens)
     FROM (VALUES
-        ('sent', m.sent, CASE app.protocol WHEN 'binary' THEN 'sent, and no error followed' ELSE 'accepted by Apple' END),
+        ('sent', m.sent, carillon.sent_text(app)),
         ('expired', m.expired, 'dropped, because expires_at had passed'),
         ('superseded', CASE m.last_reason WHEN 'Superseded' THEN m.cancelled END, 'replaced by a newer push'),
         ('cancelled', CASE WHEN m.last_reason IS DISTINCT FROM 'Superseded' THEN m.cancelled END, 'cancelled')
-    ) AS e(event, pushes, what) WHERE e.pushes > 0
+    ) AS e(event, pushes, what) WHERE e.pushes > 0 AND NOT (has_sent AND m.tokens = 1 AND e.event = 'sent')
     UNION ALL
     SELECT m.finished_at, 'empty', 'ended without a push: it had no token', m.id, NULL, NULL WHERE m.state = 'empty'
     UNION ALL
     SELECT m.finished_at, 'sent', 'accepted by Apple', m.id, o ->> 'token',
         jsonb_build_object('apns_unique_id', o ->> 'apns_unique_id')
-    FROM jsonb_array_elements(m.outcomes) AS o WHERE o ->> 'state' = 'sent' AND m.tokens > 1
+    FROM jsonb_array_elements(m.outcomes) AS o WHERE o ->> 'state' = 'sent' AND m.tokens > 1 AND NOT has_sent
 $$;
 COMMENT ON FUNCTION carillon.trace_ended IS
     'Internal: returns the rows of trace for pushes of a message that ended without failing.';
@@ -169,6 +199,7 @@ DECLARE
     few CONSTANT integer := 100;
     m carillon.message_state;
     split carillon.split_messages;
+    sent carillon.trace_event[] := '{}';
 BEGIN
     SELECT s.* INTO m
     FROM carillon.message_status(trace_message.id, app => app.name, max_rows_read => trace_message.max_rows_read) s;
@@ -176,6 +207,9 @@ BEGIN
         RETURN;
     END IF;
     SELECT b.* INTO split FROM carillon.split_messages b WHERE b.app_id = app.id AND b.id = m.id;
+    IF app.keep_sent IS NOT NULL AND m.sent > 0 THEN
+        sent := ARRAY(SELECT s FROM carillon.trace_sent(app, m, split.last_id, since, few, max_rows_read) s);
+    END IF;
     RETURN QUERY
     WITH unanswered AS MATERIALIZED (
         SELECT n.noted_at, row_number() OVER () AS place FROM carillon.unknown_outcomes n WHERE n.app_id = app.id
@@ -199,11 +233,15 @@ BEGIN
     UNION ALL
     SELECT f.* FROM carillon.trace_failures(app, m.id, since, few) f
     UNION ALL
-    SELECT e.* FROM carillon.trace_ended(app, m) e
+    SELECT e.* FROM carillon.trace_ended(app, m, cardinality(sent) > 0) e
+    UNION ALL
+    SELECT s.* FROM unnest(sent) s
     UNION ALL
     SELECT NULL, 'not known', n.what, m.id, NULL, NULL FROM (VALUES
-        ('which of its tokens Apple accepted is not kept, only how many', m.tokens > 1 AND m.sent > (
+        ('which of its tokens Apple accepted is not kept, only how many', sent = '{}' AND m.tokens > 1 AND m.sent > (
             SELECT count(*) FROM jsonb_array_elements(m.outcomes) AS o WHERE o ->> 'state' = 'sent')),
+        (format('only %s of its %s accepted pushes are shown', cardinality(sent), carillon.amount_text(m.sent, 'exact')),
+            sent <> '{}' AND m.sent > cardinality(sent)),
         (format('only %s of its %s failed pushes are shown', few, carillon.amount_text(m.failed, 'exact')), m.failed > few),
         (format('only %s of its attempts without an answer are shown', carillon.max_traced()),
             EXISTS (SELECT FROM unanswered u WHERE u.place > carillon.max_traced())),

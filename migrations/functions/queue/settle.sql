@@ -7,6 +7,7 @@
 -- - find_cancelled_going_back(): finds which messages were cancelled meanwhile
 -- - outcomes_before_expiry(), unique_ids_of(): compute columns of results
 -- - record_ended(): writes results and unfinished, from rows of endings()
+-- - record_sent(): writes pushes that the app keeps: see sent_pushes.sql
 -- - record_failed(): writes failures and feedback; keep_requeueable(): keeps what can be requeued
 -- - return_going_back(): returns jobs to the queue
 
@@ -285,6 +286,7 @@ COMMENT ON FUNCTION carillon.return_going_back IS
 -- - `unknown`: messages with an attempt whose outcome is unknown and that may be sent again.
 -- - `identified`: the apns-unique-ids of tokens that were sent, if the app keeps them.
 -- - `expired`: pushes that have expired after an attempt, with their messages. Pushes that were never sent need not be in it.
+-- - `kept`: pushes that were sent, with their messages, if the app keeps them.
 CREATE OR REPLACE FUNCTION carillon.settle(
     app integer, claim bigint, worker bigint, claimed timestamptz, settlement_number smallint,
     ended bigint[], ended_remaining integer[], ended_reference text[], ended_broadcast bigint[], ended_created timestamptz[],
@@ -295,8 +297,8 @@ CREATE OR REPLACE FUNCTION carillon.settle(
     going_back bigint[], going_back_whole boolean[], going_back_attempt smallint[], going_back_after integer[],
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
-    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[],
-    expired bigint[] DEFAULT '{}', expired_token text[] DEFAULT '{}'
+    unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[], expired bigint[] DEFAULT '{}',
+    expired_token text[] DEFAULT '{}', kept bigint[] DEFAULT '{}', kept_token text[] DEFAULT '{}', kept_apns_id uuid[] DEFAULT '{}'
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -315,29 +317,26 @@ DECLARE
     unsure bigint[];
     ended_unique_ids jsonb[] := '{}';
 BEGIN
-    claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number,
-        has_requeueable OR has_expired OR has_going_back OR kinds IS NOT NULL, staying, staying_whole, staying_place,
-        staying_token);
+    claimed_jobs := carillon.take_from_claim(app, claim, worker, claimed, settlement_number, has_requeueable OR has_expired
+        OR has_going_back OR kinds IS NOT NULL, staying, staying_whole, staying_place, staying_token);
     IF claimed_jobs IS NULL THEN
-        RETURN carillon.settle_stopped(
-            app => app, claim => claim, worker => worker, claimed => claimed, settlement_number => settlement_number,
-            ended => ended, ended_remaining => ended_remaining, ended_reference => ended_reference,
-            ended_broadcast => ended_broadcast, ended_created => ended_created, ended_sent => ended_sent,
-            ended_failed => ended_failed, ended_expired => ended_expired, ended_attempts => ended_attempts,
-            ended_status => ended_status, ended_reason => ended_reason, failed => failed, failed_reference => failed_reference,
-            failed_token => failed_token, failed_status => failed_status, failed_reason => failed_reason,
-            failed_unregistered_at => failed_unregistered_at, failed_apns_id => failed_apns_id,
+        RETURN carillon.settle_stopped(app => app, claim => claim, worker => worker, claimed => claimed,
+            settlement_number => settlement_number, ended => ended, ended_remaining => ended_remaining,
+            ended_reference => ended_reference, ended_broadcast => ended_broadcast, ended_created => ended_created,
+            ended_sent => ended_sent, ended_failed => ended_failed, ended_expired => ended_expired,
+            ended_attempts => ended_attempts, ended_status => ended_status, ended_reason => ended_reason, failed => failed,
+            failed_reference => failed_reference, failed_token => failed_token, failed_status => failed_status,
+            failed_reason => failed_reason, failed_unregistered_at => failed_unregistered_at, failed_apns_id => failed_apns_id,
             failed_unique_id => failed_unique_id, failed_attempt => failed_attempt, going_back => going_back,
             going_back_whole => going_back_whole, going_back_attempt => going_back_attempt, going_back_after => going_back_after,
             going_back_status => going_back_status, going_back_reason => going_back_reason, going_back_place => going_back_place,
             going_back_token => going_back_token, staying => staying, staying_whole => staying_whole,
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
             identified_token => identified_token, identified_unique_id => identified_unique_id, expired => expired,
-            expired_token => expired_token);
+            expired_token => expired_token, kept => kept, kept_token => kept_token, kept_apns_id => kept_apns_id);
     END IF;
     IF cardinality(unknown) > 0 THEN
-        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
-        SELECT DISTINCT app, u.id FROM unnest(unknown) AS u(id);
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT DISTINCT app, u.id FROM unnest(unknown) AS u(id);
     END IF;
     IF has_going_back THEN
         SELECT f.cancelled, f.unsure INTO cancelled, unsure
@@ -368,6 +367,9 @@ BEGIN
             ended_sent => ended_sent, ended_failed => ended_failed, ended_expired => ended_expired,
             ended_attempts => ended_attempts, ended_status => ended_status, ended_reason => ended_reason,
             ended_unique_ids => ended_unique_ids);
+    END IF;
+    IF cardinality(kept) > 0 THEN
+        PERFORM carillon.record_sent(app, kept, kept_token, kept_apns_id);
     END IF;
     IF has_failed THEN
         PERFORM carillon.record_failed(app => app, claimed => claimed, claimed_jobs => claimed_jobs,

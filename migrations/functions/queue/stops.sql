@@ -281,7 +281,8 @@ CREATE OR REPLACE FUNCTION carillon.settle_stopped(
     going_back_status smallint[], going_back_reason text[], going_back_place integer[], going_back_token text[],
     staying bigint[], staying_whole boolean[], staying_place integer[], staying_token text[],
     unknown bigint[], identified bigint[], identified_token text[], identified_unique_id uuid[],
-    expired bigint[], expired_token text[]
+    expired bigint[], expired_token text[],
+    kept bigint[], kept_token text[], kept_apns_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -313,6 +314,8 @@ BEGIN
     WHERE lower(i.token) <> ALL (carillon.forgotten_tokens(taken));
     SELECT coalesce(array_agg(x.id), '{}'), coalesce(array_agg(x.token), '{}') INTO expired, expired_token
     FROM unnest(expired, expired_token) AS x(id, token) WHERE lower(x.token) <> ALL (carillon.forgotten_tokens(taken));
+    SELECT s.* INTO kept, kept_token, kept_apns_id
+    FROM carillon.unforgotten_sent(taken, kept, kept_token, kept_apns_id) AS s;
     -- Before settle(), because it may end the rest of a message as cancelled.
     PERFORM carillon.end_messages(app, begun);
     answer := carillon.settle(
@@ -329,7 +332,7 @@ BEGIN
             going_back_token => going_back_token, staying => staying, staying_whole => staying_whole,
             staying_place => staying_place, staying_token => staying_token, unknown => unknown, identified => identified,
             identified_token => identified_token, identified_unique_id => identified_unique_id, expired => expired,
-            expired_token => expired_token);
+            expired_token => expired_token, kept => kept, kept_token => kept_token, kept_apns_id => kept_apns_id);
     IF cardinality(stopped_jobs) > 0 THEN
         PERFORM carillon.end_as_cancelled(app, stopped_jobs);
     END IF;

@@ -59,6 +59,12 @@ struct AppOptions {
             .help(
                 "Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push."
             ),
+        AppOption(Option("keep-sent", .duration(.seconds(3_600) ... .seconds(315_360_000))), clearable: \.keepSent) {
+            $0.durationIfAny($1)?.components.seconds
+        }
+        .help(
+            "How long to keep the device token of each push that APNs accepted, for 'carillon trace'; 7d, for example."
+        ),
     ]
     private static let protocols = AppSettings.GatewayProtocol.allCases.map(\.rawValue)
 

@@ -48,7 +48,7 @@ extension Command {
                         + " ended (\(states)): nothing was left to cancel."
                 )
             }
-            noteInFlight(Int64(waiting), invocation.console)
+            noteInFlight(Amount(Int64(waiting), .exact), invocation.console)
             return .done
         }
     )
@@ -84,17 +84,19 @@ extension Command {
 
     private static func cancel(to owner: String, _ invocation: Invocation) async throws -> ExitStatus {
         let app = invocation.settings.text(.app)
-        let (jobs, inFlight) = try await DatabaseScope.with(invocation) { connection, _ -> (Int64, Int64) in
+        let (jobs, inFlight) = try await DatabaseScope.with(invocation) { connection, _ -> (Int64, Amount) in
             let jobs = try await cancel(Parameters(Int64?.none, app, String?.none, String?.some(owner)), connection)
-            let inFlight = try await connection.query(pushesInFlight, Parameters(owner, app)) { rows in
-                try rows.int64(0, 0)
+            let inFlight = try await connection.query(pushesInFlight, Parameters(owner, app, maxTraced)) { rows in
+                Amount(try rows.int64(0, 0), Amount.Precision(isCut: try rows.bool(0, 1)))
             }
             return (jobs, inFlight)
         }
-        guard jobs + inFlight > 0 else {
+        guard jobs + inFlight.value > 0 else {
             throw CommandError(.failed, "No push to the owner \(owner.visible) waits or is in flight.")
         }
-        invocation.show(["owner": owner, "jobs": jobs, "waiting": inFlight]) { console in
+        invocation.show([
+            "owner": owner, "jobs": jobs, "waiting": inFlight.value, "waiting_precision": inFlight.precision,
+        ]) { console in
             if jobs > 0 {
                 console.print("Cancelled the pushes to \(owner.visible) in \(Counted.text(jobs, "job")).")
             }
@@ -103,20 +105,28 @@ extension Command {
         return .done
     }
 
-    /// Those to an owner. Nothing else of what a trace reads is wanted.
+    /// How many tokens of an owner, and jobs of them, a trace of an app shows: `carillon.max_traced()`.
+    private static let maxTraced: Int64 = 20
+
+    /// How many there are to an owner, and whether there may be more. Nothing else of what a trace reads is wanted.
     private static let pushesInFlight = Statement(
         "owner_in_flight",
         """
-        SELECT count(*) FROM carillon.apps a CROSS JOIN LATERAL carillon.trace(a.name, owner => $1, max_rows_read => 1) t
-        WHERE a.name = coalesce($2, a.name) AND t.event = 'in flight'
+        SELECT coalesce(sum(k.pushes), 0)::int8, coalesce(bool_or(k.pushes >= $3 OR k.tokens > $3), false)
+        FROM carillon.apps a CROSS JOIN LATERAL (
+            SELECT (SELECT count(*) FROM carillon.trace(a.name, owner => $1, max_rows_read => 1) t
+                    WHERE t.event = 'in flight') AS pushes,
+                (SELECT count(*) FROM (
+                    SELECT FROM carillon.tokens o WHERE o.app_id = a.id AND o.owner = $1 LIMIT $3 + 1) few) AS tokens
+        ) k WHERE a.name = coalesce($2, a.name)
         """
     )
 
-    private static func noteInFlight(_ pushes: Int64, _ console: Console) {
-        guard pushes > 0 else { return }
+    private static func noteInFlight(_ pushes: Amount, _ console: Console) {
+        guard pushes.value > 0 else { return }
+        let are = pushes.precision.prefixed(Counted.text(pushes.value, "push is", "pushes are"))
         console.note(
-            "\(Counted.text(pushes, "push is", "pushes are")) in flight and may arrive; "
-                + "\(pushes == 1 ? "it is" : "they are") not retried."
+            "\(are) in flight and may arrive; \(pushes.value == 1 && pushes.precision == .exact ? "it is" : "they are") not retried."
         )
     }
 

@@ -15,6 +15,7 @@ struct AppView: PageView {
         let maxPerDevice: Int64?
         let maxAttempts: Int64
         let reapBadTokens: Bool
+        let keepSent: Int64?
         let createdAt: Moment
         let updatedAt: Moment
         let json: JSONValue
@@ -131,6 +132,7 @@ struct AppView: PageView {
             ),
             ("Attempts", HTML("at most \(settings.maxAttempts)")),
             ("BadDeviceToken", HTML(settings.reapBadTokens ? "deletes the token" : "keeps the token")),
+            ("Accepted pushes", HTML(settings.keepSent.map { "kept for \(DurationText.age($0))" } ?? "not kept")),
             ("Added", settings.createdAt.html),
             ("Last changed", settings.updatedAt.html)
         ).html

@@ -11,6 +11,7 @@ import Testing
         return switch option.kind {
         case .flag: first ? [] : [flag]
         case .count: [flag, first ? "5" : "7"]
+        case .duration: [flag, first ? "5h" : "7h"]
         case .file: [flag, root]
         case .choice(let words): [flag, (first ? words.first : words.last) ?? ""]
         default: [flag, first ? "localhost:5" : "localhost:7"]

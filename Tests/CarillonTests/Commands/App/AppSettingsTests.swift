@@ -20,6 +20,7 @@ import Testing
             "app", "set", "shop", "--rename", "store", "--topic", "com.example.shop.voip", "--environment",
             "sandbox", "--max-rate", "500", "--max-per-device", "2", "--max-attempts", "3", "--feedback-gateway",
             "localhost:2196", "--reap-bad-tokens", "--collapse-unknown", "--keep-unique-ids",
+            "--keep-sent", "30d",
         ])
         #expect(set.status == 0 && set.output == "Changed the app store.\n")
         let show = try await shop.run("app", "show", "store")
@@ -31,13 +32,15 @@ import Testing
         )
         for text in [
             "com.example.shop.voip", "sandbox", "500 a second", "2 background pushes an hour", "localhost:2196",
+            " 30d\n",
             "active",
         ] {
             #expect(show.output.contains(text))
         }
         let json = try await shop.run("app", "show", "store", "--json").output
         #expect(json.contains("\"max_rate\":500,\"max_per_device\":2") && json.contains("\"reap_bad_tokens\":true"))
-        #expect(json.contains("\"collapse_unknown\":true,\"keep_unique_ids\":true"))
+        #expect(json.contains("\"collapse_unknown\":true,\"keep_unique_ids\":true,\"keep_sent\":2592000"))
+        #expect(try await shop.database.value("SELECT keep_sent FROM carillon.apps") == "30 days")
         #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
     }
 

@@ -79,10 +79,22 @@ import Testing
         #expect(run.errors == "1 push is in flight and may arrive; it is not retried.\n", "\(run)")
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.inflight WHERE stops IS NOT NULL") == 1)
         let json = try await shop.run("message", "cancel", "--owner", "anna", "--app", "shop", "--json")
-        #expect(json.output == #"{"owner":"anna","jobs":0,"waiting":1}"# + "\n", "\(json)")
+        #expect(json.output == #"{"owner":"anna","jobs":0,"waiting":1,"waiting_precision":"exact"}"# + "\n", "\(json)")
         let stranger = try await shop.run("message", "cancel", "--owner", "bert")
         #expect(stranger.status == 1 && stranger.errors.contains("waits or is in flight"), "\(stranger)")
         #expect(try await shop.run("message", "cancel", "--owner", "").status == 2)
+        // A trace, from which the number comes, shows 20 jobs.
+        try await shop.database.run(
+            """
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 1, 1, ARRAY[carillon.job(id => n,
+                lane => 1::smallint, tokens => '{\(Shop.token("aa"))}', payload => '{}', created_at => now())]
+            FROM generate_series(8, 40) n
+            """
+        )
+        let many = try await shop.run("message", "cancel", "--owner", "anna")
+        #expect(many.errors == "at least 20 pushes are in flight and may arrive; they are not retried.\n", "\(many)")
+        let manyJSON = try await shop.run("message", "cancel", "--owner", "anna", "--json")
+        #expect(manyJSON.output.contains(#""waiting":20,"waiting_precision":"at least"}"#), "\(manyJSON)")
     }
 
     @Test(.shop)
