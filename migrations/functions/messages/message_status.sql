@@ -142,23 +142,6 @@ END
 $$;
 COMMENT ON FUNCTION carillon.open_counts IS 'Internal: counts the pushes of a message that have not ended.';
 
--- A message may have a million failures. Its last one is likely to be among the last thousand of the app at that time. The settings
--- force the order of the index.
-CREATE OR REPLACE FUNCTION carillon.last_failure(
-    app integer, jobs bigint[], until timestamptz, OUT status smallint, OUT reason text
-)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
-BEGIN
-    SELECT f.status, f.reason INTO status, reason FROM (
-        SELECT n.status, n.reason, n.message_id FROM carillon.failures n WHERE n.app_id = app AND n.failed_at <= until
-        ORDER BY n.failed_at DESC LIMIT 1000) f
-    WHERE f.message_id = ANY (jobs) LIMIT 1;
-END
-$$;
-COMMENT ON FUNCTION carillon.last_failure IS
-    'Internal: returns the last failure of some jobs until a time; null if the app had many others at that time.';
-
 -- The last outcome is that of a push that waits for another attempt; else of a failure; else of a push that expired or was
 -- cancelled after an attempt.
 CREATE OR REPLACE FUNCTION carillon.last_outcome(
@@ -168,11 +151,7 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     status := open.last_status;
     reason := open.last_reason;
-    IF reason IS NULL AND ended.failed_ids IS NOT NULL THEN
-        SELECT f.status, f.reason INTO status, reason FROM carillon.last_failure(message.app_id, ended.failed_ids,
-            CASE WHEN open.waiting = 0 THEN ended.finished_at ELSE 'infinity' END) AS f;
-    END IF;
-    IF reason IS NULL AND ended.failed_ids IS NOT NULL THEN
+    IF reason IS NULL THEN
         -- OFFSET 0 prevents a search backwards through the failures of the app, which may have had millions since.
         SELECT f.status, f.reason INTO status, reason FROM (
             SELECT n.status, n.reason, n.failed_at FROM carillon.failures n
