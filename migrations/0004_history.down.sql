@@ -1,7 +1,5 @@
-DROP TABLE carillon.webhooks, carillon.untaken_events, carillon.events, carillon.subscriptions, carillon.sent_pushes,
-    carillon.push_count_sums, carillon.push_counts, carillon.failed_messages, carillon.failures, carillon.unfinished,
-    carillon.results;
-DROP SEQUENCE carillon.event_ids;
-DROP TYPE carillon.ending, carillon.event, carillon.taken_range;
+DROP TABLE carillon.sent_pushes, carillon.push_count_sums, carillon.push_counts, carillon.failed_messages, carillon.failures,
+    carillon.unfinished, carillon.results;
+DROP TYPE carillon.ending;
 
 DELETE FROM carillon.schema_migrations WHERE version = 4;

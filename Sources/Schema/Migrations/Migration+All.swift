@@ -11,6 +11,7 @@ extension Migration {
         Migration(6, "tokens", up: Files._006_tokens_up_sql, down: Files._006_tokens_down_sql),
         Migration(7, "arguments", up: Files._007_arguments_up_sql, down: Files._007_arguments_down_sql),
         Migration(8, "isolation", up: Files._008_isolation_up_sql, down: Files._008_isolation_down_sql),
+        Migration(9, "events", up: Files._009_events_up_sql, down: Files._009_events_down_sql),
     ]
 
     /// The version of the schema that this program works with.

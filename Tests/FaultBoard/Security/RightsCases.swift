@@ -60,7 +60,8 @@ import Testing
         "carillon_operator": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe", "inflight",
             "apps", "failed_messages", "failures", "results", "audit", "api_tokens", "pending", "app_status", "workers",
-            "worker_status", "subscriptions", "events", "untaken_events", "sent_pushes", "consumers", "webhooks", "webhook_status",
+            "worker_status", "subscriptions", "events", "untaken_events", "sent_pushes", "consumers", "webhooks",
+            "webhook_status",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
@@ -76,7 +77,8 @@ import Testing
             "feedback", "fleet_tasks", "held_apps", "holds", "inflight", "installation", "maintenance", "pending",
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
             "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
-            "updates", "watched_tables", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks", "webhook_status",
+            "updates", "watched_tables", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks",
+            "webhook_status",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
         "carillon_worker": ["audit", "api_tokens", "events", "untaken_events", "sent_pushes", "webhooks"],
