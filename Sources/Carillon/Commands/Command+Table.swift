@@ -5,6 +5,7 @@ extension Command {
         migrateUp, migrateDown, migrateStatus, migrateSQL, adopt,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
+        apiTokenCreate, apiTokenList, apiTokenRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
         messageCancel, trace, forget, tokensImport, failuresList, failuresRequeue, feedback, status,
         check, simulator, web, pyapns,

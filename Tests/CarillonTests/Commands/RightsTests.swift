@@ -16,6 +16,8 @@ import Testing
         ["app", "add", "new", "--topic", "com.example.new", "--credential", "spare"],
         ["app", "remove", "shop", "--yes"],
         ["credential", "remove", "spare"], ["channel", "list", "--app", "shop"],
+        ["api-token", "list"], ["api-token", "create", "new", "--app", "shop"],
+        ["api-token", "remove", "new", "--app", "shop"],
         ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "0s"],
         ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"],
         ["message", "show", "900", "--app", "shop"], ["message", "cancel", "901", "--app", "other"],
@@ -126,7 +128,7 @@ import Testing
         let lines = try GeneratedPage("docs/rights.md").text.split(separator: "\n")
         for role in Self.all + ["the owner"] {
             let line = try #require(lines.first { $0.hasPrefix("| `\(role)`") || $0.hasPrefix("| \(role)") })
-            let listed = line.matches(of: /`([a-z ]+)`/).map { String($0.output.1) }
+            let listed = line.matches(of: /`([a-z -]+)`/).map { String($0.output.1) }
             let known = Self.usingDatabase.filter { role == "the owner" ? $0.roles.isEmpty : $0.roles.contains(role) }
             #expect(Set(listed) == Set(known.map { $0.words.joined(separator: " ") }))
         }

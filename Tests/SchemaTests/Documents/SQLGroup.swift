@@ -87,7 +87,7 @@ struct SQLGroup {
         ),
         Self(
             "Functions: for the owner",
-            guides: ["backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing"],
+            guides: ["backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#api-tokens"],
             "adopt",
             "isolate_app",
             "unisolate_app",

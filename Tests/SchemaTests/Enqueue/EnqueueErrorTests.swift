@@ -207,6 +207,7 @@ import Testing
             "carillon.trace('nope', 'me')", "carillon.trace('demo')", "carillon.trace('demo', token => 'xy')",
             "carillon.subscribe('nope', 'c')", "carillon.subscribe('demo', 'c', '{nope}')",
             "carillon.unsubscribe('nope', 'c')", "carillon.take_events('nope')", "carillon.take_events('nope', 0)",
+            "carillon.take_events('c', app => 'nope')",
         ]
         try await database.run(Self.contextOf)
         for call in calls {
