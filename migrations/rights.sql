@@ -87,7 +87,7 @@ GRANT SELECT ON SEQUENCE carillon.asleep TO PUBLIC;
 
 -- carillon_reader is for dashboards.
 GRANT SELECT ON carillon.audit TO carillon_reader;
-GRANT SELECT (app_id, name, created_at) ON carillon.api_tokens TO carillon_reader;
+GRANT SELECT (app_id, name, created_at, rights, expires_at, last_used_at) ON carillon.api_tokens TO carillon_reader;
 -- Every column of apps but these, including those of later settings. A setting that dashboards must not show is named here.
 DO $$
 BEGIN
@@ -132,10 +132,11 @@ BEGIN
                 push push_each enqueue broadcast submit
                 start_activity update_activity end_activity publish submit_activity submit_publication
                 message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
-                requeue_failures forget subscribe unsubscribe take_events
+                requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 usual_end is_usual token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app'),
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app
+                list_tokens list_channels page_size'),
             ('carillon_app, carillon_worker', 'check_installation'),
             ('carillon_app, carillon_reader, carillon_tenant, carillon_worker', 'event_kinds kinds_of'),
             ('carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_worker',
@@ -146,7 +147,7 @@ BEGIN
                 search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
-                preview_message send_test enqueue_with_token pause_webhook resume_webhook redeliver_webhook'),
+                 preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook'),
             ('carillon_worker', '
                 topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
                 wider_role roles_of_all_apps

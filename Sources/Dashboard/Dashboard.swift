@@ -1,4 +1,5 @@
 import CarillonPostgres
+import CarillonText
 import CarillonWeb
 
 /// The pages of one database, and what they change.
@@ -10,6 +11,7 @@ struct Dashboard: Sendable {
     let database: ServiceRunner
     /// For statements that change something, or preview a change.
     private let changing: ServiceRunner
+    private let api: APIEndpoint
     let configuration: DashboardConfiguration
 
     init(_ mount: DatabaseMount, _ source: DatabaseSource, _ configuration: DashboardConfiguration) {
@@ -18,12 +20,17 @@ struct Dashboard: Sendable {
         let service = ServiceDatabase(
             source,
             application: "carillon web",
-            groups: [.reading, .changing],
+            groups: [.reading, .changing, .apiReading, .apiChanging],
             loop: configuration.loop,
             observer: { observer(.database($0)) }
         )
         database = ServiceRunner(service, .reading)
         changing = ServiceRunner(service, .changing)
+        api = APIEndpoint(
+            reading: ServiceRunner(service, .apiReading),
+            changing: ServiceRunner(service, .apiChanging),
+            configuration
+        )
         self.configuration = configuration
     }
 
@@ -31,11 +38,15 @@ struct Dashboard: Sendable {
 
     var routes: [Route] {
         let site = self.site
-        return site.routes + actions(of: site) + [
-            site.route(.post, "/messages") {
-                await MessagePost(database: changing, observer: configuration.observer).answer($0)
-            }
-        ]
+        return site.routes + actions(of: site) + programs(of: site)
+    }
+
+    /// The routes for programs.
+    private func programs(of site: PageSite) -> [Route] {
+        let document = OpenAPIDocument(version: configuration.version, base: mount == .only ? "" : mount.path("/"))
+        return (APIRoute.all + [.unversioned]).map { route in
+            site.route(route.method, route.fullPath) { await api.answer($0, to: route) }
+        } + [site.route(.get, "/openapi.json") { _ in Response(json: document.json.text + "\n") }]
     }
 
     private var pages: [Page] {
@@ -108,6 +119,23 @@ extension ServiceDatabase.Group {
         connections: 2,
         statementTimeout: .seconds(20),
         settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "dashboard"]),
+        longestWait: .seconds(10)
+    )
+    /// Programs and people do not wait for each other. A primary notes when a token was last used.
+    fileprivate static let apiReading = Self(
+        name: "API reading",
+        connections: 2,
+        server: .any,
+        statementTimeout: .seconds(5),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "1s"]),
+        isReading: true,
+        longestWait: .seconds(5)
+    )
+    fileprivate static let apiChanging = Self(
+        name: "API changing",
+        connections: 2,
+        statementTimeout: .seconds(20),
+        settings: SessionSettings.unhurried.with(["lock_timeout": "3s", "carillon.source": "API"]),
         longestWait: .seconds(10)
     )
 }

@@ -13,8 +13,8 @@ package enum DashboardEvent: Sendable {
     case refused(Request)
     case pageFailed(Request, Explanation)
     case changeFailed(Request, Explanation)
-    /// A program's message was not enqueued.
-    case postFailed(Request, Explanation)
+    /// A program's call was not answered.
+    case callFailed(Request, Explanation)
     case server(WebServer.Event)
     case database(ServiceDatabase.Event)
 }

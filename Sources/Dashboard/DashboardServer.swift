@@ -21,7 +21,7 @@ package struct DashboardServer: Sendable {
 
     package func server(at address: Address) -> WebServer {
         var limits = ClientLimits()
-        limits.bodyBytes = MessagePost.bodyBytes
+        limits.bodyBytes = APICall.bodyBytes
         let (access, observer) = (access, configuration.observer)
         let pages = dashboards.flatMap(\.routes) + list.flatMap(\.routes)
         let live = LiveFeed(loop: configuration.loop) { await readPage($0) }

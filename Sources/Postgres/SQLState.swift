@@ -31,6 +31,8 @@ package enum SQLState {
     static let cannotConnectNow = "57P03"
     /// An unknown token of a program.
     package static let unknownLogin = "28000"
+    /// The token lacks a right, or is for another app.
+    package static let lacksRight = "28T01"
 
     /// The schema is missing or of a different version than the program.
     package static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]

@@ -5,6 +5,7 @@ extension Command {
         migrateUp, migrateDown, migrateStatus, migrateSQL, adopt,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
+        apiTokenCreate, apiTokenList, apiTokenRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
         messageCancel, trace, forget,
         webhookAdd, webhookList, webhookShow, webhookPause, webhookResume, webhookRedeliver, webhookRotateSecret,

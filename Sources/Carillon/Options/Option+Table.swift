@@ -131,6 +131,10 @@ extension Option {
         .help("Remove this setting; may be repeated.")
     static let yes = Option("yes", .flag).help("Do not ask for confirmation.")
 
+    // api-token
+    static let right = Option("right", .choice(["send", "read", "tokens"]), repeatable: true)
+        .help("What the token allows; may be repeated. By default, send.")
+
     // send
     static let app = Option("app", .text("APP")).help("The name of the app.")
     static let token = Option("token", .text("TOKEN"), repeatable: true)

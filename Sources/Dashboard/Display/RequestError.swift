@@ -78,6 +78,7 @@ extension RequestError: JSONConvertible {
         case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
+        case 409: "Conflict"
         case 413: "Content Too Large"
         case 415: "Unsupported Media Type"
         case 422: "Unprocessable Content"
@@ -107,8 +108,9 @@ extension RequestError: JSONConvertible {
 }
 
 extension Request {
-    /// Whether a program sent the request, judged by its Accept and Content-Type headers.
+    /// Whether a program sent the request, judged by its Accept, Content-Type and Authorization headers.
     var isOfProgram: Bool {
         wantsJSON || mediaType == "application/json"
+            || Request.authorization(header("Authorization"))?.scheme == "bearer"
     }
 }

@@ -8,6 +8,7 @@ extension Routines {
         functions: [
             File("functions/apps/api_tokens.sql", Files.api_tokens_sql),
             File("functions/apps/apps.sql", Files.apps_sql),
+            File("functions/apps/call_with_token.sql", Files.call_with_token_sql),
             File("functions/apps/channels.sql", Files.channels_sql),
             File("functions/apps/credential_input.sql", Files.credential_input_sql),
             File("functions/apps/open_breakers.sql", Files.open_breakers_sql),
@@ -36,6 +37,7 @@ extension Routines {
             File("functions/enqueue/submit_activity.sql", Files.submit_activity_sql),
             File("functions/enqueue/submit_publication.sql", Files.submit_publication_sql),
             File("functions/events/note_events.sql", Files.note_events_sql),
+            File("functions/events/peek_events.sql", Files.peek_events_sql),
             File("functions/events/subscribe.sql", Files.subscribe_sql),
             File("functions/events/take_events.sql", Files.take_events_sql),
             File("functions/events/webhooks.sql", Files.webhooks_sql),

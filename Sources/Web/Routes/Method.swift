@@ -2,4 +2,5 @@
 package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"
+    case delete = "DELETE"
 }

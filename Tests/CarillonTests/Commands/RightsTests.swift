@@ -16,6 +16,8 @@ import Testing
         ["app", "add", "new", "--topic", "com.example.new", "--credential", "spare"],
         ["app", "remove", "shop", "--yes"],
         ["credential", "remove", "spare"], ["channel", "list", "--app", "shop"],
+        ["api-token", "list"], ["api-token", "create", "new", "--app", "shop"],
+        ["api-token", "remove", "new", "--app", "shop"],
         ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "0s"],
         ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"],
         ["message", "show", "900", "--app", "shop"], ["message", "cancel", "901", "--app", "other"],

@@ -104,6 +104,7 @@ import Testing
         "SELECT carillon.requeue_failures('shop')", "SELECT carillon.cancel(m.id) FROM carillon.messages m",
         "SELECT w.beat, extract(epoch FROM w.lease)::int8 FROM carillon.worker_status w WHERE w.id <> 0",
         "SELECT c.next_run - c.every + c.every FROM carillon.fleet_tasks c",
+        "SELECT carillon.peek_events('shop', 'follower'), carillon.list_tokens('shop', 'me'), carillon.list_channels('shop')",
         "SELECT carillon.take_events('follower')", "SELECT carillon.claim_webhooks(9)",
         "SELECT carillon.seconds_to_webhook()",
     ]

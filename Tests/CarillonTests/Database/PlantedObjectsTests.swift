@@ -56,7 +56,10 @@ import Testing
             ["webhook", "add", "new", "--app", "new", "--url", "https://127.0.0.1:1/"], ["webhook", "list"],
             ["webhook", "show", "new"], ["webhook", "pause", "new"], ["webhook", "resume", "new"],
             ["webhook", "redeliver", "new", "--since", "1h"], ["webhook", "rotate-secret", "new"],
-            ["webhook", "remove", "new", "--yes"], ["failures", "list"], ["failures", "list", "--reason", "Nope"],
+            ["webhook", "remove", "new", "--yes"],
+            ["api-token", "create", "--app", "new", "it"], ["api-token", "list"],
+            ["api-token", "remove", "--app", "new", "it"],
+            ["failures", "list"], ["failures", "list", "--reason", "Nope"],
             ["failures", "requeue", "--app", "new", "--dry-run"],
             ["failures", "requeue", "--app", "shop"], ["feedback", "--dry-run"],
             ["feedback", "--once"], ["status"], ["check"], ["worker", "--once"], ["app", "remove", "new", "--yes"],
@@ -338,7 +341,9 @@ import Testing
         _ watcher: TestDatabase,
         expectUnused: () async throws -> Void
     ) async throws {
-        let key = try #require(try await watcher.value("carillon.create_api_token('shop', 'test')"))
+        let key = try #require(
+            try await watcher.value("carillon.create_api_token('shop', 'test', rights => '{send,read,tokens}')")
+        )
         let id = try await watcher.number(
             "SELECT carillon.enqueue('shop', ARRAY['aa'], 'x', run_at => now() + interval '1 hour')"
         )
@@ -370,6 +375,10 @@ import Testing
             let headers = "Authorization: Bearer \(key)\r\nContent-Type: application/json\r\n"
             let posted = await dashboard.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
             #expect(posted.status == "201", "\(posted.head)\(posted.body)")
+            for path in ["channels", "messages/\(id)", "trace?owner=u", "tokens?owner=u"] {
+                let read = await dashboard.get("/v1/apps/shop/\(path)", headers: headers)
+                #expect(read.status == "200", "\(path): \(read.head)\(read.body)")
+            }
             try await expectUnused()
             let request = "GET /live?page=/ HTTP/1.1\r\nHost: localhost:\(dashboard.port)\r\n\r\n"
             try await RawHTTP.leave(dashboard.port, request)

@@ -38,6 +38,11 @@ struct OpenReader: Sendable, CustomTestStringConvertible {
         Request(method: "POST", path: "/login", headers: headers, peer: "10.0.0.2")
     }
 
+    private static func request(ofProgram body: [UInt8], query: [(name: String, value: String)] = []) -> Request {
+        let headers = [(name: "Authorization", value: "Bearer x"), (name: "Content-Type", value: "application/json")]
+        return Request(method: "POST", path: "/", query: query, headers: headers, body: body, peer: "10.0.0.2")
+    }
+
     static let all = addresses + headers + bodies
 
     // MARK: The head of a request
@@ -108,9 +113,19 @@ struct OpenReader: Sendable, CustomTestStringConvertible {
 
     private static let bodies = [
         OpenReader("login form", ["password=", "name=", "next=%2Fapps", "+"]) { _ = LoginForm($0) },
-        // All that the dashboard itself reads of the body of POST /messages.
-        OpenReader("message", ["{\"tokens\":[\"aa\"],", "\"alert\":\"hi\"}"]) { bytes in
-            _ = String(validating: bytes, as: UTF8.self)?.isCheapToCompare
+        // All that the dashboard itself reads of a call of the API: PostgreSQL reads the body once it knows the token.
+        OpenReader("body of a call", ["{\"tokens\":[\"aa\"],", "\"alert\":\"hi\"}"]) { bytes in
+            _ = try? APICall(request(ofProgram: bytes), to: .unversioned)
+        },
+        OpenReader("parameters of a call", ["owner", "=", "&", "n=1", "wait=30", "id", "-", "%00", "+"]) { bytes in
+            guard let query = FormFields.read(bytes),
+                query.allSatisfy({ $0.name.isCheapToCompare && $0.value.isCheapToCompare })
+            else { return }
+            let path = ["app": "demo", "id": query.first?.value ?? "1", "channel": query.last?.value ?? "x"]
+            let request = request(ofProgram: [], query: query).with(path)
+            for route in APIRoute.all where !route.parameters.isEmpty {
+                _ = try? APICall(request, to: route).parameters.text
+            }
         },
         OpenReader("XML-RPC", calls) { _ = try? XMLRPCCall($0) },
         OpenReader("text of an XML-RPC call", calls + ["\u{300}"]) { bytes in

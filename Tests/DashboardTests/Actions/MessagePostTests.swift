@@ -139,12 +139,12 @@ import Testing
             let answer = await client.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
             #expect(answer.status == "503", "\(answer.head)")
             let problem = try JSONDecoder().decode(Problem.self, from: Data(answer.body.utf8))
-            #expect(problem.detail.hasPrefix("The database cannot take the message now."), "\(problem)")
+            #expect(problem.detail.hasPrefix("The database cannot answer now."), "\(problem)")
             #expect(
                 problem.hint
                     == "Nothing is sent from this database. To change that, the owner of the schema must run: carillon adopt"
             )
-            let line = try await client.program.line(containing: "Messages cannot be enqueued", on: TestLoop.shared)
+            let line = try await client.program.line(containing: "Calls of the API fail", on: TestLoop.shared)
             #expect(line.contains("his database is a copy"), "\(line)")
             for table in ["messages", "scheduled"] {
                 #expect(try await shop.database.number("SELECT count(*) FROM carillon.\(table)") == 0, "\(table)")
@@ -156,7 +156,7 @@ import Testing
         for member in ["token", "app"] {
             try await refused(
                 "{\"\(member)\": \"aa\", \"body\": \"hi\"}",
-                detail: "Argument \"message\" takes the arguments of enqueue without app, got a member \"\(member)\".",
+                detail: "Argument \"request\" takes the arguments of enqueue without app, got a member \"\(member)\".",
                 hint: "The members are: tokens, "
             )
         }

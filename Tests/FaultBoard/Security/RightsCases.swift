@@ -95,8 +95,7 @@ import Testing
         "carillon_operator": [
             "pause_app", "resume_app", "limit_app", "cancel_message", "count_failures", "requeue_batch",
             "dismiss_batch",
-            "preview_message", "send_test", "enqueue_with_token", "pause_webhook", "resume_webhook",
-            "redeliver_webhook",
+            "preview_message", "send_test", "call_with_token", "pause_webhook", "resume_webhook", "redeliver_webhook",
         ],
         "carillon_app": [
             "submit", "submit_activity", "cancel", "cancel_messages", "cancel_found", "cancel_broadcast",
@@ -104,7 +103,7 @@ import Testing
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
             "request_channel", "record_channel", "channel", "remove_channel", "submit_publication", "push",
-            "push_each", "subscribe", "unsubscribe", "take_events",
+            "push_each", "subscribe", "unsubscribe", "take_events", "peek_events", "acknowledge_events",
         ],
         "carillon_tenant": [
             "apps_of_caller", "broadcast_progress", "cancel_messages", "cancel_found", "channel", "forget",
@@ -112,7 +111,7 @@ import Testing
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
             "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe", "unsubscribe",
-            "take_events",
+            "take_events", "peek_events", "acknowledge_events",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "scheduled_depth", "next_due", "find_cancelled",

@@ -23,4 +23,16 @@ import Testing
             ) == ["(anna,\"create API token\")", "(bert,\"remove API token\")"]
         )
     }
+
+    @Test(arguments: [
+        ("rights => '{}'", "rights"), ("rights => '{send,write}'", "rights"), ("rights => '{NULL}'", "rights"),
+        ("expires_at => now()", "expires_at"), ("expires_at => '-infinity'", "expires_at"),
+    ])
+    func `a token has known rights, and an end in the future`(argument: String, name: String) async throws {
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.create_api_token('demo', 'x', \(argument))")
+        }
+        #expect(error?.sqlState == "22023")
+        #expect(error?.message.hasPrefix("argument \"\(name)\" takes ") == true, "\(error?.message ?? "")")
+    }
 }

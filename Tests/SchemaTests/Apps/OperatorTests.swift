@@ -62,9 +62,11 @@ import Testing
         ("carillon.send_test('demo', '[]')", "22023"), ("carillon.send_test('demo', '{\"app\": \"other\"}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"aa\"]}')", "22023"),
         ("carillon.send_test('demo', '{\"tokens\": [\"xx\"], \"alert\": \"hi\"}')", "22023"),
-        ("carillon.enqueue_with_token('no', '{}')", "28000"), ("carillon.enqueue_with_token(NULL, '{}')", "28000"),
+        ("carillon.call_with_token('no', 'send', 'enqueue', '{}', body => '{}')", "28000"),
+        ("carillon.call_with_token(NULL, 'send', 'enqueue', '{}', body => '{}')", "28000"),
         // Nothing of the body is read for a stranger.
-        ("carillon.enqueue_with_token('no', '{')", "28000"), ("carillon.enqueue_with_token('no', NULL)", "28000"),
+        ("carillon.call_with_token('no', 'send', 'enqueue', '{}', body => '{')", "28000"),
+        ("carillon.call_with_token('no', 'send', 'enqueue', '{}', body => NULL)", "28000"),
         ("carillon.create_api_token('nobody', 'x')", "42704"),
     ])
     func `a wrong argument is refused, and nothing is recorded`(call: String, state: String) async throws {
@@ -286,7 +288,10 @@ import Testing
         #expect(again?.sqlState == "42710")
         let body = #"{"tokens": ["aa"], "alert": "hi"}"#
         let digest = "sha256(convert_to('\(token)', 'UTF8'))"
-        let call = "SELECT app, id, is_new FROM carillon.enqueue_with_token(\(digest), '\(body)', 'k')"
+        let call = """
+            SELECT app, answer, is_new
+            FROM carillon.call_with_token(\(digest), 'send', 'enqueue', '{tokens,alert}', body => '\(body)', key => 'k')
+            """
         let first = try await database.rows(call)
         #expect(first[0].hasPrefix("(other,") && first[0].hasSuffix(",t)"))
         #expect(try await database.rows(call) == [first[0].replacing(",t)", with: ",f)")])
@@ -313,8 +318,9 @@ import Testing
         func post(_ alert: String) async throws -> String {
             let body = #"'{"tokens": ["aa"], "alert": "\#(alert)"}'"#
             let digest = "sha256(convert_to('\(token)', 'UTF8'))"
-            let call = "SELECT is_new FROM carillon.enqueue_with_token(\(digest), \(body), 'k')"
-            return try await database.rows(call)[0]
+            let call =
+                "carillon.call_with_token(\(digest), 'send', 'enqueue', '{tokens,alert}', body => \(body), key => 'k')"
+            return try await database.rows("SELECT is_new FROM \(call)")[0]
         }
         #expect(try await post("one") == "(t)")
         try await database.run("UPDATE carillon.dedupe SET until = now()")

@@ -33,6 +33,8 @@ import Testing
                 "carillon.publish('other', 'theirs', '{}')::text", "carillon.request_channel('other')::text",
                 "carillon.trace('other', 'me')::text", "carillon.subscribe('other', 'mine')::text",
                 "carillon.unsubscribe('other', 'theirs')::text", "carillon.take_events('theirs')::text",
+                "carillon.peek_events('other', 'theirs')::text", "carillon.take_events('theirs', app => 'other')::text",
+                "carillon.acknowledge_events('other', 'theirs', '1')::text",
                 "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
                 "carillon.remove_channel('other', 'theirs')::text",
                 "carillon.update_activity('other', '{aa}', '{}')::text",

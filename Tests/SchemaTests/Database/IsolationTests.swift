@@ -154,16 +154,15 @@ import Testing
             }
             for (statement, state) in [
                 ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
-                ("SELECT carillon.broadcast('other', 'x')", "42704"),
+                ("SELECT carillon.broadcast('other', 'x')", "42704"), ("SELECT carillon.cancel(200, 'other')", "42704"),
                 ("SELECT carillon.register_token('other', 'cc')", "42704"),
-                ("SELECT carillon.unregister_token('other', 'b1')", "42704"),
-                ("DELETE FROM carillon.tokens", "42501"),
+                ("SELECT carillon.unregister_token('other', 'b1')", "42704"), ("DELETE FROM carillon.tokens", "42501"),
+                ("SELECT carillon.list_tokens('other', 'me')", "42704"),
                 // Only the other app has failures with this reason.
                 ("SELECT carillon.requeue_failures(reason => 'OfOther')", "22023"),
-                ("SELECT carillon.cancel(200, 'other')", "42704"),
                 ("SELECT carillon.cancel(reference => 'r', app => 'other')", "42704"),
                 ("SELECT carillon.cancel(owner => 'me', app => 'other')", "42704"),
-                ("SELECT carillon.forget('other', 'me')", "42704"),
+                ("SELECT carillon.forget('other', 'me')", "42704"), ("SELECT carillon.list_channels('other')", "42704"),
                 ("SELECT carillon.requeue_failures('other')", "42704"),
                 ("SELECT carillon.message_status(101, app => 'other')", "42704"),
                 ("SELECT carillon.broadcast_progress(101, 'other')", "42704"),
@@ -171,6 +170,8 @@ import Testing
                 ("SELECT carillon.subscribe('other', 'mine')", "42704"),
                 ("SELECT carillon.unsubscribe('other', 'theirs')", "42704"), ("TABLE carillon.events", "42501"),
                 ("SELECT carillon.take_events('theirs')", "42704"), ("TABLE carillon.webhook_status", "42501"),
+                ("SELECT carillon.peek_events('other', 'theirs')", "42704"),
+                ("SELECT carillon.acknowledge_events('other', 'theirs', '1')", "42704"),
                 ("SELECT carillon.update_activity('other', '{aa}', '{}')", "42704"),
                 ("SELECT carillon.publish('other', 'theirs', '{}')", "42704"),
                 ("SELECT carillon.publish('demo', 'theirs', '{}')", "42704"),
@@ -256,10 +257,9 @@ import Testing
                     AND has_function_privilege('carillon_tenant', p.oid, 'EXECUTE') ORDER BY 1
                 """
             ) == [
-                "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)", "(cancel_messages)", "(channel)",
-                "(forget)",
-                "(installation_fault)", "(message_jobs)", "(message_status)", "(push)", "(push)", "(push_each)",
-                "(record_channel)",
+                "(acknowledge_events)", "(apps_of_caller)", "(broadcast_progress)", "(cancel_found)",
+                "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)", "(message_jobs)",
+                "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)", "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
                 "(submit_publication)", "(subscribe)", "(take_events)", "(trace)", "(unregister_token)",
                 "(unsubscribe)",

@@ -92,7 +92,7 @@ struct SQLGroup {
         Self(
             "Functions: for the owner",
             guides: [
-                "backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#enqueueing", "webhooks.md",
+                "backup.md", "isolation.md", "operating.md#your-own-token-tables", "http.md#api-tokens", "webhooks.md",
             ],
             "adopt",
             "isolate_app",

@@ -52,7 +52,10 @@ import Testing
         "end_activity('demo', '{ab}', topic => 'com.bank.push-type.liveactivity')",
         #"send_test('demo', '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')"#,
         #"preview_message('demo', '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')"#,
-        #"enqueue_with_token(sha256('t'), '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')"#,
+        """
+        call_with_token(sha256('t'), 'send', 'enqueue', '{tokens,alert,topic}',
+            body => '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')
+        """,
     ])
     func `each way to enqueue refuses the topic of another app, until it is listed`(call: String) async throws {
         try await database.useSigningKey()

@@ -23,13 +23,14 @@ import Testing
         let digest = "sha256('\(token)')"
         let (type, topic) = (#""push_type": "widgets""#, #""topic": "com.other""#)
         func message(_ member: String) -> String { #"'{"tokens": ["ab"], "alert": "x", \#(member)}'"# }
+        let enqueue = "'send', 'enqueue', '{tokens,alert,push_type,topic}'"
         // No argument of push and push_each decides the topic, and publish sends to a channel.
         let refused = [
             ("broadcast('demo', 'x', push_type => 'widgets')", "app"),
             ("broadcast('demo', 'x', topic => 'com.other')", "topic"),
             ("send_test('demo', \(message(type)))", "app"), ("send_test('demo', \(message(topic)))", "topic"),
-            ("enqueue_with_token(\(digest), \(message(type)))", "app"),
-            ("enqueue_with_token(\(digest), \(message(topic)))", "topic"),
+            ("call_with_token(\(digest), \(enqueue), body => \(message(type)))", "app"),
+            ("call_with_token(\(digest), \(enqueue), body => \(message(topic)))", "topic"),
             ("enqueue('demo', '{ab}', 'x', push_type => 'widgets')", "app"),
             ("enqueue('demo', '{ab}', 'x', push_type => 'location')", "app"),
             ("enqueue('demo', '{ab}', 'x', topic => 'com.other')", "topic"),

@@ -209,6 +209,7 @@ import Testing
             "carillon.subscribe('demo', 'webhook:w')", "carillon.unsubscribe('demo', 'webhook:w')",
             "carillon.take_events('webhook:w')",
             "carillon.unsubscribe('nope', 'c')", "carillon.take_events('nope')", "carillon.take_events('nope', 0)",
+            "carillon.take_events('c', app => 'nope')",
         ]
         try await database.run(Self.contextOf)
         for call in calls {

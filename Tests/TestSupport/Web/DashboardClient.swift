@@ -65,6 +65,10 @@ package struct DashboardClient {
         await ask("POST \(path)", headers: headers + "Content-Length: \(form.utf8.count)\r\n", body: form)
     }
 
+    package func delete(_ path: String, headers: String = "") async -> Answer {
+        await ask("DELETE \(path)", headers: headers)
+    }
+
     /// Posts a form that many times at once.
     package func post(_ path: String, _ form: String, times: Int) async {
         let (port, headers) = (port, "Content-Length: \(form.utf8.count)\r\n")

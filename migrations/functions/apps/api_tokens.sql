@@ -1,27 +1,41 @@
--- API tokens, with which programs POST /messages. The owner of the schema creates and removes them. The dashboard calls
--- enqueue_with_token() for each request.
+-- API tokens, with which programs use the HTTP API of the dashboard. The owner of the schema creates and removes them.
+-- call_with_token() finds the app of a token for each request.
 
-CREATE OR REPLACE FUNCTION carillon.create_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS text
+CREATE OR REPLACE FUNCTION carillon.create_api_token(
+    app text, name text, on_behalf_of text DEFAULT NULL, rights text[] DEFAULT NULL, expires_at timestamptz DEFAULT NULL
+) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.apps := carillon.app_to_change(app);
+    known CONSTANT text[] := '{send,read,tokens}'::text[];
+    chosen CONSTANT text[] := coalesce(rights, '{send}');
     -- Two random UUIDs: 244 random bits.
     token CONSTANT text := 'carillon_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+    refusal carillon.refusal;
 BEGIN
     IF (octet_length(name) BETWEEN 1 AND 255) IS NOT TRUE THEN
-        PERFORM carillon.refuse(carillon.refusal('name', 'text of 1 to 255 bytes', quote_literal(name)));
+        refusal := carillon.refusal('name', 'text of 1 to 255 bytes', quote_literal(name));
     ELSIF EXISTS (SELECT FROM carillon.api_tokens t WHERE t.app_id = target.id AND t.name = create_api_token.name) THEN
-        PERFORM carillon.refuse(carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
-            'Remove that one with carillon.remove_api_token, or choose another name.', '42710'));
+        refusal := carillon.refusal('name', 'a name that no token of the app has', quote_literal(name),
+            'Remove that one with carillon.remove_api_token, or choose another name.', '42710');
+    ELSIF chosen <@ known IS NOT TRUE OR cardinality(chosen) = 0 THEN
+        refusal := carillon.refusal('rights', 'one or more of ' || array_to_string(known, ', '), chosen::text);
+    ELSIF expires_at <= clock_timestamp() THEN
+        refusal := carillon.refusal('expires_at', 'a time in the future, or null for a token that does not expire',
+            quote_literal(expires_at));
     END IF;
-    INSERT INTO carillon.api_tokens (app_id, name, digest) VALUES (target.id, name, sha256(convert_to(token, 'UTF8')));
+    PERFORM carillon.refuse(refusal);
+    INSERT INTO carillon.api_tokens (app_id, name, digest, rights, expires_at)
+    VALUES (target.id, name, sha256(convert_to(token, 'UTF8')), chosen, expires_at);
     PERFORM carillon.act_for(on_behalf_of);
-    PERFORM carillon.record_change('create API token', target.name, jsonb_build_object('name', name));
+    PERFORM carillon.record_change('create API token', target.name,
+        jsonb_build_object('name', name, 'rights', chosen, 'expires_at', expires_at));
     RETURN token;
 END
 $$;
 COMMENT ON FUNCTION carillon.create_api_token IS
-    'Creates a token with which a program can POST /messages for this app. Returns the token, which cannot be shown again.';
+    'Creates a token with which a program can use the HTTP API for this app, with some of the rights send, read and tokens: send '
+    'by default. Returns the token, which cannot be shown again.';
 
 CREATE OR REPLACE FUNCTION carillon.remove_api_token(app text, name text, on_behalf_of text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -40,26 +54,35 @@ $$;
 COMMENT ON FUNCTION carillon.remove_api_token IS
     'Removes an API token of an app; requests that use it are then refused. Returns false if there is none.';
 
--- enqueue_with_token() takes the SHA-256 of the token, because PostgreSQL may log the parameters of a statement, and the body as
--- text: it is read as JSON only once the token is known, because anybody can send one. `key` becomes the dedupe_key.
-CREATE OR REPLACE FUNCTION carillon.enqueue_with_token(
-    token_digest bytea, body text, key text DEFAULT NULL, OUT app text, OUT id bigint, OUT is_new boolean
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- PostgreSQL may log the parameters of a statement, so a token is named by its SHA-256. Finding that in an index takes a time that
+-- depends on the digest, which nobody can choose: from the beginning of a digest, no token can be made.
+--
+-- Each use is not worth a write: last_used_at is an hour old before it is written again. A standby notes nothing.
+CREATE OR REPLACE FUNCTION carillon.app_of_token(token_digest bytea, needs text, app text) RETURNS carillon.apps
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    m carillon.message_arguments;
-    message jsonb;
+    used CONSTANT carillon.api_tokens := (SELECT t FROM carillon.api_tokens t WHERE t.digest = token_digest);
+    target CONSTANT carillon.apps := (SELECT a FROM carillon.apps a WHERE a.id = used.app_id);
 BEGIN
-    SELECT a.name INTO app FROM carillon.api_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE t.digest = token_digest;
-    IF app IS NULL THEN
+    IF target.id IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema creates one with carillon.create_api_token.';
+            HINT = 'The owner of the schema creates one with: carillon api-token create';
+    ELSIF used.expires_at <= now() THEN
+        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'the token has expired',
+            HINT = 'The owner of the schema creates one with: carillon api-token create';
+    ELSIF app <> target.name THEN
+        RAISE EXCEPTION USING ERRCODE = '28T01', MESSAGE = format('the token is for the app %L, not for %L', target.name, app),
+            HINT = 'Name the app of the token in the path.';
+    ELSIF needs <> ALL (used.rights) THEN
+        RAISE EXCEPTION USING ERRCODE = '28T01', MESSAGE = format('the token lacks the right %L', needs),
+            HINT = 'The owner of the schema creates one that has it with: carillon api-token create --right';
     END IF;
-    PERFORM carillon.check_installation();
-    message := body::jsonb;
-    m := carillon.message_of_json(app, message);
-    SELECT s.id, s.is_new INTO id, is_new FROM carillon.submit_once(m, key, message) AS s;
+    IF current_setting('transaction_read_only') = 'off' AND (used.last_used_at > now() - interval '1 hour') IS NOT TRUE THEN
+        UPDATE carillon.api_tokens t SET last_used_at = now() WHERE t.ctid = (
+            SELECT k.ctid FROM carillon.api_tokens k WHERE k.digest = token_digest FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    RETURN target;
 END
 $$;
-COMMENT ON FUNCTION carillon.enqueue_with_token IS
-    'Internal: POST /messages. Enqueues a message for the app of an API token, once for each key.';
+COMMENT ON FUNCTION carillon.app_of_token IS
+    'Internal: returns the app of an API token, or raises an error if the token lacks the right or is for another app.';

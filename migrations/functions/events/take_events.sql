@@ -140,11 +140,12 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.events_in IS 'Internal: returns the events that take_ranges() has taken.';
 
-CREATE OR REPLACE FUNCTION carillon.take_events(consumer text, n integer DEFAULT 100) RETURNS SETOF carillon.event
+CREATE OR REPLACE FUNCTION carillon.take_events(consumer text, n integer DEFAULT 100, app text DEFAULT NULL)
+RETURNS SETOF carillon.event
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    chosen CONSTANT integer[] := carillon.apps_of_caller();
+    chosen CONSTANT integer[] := carillon.chosen_apps(take_events.app);
     refusal carillon.refusal := carillon.refused_consumer(consumer);
     is_known boolean := false;
     missing bigint := coalesce(n, 100);
@@ -156,6 +157,9 @@ BEGIN
     ELSIF missing NOT BETWEEN 1 AND 100000 THEN
         refusal := carillon.refusal('n', 'a number from 1 to 100000', missing::text);
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    ELSIF take_events.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(take_events.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument, HINT = refusal.hint;
     END IF;
     -- In any order, so that an app with many events does not keep back those of others.
     FOR followed IN
@@ -175,5 +179,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.take_events IS
-    'Takes up to n events of a consumer. Your COMMIT acknowledges them, and after a ROLLBACK they come again. Several sessions may '
-    'take events of one consumer at the same time.';
+    'Takes up to n events of a consumer, of one app or of all that you may use. Your COMMIT acknowledges them, and after a '
+    'ROLLBACK they come again. Several sessions may take events of one consumer at the same time.';

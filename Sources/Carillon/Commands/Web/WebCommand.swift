@@ -13,7 +13,7 @@ extension Command {
             Reading requires a login with the role carillon_reader; a standby suffices. People who are allowed by
             --operator-password-file, --local-changes or --operator can pause apps, set limits, cancel, requeue and send test
             pushes; for this, the login also needs the role carillon_operator, and carillon.audit records each change. With that
-            role, programs can also enqueue by POST /messages.
+            role, programs with an API token can also use the HTTP API: see docs/http.md.
 
             Listens on this machine only, unless --http names another address and there is a password or a trusted proxy. It
             speaks HTTP without TLS: on a network that others can read, put a proxy with TLS in front of it. SIGTERM ends it.

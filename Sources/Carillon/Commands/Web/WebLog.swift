@@ -18,7 +18,7 @@ struct WebLog: Sendable {
             // passwords into the wrong field.
             warnings.warn("A login failed: the password was wrong.", "address", Self.address(of: request))
         case .loginRefused(let request): refuse("Logins are refused.", "too many passwords were wrong", request)
-        case .tokenRefused(let request): refuse("Messages are refused.", "an unknown token", request)
+        case .tokenRefused(let request): refuse("Calls of the API are refused.", "an unknown token", request)
         case .refused(let request):
             log.debug(
                 "A request was refused.",
@@ -29,7 +29,7 @@ struct WebLog: Sendable {
             )
         case .pageFailed(let request, let error): fail("Pages cannot be shown.", request, error)
         case .changeFailed(let request, let error): fail("Changes fail.", request, error)
-        case .postFailed(let request, let error): fail("Messages cannot be enqueued.", request, error)
+        case .callFailed(let request, let error): fail("Calls of the API fail.", request, error)
         case .server(let event): warnings.tell(event)
         case .database(let event): log.tell(event)
         }

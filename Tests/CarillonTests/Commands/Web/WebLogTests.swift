@@ -62,7 +62,7 @@ import Testing
             }
             expect("Pages cannot be shown", "\"path\":\"/apps\"", "\"error\":", onceIn: lines)
             let shown = "\"reference\":\"\(try #require(reference))\""
-            expect("Messages cannot be enqueued", "\"path\":\"/messages\"", "127.0.0.1", shown, onceIn: lines)
+            expect("Calls of the API fail", "\"path\":\"/messages\"", "127.0.0.1", shown, onceIn: lines)
             expect("Requests are refused", "too large", onceIn: lines)
             #expect(!lines.contains { $0.contains("carillon_secret") })
         }
@@ -93,7 +93,7 @@ import Testing
                         #expect(!(answer.head + answer.body).contains(secret), "\(place), \(change): \(answer)")
                     }
                 }
-                expect("Messages cannot be enqueued", "\"path\":\"/messages\"", parts[0], onceIn: lines)
+                expect("Calls of the API fail", "\"path\":\"/messages\"", parts[0], onceIn: lines)
             }
         }
     }
@@ -103,7 +103,7 @@ import Testing
             let json = "Content-Type: application/json\r\nAuthorization: Bearer carillon_secret\r\n"
             for _ in 0..<3 { #expect(await client.post("/messages", "{}", headers: json).status == "401") }
         }
-        expect("Messages are refused", "an unknown token", "\"address\":\"127.0.0.1\"", onceIn: lines)
+        expect("Calls of the API are refused", "an unknown token", "\"address\":\"127.0.0.1\"", onceIn: lines)
         #expect(!lines.contains { $0.contains("carillon_secret") })
     }
 }

@@ -1,0 +1,191 @@
+import CarillonIO
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+import Synchronization
+
+/// Answers requests to the API. Each route calls one function of the schema, for the app of the API token: carillon.call_with_token
+/// checks the token, its right and the arguments.
+final class APIEndpoint: Sendable {
+    /// Requests that wait for events at the same time.
+    static let maxWaiting = 32
+    private static let pollInterval = Duration.seconds(1)
+
+    private static let statement = Statement(
+        "web_api_call",
+        """
+        SELECT c.app, (c.answer #> $9)::text AS answer, c.is_new,
+            c.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty
+        FROM carillon.call_with_token(decode($1, 'hex'), $2, $3, $4, $5, $6, $7::text::jsonb, $8) AS c
+        """
+    )
+
+    private struct Result: Sendable {
+        let app: String
+        /// JSON; nil if the function returned no row.
+        let answer: String?
+        let isNew: Bool
+        /// Whether it lists events, and there are none.
+        let isEmpty: Bool
+        let notices: [String]
+    }
+
+    private let reading: ServiceRunner
+    private let changing: ServiceRunner
+    private let loop: EventLoop
+    private let observer: DashboardConfiguration.Observer
+    private let waiting = Atomic(0)
+
+    init(reading: ServiceRunner, changing: ServiceRunner, _ configuration: DashboardConfiguration) {
+        self.reading = reading
+        self.changing = changing
+        loop = configuration.loop
+        observer = configuration.observer
+    }
+
+    func answer(_ request: Request, to route: APIRoute) async -> Response {
+        do {
+            let call = try APICall(request, to: route)
+            return try response(to: route, try await result(of: call, to: route))
+        } catch {
+            let problem = problem(error, request, route)
+            return problem.status == 401 ? problem.document.adding("WWW-Authenticate", "Bearer") : problem.document
+        }
+    }
+
+    private func result(of call: APICall, to route: APIRoute) async throws -> Result {
+        let end = MonotonicInstant.now + call.wait
+        var result = try await run(call, route)
+        guard result.isEmpty, .now < end else { return result }
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
+            throw RequestError(
+                status: 503,
+                detail: "Too many requests wait for events.",
+                hint: "Try again later, or without the parameter wait."
+            )
+        }
+        while result.isEmpty, .now < end {
+            try await loop.sleep(for: Self.pollInterval)
+            result = try await run(call, route)
+        }
+        return result
+    }
+
+    private func run(_ call: APICall, _ route: APIRoute) async throws -> Result {
+        let place: [String] = if case .first = route.answer { ["0"] } else { [] }
+        let parameters = Parameters(
+            call.digest,
+            route.right.rawValue,
+            route.function,
+            PostgresArray(route.members.map(\.name)),
+            call.app,
+            call.body,
+            call.parameters.text,
+            call.key,
+            PostgresArray(place)
+        )
+        return try await (route.isReading ? reading : changing).query(Self.statement, parameters) { rows in
+            Result(
+                app: try rows.string(0, "app"),
+                answer: try rows.stringIfPresent(0, "answer"),
+                isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
+                isEmpty: try rows.bool(0, "is_empty"),
+                notices: rows.noticesOfIgnoredPushes
+            )
+        }
+    }
+
+    // MARK: Answers
+
+    private func response(to route: APIRoute, _ result: Result) throws(RequestError) -> Response {
+        let value = JSONValue.json(result.answer ?? "null")
+        switch route.answer {
+        case .message: return message(result, value, route)
+        case .object: return Response(json: value.text + "\n")
+        case .member(let name, _): return Response(json: JSONValue.object([(name, value)]).text + "\n")
+        case .first:
+            guard result.answer != nil else {
+                throw .notFound(
+                    "The app has no such message.",
+                    hint: "Messages that have ended are deleted after the workers' --retention."
+                )
+            }
+            return Response(json: value.text + "\n")
+        case .nothing: return Response(status: 204)
+        }
+    }
+
+    private func message(_ result: Result, _ value: JSONValue, _ route: APIRoute) -> Response {
+        let link = result.answer.flatMap { Int64($0) }.map { id in
+            route.base.isEmpty
+                ? Link.message(id, of: result.app) : Link("v1", "apps", result.app, "messages", String(id))
+        }
+        var answer: JSONValue = ["id": value, "app": result.app, "is_new": result.isNew, "see": link?.text]
+        if !result.notices.isEmpty { answer = .joined(answer, ["notices": result.notices]) }
+        let response = Response(json: answer.text + "\n", status: result.isNew ? 201 : 200)
+        return link.map { response.adding("Location", $0.text) } ?? response
+    }
+
+    // MARK: Problems
+
+    /// Whoever sends the request need not know a password, so only what functions of the schema say is shown.
+    private func problem(_ error: any Error, _ request: Request, _ route: APIRoute) -> RequestError {
+        if let problem = error as? RequestError { return problem }
+        if let error = error as? PostgresError, let state = error.statementState {
+            if state == SQLState.unknownLogin { observer(.tokenRefused(request)) }
+            if let problem = RequestError(ofCall: error, state, function: route.function) { return problem }
+        }
+        let explanation = Explanation(error)
+        observer(.callFailed(request, explanation))
+        let hint =
+            if explanation.lacksRights {
+                "The API needs the role carillon_operator: grant it to the login of 'carillon web'."
+            } else if (error as? PostgresError)?.statementState == SQLState.wrongPlace {
+                "Nothing is sent from this database. To change that, the owner of the schema must run: carillon adopt"
+            } else if route.takesKey {
+                "Send the request again with the same Idempotency-Key."
+            } else {
+                "Send the request again."
+            }
+        return RequestError(
+            status: 503,
+            detail: "The database cannot answer now. The log of carillon web says why, under the reference "
+                + "\(explanation.reference).",
+            hint: hint
+        )
+    }
+}
+
+extension RequestError {
+    /// What carillon.call_with_token, or the function that it called, said about a request; nil if the request is not at fault.
+    init?(ofCall error: PostgresError, _ state: String, function: String) {
+        let detail = error.message.asSentence
+        // As carillon.refusal() words it.
+        let isRefusal = error.message.hasPrefix("argument \"")
+        let status: Int? =
+            switch state {
+            case SQLState.unknownLogin: 401
+            case SQLState.lacksRight: 403
+            case SQLState.undefinedObject where isRefusal: 404
+            case SQLState.duplicateObject: 422
+            case SQLState.wrongPlace where isRefusal: 409
+            case SQLState.badValue, SQLState.tooLarge: 400
+            default: isRefusal ? 400 : nil
+            }
+        if let status {
+            self.init(status: status, detail: detail, hint: error.hint?.asSentence)
+        } else if state.hasPrefix("22") || state == SQLState.tooDeep {
+            // Members are checked one by one, so only the JSON text of the body itself can be at fault.
+            self = .badRequest(
+                ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
+                    .joined(separator: " "),
+                hint:
+                    "Send one JSON object with the arguments of \(function): docs/http.md and docs/sql.md describe them."
+            )
+        } else {
+            return nil
+        }
+    }
+}

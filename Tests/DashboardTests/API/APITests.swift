@@ -1,0 +1,189 @@
+import CarillonPostgres
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// The HTTP API, as programs use it.
+@Suite struct APITests {
+    private typealias Client = DashboardClient
+
+    /// A program with an API token of the app `shop`.
+    private struct Caller {
+        let client: Client
+        let token: String
+
+        var headers: String { "Authorization: Bearer \(token)\r\n" }
+
+        func get(_ path: String) async -> Client.Answer { await client.get("/v1/apps/shop\(path)", headers: headers) }
+
+        func delete(_ path: String) async -> Client.Answer {
+            await client.delete("/v1/apps/shop\(path)", headers: headers)
+        }
+
+        func post(_ path: String, _ body: String, key: String? = nil) async -> Client.Answer {
+            let key = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
+            let headers = headers + "Content-Type: application/json\r\n" + key
+            return await client.post("/v1/apps/shop\(path)", body, headers: headers)
+        }
+    }
+
+    private static func with(
+        _ rights: String = "send,read,tokens",
+        _ body: (Shop, Caller) async throws -> Void
+    ) async throws {
+        try await Visitor.withOperator([]) { shop, client in
+            let token = try #require(
+                try await shop.database.value("carillon.create_api_token('shop', 'test', rights => '{\(rights)}')")
+            )
+            try await body(shop, Caller(client: client, token: token))
+        }
+    }
+
+    private static func expect(
+        _ answer: Client.Answer,
+        _ status: String,
+        _ parts: String...,
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(answer.status == status, "\(answer.head)\n\(answer.body)", sourceLocation: location)
+        if status != "204" { #expect(Client.isJSON(answer.body), "\(answer.body)", sourceLocation: location) }
+        if status.first == "4" {
+            let type = answer.header("Content-Type")
+            #expect(type == "application/problem+json", "\(answer.head)", sourceLocation: location)
+        }
+        for part in parts { #expect(answer.body.contains(part), "\(answer.body)", sourceLocation: location) }
+    }
+
+    @Test func `a program registers tokens, sends to them, follows its messages and cancels them`() async throws {
+        try await Self.with { shop, caller in
+            let (one, two) = (Shop.token("a1"), Shop.token("a2"))
+            for token in [one, two] {
+                Self.expect(await caller.post("/tokens", #"{"token": "\#(token)", "owner": "u-1"}"#), "204")
+            }
+            let first = await caller.get("/tokens?owner=u-1&max_rows=1")
+            Self.expect(first, "200", "\"token\": \"\(one)\"", "\"next\": \"\(one)\"")
+            let rest = await caller.get("/tokens?owner=u-1&max_rows=1&after=\(one)")
+            Self.expect(rest, "200", "\"token\": \"\(two)\"", "\"next\": null")
+
+            let body =
+                #"{"tokens": ["\#(one)"], "alert": {"title": "hi"}, "reference": "r-1", "run_at": "2100-01-01T00:00:00Z"}"#
+            let sent = await caller.post("/messages", body, key: "k")
+            Self.expect(sent, "201", "\"app\":\"shop\",\"is_new\":true,\"see\":\"/v1/apps/shop/messages/")
+            let place = try #require(sent.header("Location"))
+            Self.expect(await caller.post("/messages", body, key: "k"), "200", "\"is_new\":false", place)
+            Self.expect(await caller.post("/messages", body.replacing("hi", with: "ho"), key: "k"), "422")
+            Self.expect(await caller.post("/broadcasts", #"{"alert": "hi"}"#, key: "k"), "422")
+            Self.expect(await caller.post("/broadcasts", #"{"alert": "hi"}"#, key: "b"), "201")
+            let status = await caller.client.get(place, headers: caller.headers)
+            Self.expect(status, "200", "\"state\": \"scheduled\"", "\"reference\": \"r-1\"")
+            Self.expect(await caller.get("/messages?reference=r-1"), "200", "{\"messages\":[{", "scheduled")
+            Self.expect(await caller.get("/messages?reference=none"), "200", "{\"messages\":[]}")
+            Self.expect(await caller.get("/messages/999999"), "404", "The app has no such message.")
+            Self.expect(await caller.get("/trace?reference=r-1"), "200", "{\"trace\":[{", "\"event\": \"scheduled\"")
+            Self.expect(await caller.post("/cancel", #"{"reference": "r-1"}"#), "200", "{\"jobs\":1}")
+            Self.expect(await caller.delete("/tokens?owner=u-1"), "200", "{\"tokens\":2}")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.audit WHERE source = 'API'") == 0)
+        }
+    }
+
+    @Test func `a program starts, updates and ends Live Activities, and publishes to a channel`() async throws {
+        try await Self.with { shop, caller in
+            try await shop.database.run(
+                "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
+            )
+            let tokens = #""tokens": ["ab"]"#
+            let start =
+                #"{\#(tokens), "attributes_type": "T", "attributes": {}, "content_state": {"a": 1}, "title": "x"}"#
+            Self.expect(await caller.post("/activities/start", start), "201", "\"is_new\":true")
+            Self.expect(await caller.post("/activities/update", #"{\#(tokens), "content_state": {"a": 2}}"#), "201")
+            Self.expect(await caller.post("/activities/end", "{\(tokens)}"), "201")
+            let missing = await caller.post("/activities/update", "{\(tokens)}")
+            Self.expect(missing, "400", #"Argument \"content_state\" takes a JSON object"#)
+            Self.expect(await caller.post("/channels", #"{"reference": "m 1"}"#), "200", #"{"reference":"m 1"}"#)
+            Self.expect(await caller.get("/channels"), "200", "\"state\": \"requested\"", "\"next\": null")
+            let early = await caller.post("/publish", #"{"channel": "m 1", "content_state": {"a": 1}}"#)
+            Self.expect(early, "409", "takes a channel that is ready")
+            Self.expect(await caller.delete("/channels/m%201"), "204")
+            Self.expect(await caller.delete("/channels/m%201"), "404", "takes the reference or the id")
+        }
+    }
+
+    @Test func `an event comes again until it is acknowledged`() async throws {
+        try await Self.with { shop, caller in
+            Self.expect(await caller.get("/events?consumer=c"), "404", "takes the name of a consumer")
+            try await shop.database.run("SELECT carillon.subscribe('shop', 'c')")
+            Self.expect(await caller.get("/events?consumer=c"), "200", "{\"cursor\": null, \"events\": []}")
+            // Waits, and returns as soon as there is one.
+            let (port, headers) = (caller.client.port, caller.headers)
+            async let waiting = RawHTTP.ask(port, "GET /v1/apps/shop/events?consumer=c&wait=30", headers: headers)
+            try await shop.database.run(
+                "SELECT carillon.cancel(carillon.enqueue('shop', '{ab}', 'x', reference => 'r'))"
+            )
+            let waited = await waiting
+            let first = await caller.get("/events?consumer=c")
+            Self.expect(first, "200", "\"kind\": \"finished\"", "\"reference\": \"r\"")
+            #expect(waited.hasSuffix("\r\n\r\n" + first.body), "\(waited)")
+            let cursor = try JSONDecoder().decode(Events.self, from: Data(first.body.utf8)).cursor
+            let body = #"{"consumer": "c", "cursor": "\#(cursor)"}"#
+            Self.expect(await caller.post("/events/acknowledge", body), "200", "{\"events\":1}")
+            Self.expect(await caller.post("/events/acknowledge", body), "200", "{\"events\":0}")
+            Self.expect(await caller.get("/events?consumer=c&wait=0"), "200", "\"events\": []")
+            Self.expect(await caller.get("/events?consumer=c&wait=31"), "400", #"Argument \"wait\" takes"#)
+        }
+    }
+
+    private struct Events: Decodable {
+        let cursor: String
+    }
+
+    @Test func `a token allows its rights only, for its app only, until it expires`() async throws {
+        try await Self.with("read") { shop, caller in
+            let message = #"{"tokens": ["ab"], "alert": "x"}"#
+            Self.expect(await caller.get("/channels"), "200")
+            for refused in [
+                await caller.post("/messages", message), await caller.delete("/tokens?owner=u"),
+                await caller.client.post(
+                    "/messages",
+                    message,
+                    headers: caller.headers + "Content-Type: application/json\r\n"
+                ),
+            ] { Self.expect(refused, "403", "The token lacks the right") }
+            let other = await caller.client.get("/v1/apps/other/channels", headers: caller.headers)
+            Self.expect(other, "403", "The token is for the app 'shop', not for 'other'.")
+            #expect(
+                try await shop.database.value("(SELECT last_used_at IS NOT NULL FROM carillon.api_tokens)") == "true"
+            )
+            try await shop.database.run("UPDATE carillon.api_tokens SET expires_at = now()")
+            Self.expect(await caller.get("/channels"), "401", "The token has expired.")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
+        }
+    }
+
+    @Test func `a request that fits no route gets a problem document`() async throws {
+        try await Self.with { _, caller in
+            Self.expect(await caller.get("/nothing"), "404")
+            Self.expect(await caller.get("/cancel"), "405")
+            Self.expect(await caller.get("/channels?x=1"), "400", "There is no parameter 'x'.", "after, max_rows")
+            Self.expect(await caller.get("/channels?after=a&after=b"), "400", "several parameters 'after'")
+            Self.expect(await caller.get("/channels?max_rows=many"), "400", #"\"max_rows\" takes a whole number"#)
+            Self.expect(await caller.get("/messages/x"), "400", #"Argument \"id\" takes a whole number, got \"x\"."#)
+            Self.expect(await caller.post("/cancel", "[]"), "400", #"\"request\" takes a JSON object"#)
+            Self.expect(
+                await caller.post("/cancel", #"{"id": 1}"#),
+                "400",
+                "The members are: message_id, reference, owner."
+            )
+            Self.expect(await caller.post("/tokens", #"{"token": "xy"}"#), "400", "takes a device token")
+        }
+    }
+
+    @Test func `the OpenAPI document describes every route`() async throws {
+        try await Visitor.withOperator([]) { _, client in
+            let answer = await client.get("/openapi.json")
+            Self.expect(answer, "200", "{\"openapi\":\"3.1.0\",")
+            for path in ["/v1/apps/{app}/messages", "/v1/apps/{app}/events/acknowledge"] {
+                #expect(answer.body.contains("\"\(path)\":{"), "\(answer.body)")
+            }
+        }
+    }
+}

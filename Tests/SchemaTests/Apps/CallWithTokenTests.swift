@@ -1,0 +1,130 @@
+import CarillonPostgres
+import TestSupport
+import Testing
+
+/// carillon.call_with_token, with which the HTTP API calls functions.
+@Suite(.demo) struct CallWithTokenTests {
+    private func token(_ rights: String = "send,read,tokens", app: String = "demo") async throws -> String {
+        let call = "carillon.create_api_token('\(app)', 'test', rights => '{\(rights)}')"
+        return "sha256('\(try #require(try await database.value(call)))')"
+    }
+
+    private func refused(_ call: String, _ state: String, _ message: String) async throws {
+        let error = await #expect(throws: PostgresError.self, "\(call)") {
+            try await database.run("SELECT carillon.call_with_token(\(call))")
+        }
+        #expect(error?.sqlState == state, "\(call): \(error?.message ?? "")")
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        "isolate_app", "create_api_token", "adopt", "reap", "message_contents", "pause_app", "call_with_token",
+        "nothing",
+    ])
+    func `only functions that an isolated role may call are called`(function: String) async throws {
+        try await refused(
+            "\(try await token()), 'send', '\(function)', '{}'",
+            "42883",
+            "no function '\(function)' is for apps"
+        )
+    }
+
+    @Test func `an argument without a default that is missing is null`() async throws {
+        let token = try await token()
+        try await refused("\(token), 'send', 'update_activity', '{}'", "22023", #"argument "content_state" takes"#)
+        try await refused("\(token), 'tokens', 'list_tokens', '{}'", "22023", #"argument "owner" takes"#)
+        try await refused("\(token), 'read', 'peek_events', '{}'", "42704", #"argument "consumer" takes"#)
+    }
+
+    @Test func `each call is for the app of the token`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.apps (name) VALUES ('other');
+            SELECT carillon.subscribe('demo', 'c'), carillon.subscribe('other', 'c');
+            SELECT carillon.cancel(carillon.enqueue(a.name, '{ab}', 'x')) FROM carillon.apps a ORDER BY a.id
+            """
+        )
+        let token = try await token(app: "other")
+        try await refused(
+            "\(token), 'read', 'trace', '{}', 'demo'",
+            "28T01",
+            "the token is for the app 'other', not for 'demo'"
+        )
+        let call =
+            "carillon.call_with_token(\(token), 'read', 'peek_events', '{}', parameters => '{\"consumer\": \"c\"}')"
+        #expect(
+            try await database.rows(
+                "SELECT e ->> 'app' FROM \(call) AS c, jsonb_array_elements(c.answer -> 'events') AS e"
+            )
+                == ["(other)"]
+        )
+        // Not even if a member says otherwise.
+        try await refused(
+            "\(token), 'send', 'enqueue', '{tokens,alert}', body => '{\"app\": \"demo\"}'",
+            "22023",
+            #"got a member "app""#
+        )
+    }
+
+    @Test func `a message is enqueued once for each key, whichever function is called`() async throws {
+        try await database.useSigningKey()
+        let token = try await token()
+        func call(_ function: String, _ members: String, _ body: String) -> String {
+            "\(token), 'send', '\(function)', '{\(members)}', body => '\(body)', key => 'k'"
+        }
+        let update = call("update_activity", "tokens,content_state", #"{"tokens": ["ab"], "content_state": {"a": 1}}"#)
+        let first = try await database.rows("SELECT answer, is_new FROM carillon.call_with_token(\(update))")
+        #expect(first[0].hasSuffix(",t)"))
+        let again = try await database.rows("SELECT answer, is_new FROM carillon.call_with_token(\(update))")
+        #expect(again == [first[0].replacing(",t)", with: ",f)")])
+        try await refused(update.replacing("1}", with: "2}"), "42710", "has this key and a different body")
+        let enqueue = call("enqueue", "tokens,alert", #"{"tokens": ["ab"], "alert": "x"}"#)
+        try await refused(enqueue, "42710", "has this key and a different body")
+        try await refused(
+            call("enqueue", "tokens,alert,dedupe_key", #"{"tokens": ["ab"], "alert": "x", "dedupe_key": "k"}"#),
+            "22023",
+            #"argument "dedupe_key" takes null if the request has an Idempotency-Key"#
+        )
+    }
+
+    @Test func `the last use of a token is noted once an hour`() async throws {
+        let call = "carillon.call_with_token(\(try await token()), 'read', 'list_channels', '{}')"
+        let used = "SELECT last_used_at > now() - interval '1 minute', xmin FROM carillon.api_tokens"
+        try await database.run("SELECT \(call)")
+        let first = try await database.rows(used)
+        #expect(first[0].hasPrefix("(t,"))
+        try await database.run("SELECT \(call)")
+        #expect(try await database.rows(used) == first)
+        try await database.run("UPDATE carillon.api_tokens SET last_used_at = now() - interval '2 hours'")
+        // A standby can read too.
+        try await database.run("BEGIN READ ONLY; SELECT \(call); COMMIT")
+        #expect(try await database.rows(used)[0].hasPrefix("(f,"))
+        try await database.run("SELECT \(call)")
+        #expect(try await database.rows(used)[0].hasPrefix("(t,"))
+    }
+
+    @Test func `a list continues where its page ends`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token, owner) SELECT 1, 'a' || n, 'u' FROM generate_series(1, 5) n;
+            INSERT INTO carillon.tokens (app_id, token, owner) VALUES (1, 'a6', 'v');
+            SELECT carillon.request_channel('demo', 0, 'm' || n) FROM generate_series(1, 5) n
+            """
+        )
+        for (list, key, names) in [
+            ("list_tokens('demo', 'u', ", "token", ["a1", "a2", "a3", "a4", "a5"]),
+            ("list_channels('demo', ", "reference", ["m1", "m2", "m3", "m4", "m5"]),
+        ] {
+            var (found, after): ([String], String?) = ([], "NULL")
+            while let place = after {
+                let member = list.hasPrefix("list_tokens") ? "tokens" : "channels"
+                let call = "carillon.\(list)after => \(place), max_rows => 2) AS l"
+                found += try await database.rows(
+                    "SELECT e ->> '\(key)' FROM \(call), jsonb_array_elements(l.\(member)) AS e"
+                )
+                after = try await database.value("(SELECT quote_literal(l.next) FROM \(call))")
+            }
+            #expect(found == names.map { "(\($0))" })
+        }
+    }
+}
