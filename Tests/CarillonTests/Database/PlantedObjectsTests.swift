@@ -39,6 +39,7 @@ import Testing
             ["app", "add", "new", "--credential", "new", "--topic", "com.example.new", "--gateway", "localhost:1"],
             ["app", "set", "new", "--max-rate", "10"], ["app", "list"], ["app", "show", "new"],
             ["app", "pause", "new"], ["app", "resume", "new"], ["app", "pause", "new"],
+            ["app", "move", "new", "--status"],
             ["tokens", "import", "--app", "new", tokens], ["tokens", "import", "--app", "away", many],
             ["send", "--app", "new", "--token", Shop.token("aa")] + text, ["broadcast", "--app", "new"] + text,
             ["send", "--app", "shop", "--token", Shop.token("dead"), "--alert", "hi", "--wait", "60s"],
@@ -106,6 +107,7 @@ import Testing
             try await Self.expectUnused(in: stolen, shop, over: shop.database.url, worker) { _ in }
             try await Self.wait(shop)
             try await Self.wake(shop, worker)
+            try await ProgramStatements.runMoves(shop)
             try await ProgramStatements.runRare(over: worker)
             #expect(try await shop.database.value("SELECT s.is_called FROM \(stolen) s") == "false")
             // Sessions without the settings of the program's use them.

@@ -135,22 +135,37 @@ END
 $$;
 COMMENT ON FUNCTION carillon.undrain_app IS 'Internal: undoes the pause of an app whose move does not continue now.';
 
--- Deletes rows and returns them. The caller commits after the target has. A claim or an open transaction that has one of the rows
--- makes it wait; what such a transaction inserts comes later.
+-- Deletes rows and returns them, at most max_rows. The caller commits after the target has. A claim or an open transaction that has
+-- one of the rows makes it wait; what such a transaction inserts comes later. A cursor lets the next call in the same transaction
+-- continue, instead of reading again past all that this one has deleted.
 CREATE OR REPLACE FUNCTION carillon.leaving_rows(app integer, run bigint, place integer, max_rows integer) RETURNS text[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
     chosen record;
+    remaining refcursor := 'leaving_' || leaving_rows.place;
+    address record;
+    parts oid[] := '{}';
+    addresses tid[] := '{}';
     rows text[];
 BEGIN
     PERFORM carillon.lock_move(app, run);
     SELECT t.* INTO STRICT chosen FROM carillon.moving_tables() t WHERE t.place = leaving_rows.place;
-    -- An address within a partition says nothing without the partition. Few events are taken.
-    EXECUTE format('WITH gone AS (DELETE FROM carillon.%I t WHERE %s RETURNING t) SELECT array_agg(g.t::text) FROM gone g',
-        chosen.relation, CASE chosen.relation WHEN 'events' THEN chosen.condition ELSE format(
-            't.ctid = ANY (ARRAY(SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s))', chosen.relation, chosen.condition,
-            max_rows) END)
-    INTO rows USING app;
+    IF NOT EXISTS (SELECT FROM pg_cursors c WHERE c.name = 'leaving_' || leaving_rows.place) THEN
+        OPEN remaining FOR EXECUTE format('SELECT t.tableoid AS part, t.ctid AS address FROM carillon.%I t WHERE %s',
+            chosen.relation, chosen.condition) USING app;
+    END IF;
+    WHILE cardinality(addresses) < max_rows LOOP
+        FETCH remaining INTO address;
+        IF NOT FOUND THEN
+            CLOSE remaining;
+            EXIT;
+        END IF;
+        parts := parts || address.part;
+        addresses := addresses || address.address;
+    END LOOP;
+    EXECUTE format('WITH gone AS (DELETE FROM carillon.%I t WHERE t.ctid = ANY ($1) AND (t.tableoid, t.ctid) IN (SELECT * FROM '
+        'unnest($2, $1)) RETURNING t) SELECT array_agg(g.t::text) FROM gone g', chosen.relation)
+    INTO rows USING addresses, parts;
     RETURN rows;
 END
 $$;
