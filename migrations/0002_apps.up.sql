@@ -77,6 +77,7 @@ CREATE TABLE carillon.apps (
     keep_sent        interval,
     -- Whether enqueue checks its caller. True while any role is isolated: see enforce_isolation().
     is_guarded       boolean NOT NULL DEFAULT false,
+    moved_to         text,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
@@ -105,7 +106,9 @@ CREATE TABLE carillon.apps (
     CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),
     CONSTRAINT apps_keep_sent_is_1_hour_to_10_years CHECK (
-        keep_sent BETWEEN interval '1 hour' AND interval '10 years')
+        keep_sent BETWEEN interval '1 hour' AND interval '10 years'),
+    -- Neither claimed here nor enqueued: see functions/move.
+    CONSTRAINT apps_moved_app_is_paused CHECK (moved_to IS NULL OR paused AND is_guarded)
 );
 CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
 COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
@@ -142,8 +145,43 @@ COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
     'whether results and failures keep the apns-unique-id, which APNs sends in the sandbox and Apple''s push console uses';
 COMMENT ON COLUMN carillon.apps.keep_sent IS
     'how long the device token of each push that APNs accepted is kept, for trace; null means not at all';
+COMMENT ON COLUMN carillon.apps.moved_to IS
+    'the database that the app has moved to, so that nothing is enqueued or sent here; empty while it is being moved here';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was last changed';
+
+-- A move of an app to another database or from there: see functions/move. The row of the source says how far it is.
+CREATE TABLE carillon.moves (
+    app_id        integer PRIMARY KEY CONSTRAINT moves_app_exists REFERENCES carillon.apps,
+    id            uuid NOT NULL DEFAULT gen_random_uuid(),  -- the same in both databases
+    run           bigint NOT NULL DEFAULT 1,  -- the fence: each run of `carillon app move` has a number
+    is_source     boolean NOT NULL,
+    peer          text NOT NULL,  -- the other database
+    started_at    timestamptz NOT NULL DEFAULT now(),
+    moved_at      timestamptz,  -- of the source: when the app left; of the target: when it went live
+    ended_at      timestamptz,  -- when its history had moved too
+    -- Before the move, which has paused it.
+    was_paused    boolean NOT NULL DEFAULT false,
+    paused_reason text,
+    -- Of the target.
+    source        uuid,  -- the installation that the app leaves
+    tokens_until  text,  -- the last device token of the first copy
+    id_offset     bigint NOT NULL DEFAULT 0,  -- added to the ids of subscriptions
+    -- Rows that were written in the source after the app had left arrive in batches.
+    late_batch    bigint NOT NULL DEFAULT 0,
+    late_ids      bigint[]  -- of the target: the jobs of that batch
+);
+COMMENT ON TABLE carillon.moves IS 'Internal: apps that move or have moved to another database or from there, and how far.';
+
+-- There is no key, so that writers never wait for each other.
+CREATE TABLE carillon.moved_tokens (
+    app_id integer NOT NULL CONSTRAINT moved_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    token  text NOT NULL
+);
+CREATE INDEX moved_tokens_by_app ON carillon.moved_tokens (app_id);
+ALTER TABLE carillon.moved_tokens REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.moved_tokens IS
+    'Internal: device tokens of an app that is moving which have changed since they were copied. Triggers write it.';
 
 -- A separate table, because workers read an app again whenever its row of apps changes.
 CREATE TABLE carillon.holds (

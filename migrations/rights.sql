@@ -40,7 +40,7 @@ TO carillon_app, carillon_operator, carillon_reader, carillon_tenant, carillon_w
 -- carillon_app enqueues, with functions or plain INSERT, cancels, registers tokens, and reads the results of messages.
 -- carillon_tenant does the same for the apps that app_roles gives its members: row-level security limits it, and so does
 -- apps_of_caller() in functions that run as their owner.
-GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
+GRANT SELECT (id, name, topic, environment, protocol, paused, moved_to) ON carillon.apps TO carillon_app, carillon_tenant;
 -- The columns of a message. Functions that run as their owner write the others.
 GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;

@@ -82,11 +82,15 @@ struct Program {
 
     /// Warns of a password on the command line, which every user can read in the list of processes.
     private func exposures(_ settings: Settings) -> [String] {
-        guard settings.isShown(.database), Redactor(settings.databases.map(\.text)).hidesAny else { return [] }
-        return [
-            "--database has a password, which other users of this machine can read there: use --database-file or "
-                + "DATABASE_URL."
-        ]
+        [Option.database, .moveTo].filter { settings.isShown($0) }.compactMap { option in
+            let texts =
+                option.flag == Option.database.flag
+                ? settings.databases : [settings.database(option)].compactMap(\.self)
+            guard Redactor(texts.map(\.text)).hidesAny else { return nil }
+            return
+                "--\(option.flag) has a password, which other users of this machine can read there: use --\(option.flag)-file"
+                + (option.customary.map { " or \($0)" } ?? "") + "."
+        }
     }
 
     /// Output that could not be written, on a full disk for example, is a failure.

@@ -4,7 +4,7 @@ extension Command {
         demo, tryOut, worker,
         migrateUp, migrateDown, migrateStatus, migrateSQL, adopt,
         credentialImport, credentialList, credentialCheck, credentialRemove,
-        appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
+        appAdd, appList, appShow, appSet, appPause, appResume, appMove, appRemove,
         apiTokenCreate, apiTokenList, apiTokenRemove,
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
         messageCancel, trace, forget,

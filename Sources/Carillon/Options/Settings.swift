@@ -89,6 +89,11 @@ struct Settings: Sendable {
         return given.isEmpty ? [DatabaseSetting("")] : given
     }
 
+    /// Another database than that of the command.
+    func database(_ option: Option) -> DatabaseSetting? {
+        if case .database(let database)? = values(of: option).last { database } else { nil }
+    }
+
     /// For commands that work on one database.
     var database: DatabaseSource { databases[databases.count - 1].source }
 

@@ -219,6 +219,7 @@ package struct AppStore: Sendable {
         Statement("app_remove_hold", "DELETE FROM carillon.holds WHERE app_id = $1"),
         Statement("app_remove_rate", "DELETE FROM carillon.rates WHERE app_id = $1"),
         Statement("app_remove_keys", "DELETE FROM carillon.dedupe WHERE app_id = $1"),
+        Statement("app_remove_move", "DELETE FROM carillon.moves WHERE app_id = $1 AND ended_at IS NOT NULL"),
     ]
     private static let end = Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1")
 

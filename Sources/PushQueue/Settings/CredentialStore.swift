@@ -37,13 +37,22 @@ package struct CredentialStore: Sendable {
     /// The statements of `save`, in a transaction of the caller.
     package func write(_ text: CredentialText, _ facts: Credential.Facts, as name: String) async throws {
         try await refuseExpired(facts, "import a newer one")
-        var row = CopyRows()
-        row.begin(columns: 6)
-        for part in [name, text.certificate, text.privateKey, text.passphrase, text.keyID, text.teamID] {
-            row.append(part)
-        }
-        try await connection.copy(Self.save, row)
+        try await connection.copy(Self.save, text.row(named: name))
         try await record(facts, of: name)
+    }
+
+    /// Stores a credential in another database too, as it is: it may have expired, or be invalid. Throws if that database has
+    /// another one of the same name.
+    func copy(_ name: String, to target: CredentialStore) async throws {
+        let text = try await text(of: name)
+        guard try await target.ifAny(named: name) == nil else {
+            if try await target.text(of: name) == text { return }
+            throw SettingsError(
+                .nameTaken,
+                "The target has another credential named \(name): remove or replace one of the two."
+            )
+        }
+        try await target.connection.copy(Self.save, text.row(named: name))
     }
 
     /// - Parameter remedy: what to do about it.

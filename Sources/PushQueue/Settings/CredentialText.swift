@@ -1,7 +1,8 @@
 package import ApplePush
+import CarillonPostgres
 
 /// The text of a credential: a certificate with its key, or a signing key.
-package struct CredentialText: Decodable, Sendable {
+package struct CredentialText: Decodable, Equatable, Sendable {
     /// PEM, the leaf and its chain, perhaps with the key.
     package var certificate: String?
     /// PEM, or the text of a `.p8`.
@@ -52,6 +53,14 @@ package struct CredentialText: Decodable, Sendable {
         } catch {
             throw Hold(error.code == .exhausted ? .connection : .credential, error.message)
         }
+    }
+
+    /// For `carillon.credential_input`.
+    func row(named name: String) -> CopyRows {
+        var row = CopyRows()
+        row.begin(columns: 6)
+        for part in [name, certificate, privateKey, passphrase, keyID, teamID] { row.append(part) }
+        return row
     }
 
     private func signingKey() throws -> Credential {

@@ -51,6 +51,9 @@ package struct SettingsError: CodedError {
         "certificates_key_id_is_64_bytes_at_most": "A key id may be at most 64 bytes long.",
         "certificates_team_id_is_64_bytes_at_most": "A team id may be at most 64 bytes long.",
         "apps_paused_reason_is_4_kb_at_most": "The reason for a pause may be at most 4,096 bytes long.",
+        "apps_moved_app_is_paused":
+            "The app has moved to another database, or is still being moved here, so it cannot be resumed here.",
+        "moves_app_exists": "The app is being moved: let 'carillon app move' end, or undo it with --cancel.",
         "channels_app_exists": "The app has channels: remove them first with 'carillon channel remove'.",
     ]
 

@@ -41,6 +41,7 @@ import Testing
     /// Those that serve until they are stopped, talk with Apple's channel service, or change what the other commands need.
     private static let untried: Set = [
         "web", "pyapns", "channel read", "channel sync", "credential import", "migrate up", "migrate down", "adopt",
+        "app move",
     ]
 
     private static let usingDatabase = Command.all.filter { command in

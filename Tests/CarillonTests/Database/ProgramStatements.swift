@@ -1,6 +1,7 @@
 import CarillonPostgres
 import FoundationEssentials
 import TestSupport
+import Testing
 
 @testable import CarillonPushQueue
 
@@ -44,6 +45,41 @@ enum ProgramStatements {
             try await connection.execute(PlanCheck.due, Parameters(Moment(0), Int64(0), Int64(1)))
         } finally: {
             await connection.close()
+        }
+    }
+
+    /// Moves an app to another database and back, so that each statement runs here.
+    static func runMoves(_ shop: Shop) async throws {
+        try await TestDatabase.with(.schema) { other in
+            let role = "mover_\(shop.database.connection.backendProcessID)"
+            try await shop.database.run(
+                "CREATE ROLE \(role); INSERT INTO carillon.apps (name) VALUES ('mover'); "
+                    + "INSERT INTO carillon.tokens (app_id, token) SELECT a.id, 'aa' FROM carillon.apps a WHERE a.name = 'mover'; "
+                    + "INSERT INTO carillon.results (message_id, app_id) SELECT 1, a.id FROM carillon.apps a WHERE a.name = 'mover'; "
+                    + "SELECT carillon.isolate_app('mover', '\(role)')"
+            )
+            // Only a run that fails does this.
+            _ = try? await shop.database.connection.execute(MoveStatements.undrain, Parameters(Int32(0), Int64(0)))
+            try await attempt {
+                for (from, to) in [(shop.database.url, other.url), (other.url, shop.database.url)] {
+                    let environment = ["DATABASE_URL": from, "CARILLON_TO": to]
+                    let cancel = try await ProgramRun.run(
+                        ["app", "move", "mover", "--cancel"],
+                        environment: environment
+                    )
+                    #expect(cancel.status == 0, "\(cancel.errors)")
+                    let moved = try await ProgramRun.run(["app", "move", "mover"], environment: environment)
+                    #expect(moved.status == 0, "\(moved.errors)")
+                    let removed = try await ProgramRun.run(
+                        ["app", "remove", "mover", "--yes"],
+                        environment: environment
+                    )
+                    #expect(removed.status == 0, "\(removed.errors)")
+                }
+            } finally: {
+                try await shop.database.run("SELECT carillon.unisolate_app('mover', '\(role)')")
+                try await shop.database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+            }
         }
     }
 }

@@ -61,7 +61,7 @@ DECLARE
     target carillon.apps;
 BEGIN
     SELECT a.* INTO target FROM carillon.apps a WHERE a.name = app_to_change.app FOR NO KEY UPDATE;
-    IF target.id IS NULL THEN
+    IF target.id IS NULL OR target.moved_to IS NOT NULL THEN
         PERFORM carillon.refuse(carillon.unknown_app(app_to_change.app));
     END IF;
     RETURN target;

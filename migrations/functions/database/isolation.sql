@@ -36,7 +36,8 @@ BEGIN
     PERFORM carillon.lock_tables(ARRAY(
         SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
             AND c.relname = ANY (carillon.guarded_tables())
-        UNION SELECT 'apps' WHERE NOT has_default OR EXISTS (SELECT FROM carillon.apps a WHERE a.is_guarded <> is_on)
+        UNION SELECT 'apps' WHERE NOT has_default OR EXISTS (
+            SELECT FROM carillon.apps a WHERE a.is_guarded <> (is_on OR a.moved_to IS NOT NULL))
         ORDER BY 1));
     IF has_schema_privilege('carillon_tenant', 'carillon', 'USAGE') <> is_on THEN
         EXECUTE CASE WHEN is_on THEN 'GRANT USAGE ON SCHEMA carillon TO carillon_tenant'
@@ -54,7 +55,8 @@ BEGIN
     IF NOT has_default THEN
         EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
     END IF;
-    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
+    UPDATE carillon.apps a SET is_guarded = is_on OR a.moved_to IS NOT NULL
+    WHERE a.is_guarded <> (is_on OR a.moved_to IS NOT NULL);
 END
 $$;
 COMMENT ON FUNCTION carillon.enforce_isolation IS
@@ -79,10 +81,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: returns the apps that the caller may use; null means every app.';
 
--- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it.
+-- While no role is isolated, may_use() does not look up the caller: enqueue calls it each time. PostgreSQL inlines it. Nobody may
+-- use an app that has moved to another database: it is guarded too.
 CREATE OR REPLACE FUNCTION carillon.may_use(app carillon.apps) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT NOT app.is_guarded OR coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
+    SELECT NOT app.is_guarded
+        OR app.moved_to IS NULL AND coalesce(app.id OPERATOR(pg_catalog.=) ANY (carillon.apps_of_caller()), true)
 $$;
 COMMENT ON FUNCTION carillon.may_use IS 'Internal: returns whether the caller may enqueue messages of an app.';
 

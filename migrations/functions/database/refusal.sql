@@ -38,9 +38,15 @@ END
 $$;
 COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
 
+-- While an app is moved here, trying again helps: many drivers and libraries do so after 40001.
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_literal(app), coalesce(
+    SELECT CASE
+        WHEN m.moved_to OPERATOR(pg_catalog.=) '' THEN ROW(pg_catalog.format('the app %L is still being moved here', app),
+            'Try again when carillon app move has ended.', 'app', '40001')::carillon.refusal
+        WHEN m.moved_to IS NOT NULL THEN ROW(pg_catalog.format('the app %L has moved to another database: %s', app, m.moved_to),
+            'Call Carillon there.', 'app', '55000')::carillon.refusal
+        ELSE carillon.refusal('app', 'the name of an app', pg_catalog.quote_literal(app), coalesce(
             (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
                 OPERATOR(pg_catalog.||) '.' FROM (
                     SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
@@ -48,10 +54,11 @@ LANGUAGE sql STABLE AS $$
             CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
                 ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
                     'schema call carillon.isolate_app for it.' END),
-        '42704')
-    FROM carillon.apps_of_caller() AS o(mine)
+            '42704') END
+    FROM carillon.apps_of_caller() AS o(mine) LEFT JOIN carillon.apps m ON m.name OPERATOR(pg_catalog.=) app
+        AND m.moved_to IS NOT NULL AND (o.mine IS NULL OR m.id OPERATOR(pg_catalog.=) ANY (o.mine))
 $$;
-COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an unknown app.';
+COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: builds the error for an app that is unknown, or has moved.';
 
 -- app_id() is for callers that refuse no other argument at the same time.
 CREATE OR REPLACE FUNCTION carillon.app_id(app text) RETURNS integer

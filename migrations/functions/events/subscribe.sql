@@ -75,7 +75,7 @@ DECLARE
     refusal carillon.refusal;
     subscription bigint;
 BEGIN
-    IF cardinality(chosen) = 0 THEN
+    IF NOT EXISTS (SELECT FROM carillon.apps a WHERE a.id = ANY (chosen) AND a.moved_to IS NULL) THEN
         refusal := carillon.unknown_app(subscribe.app);
     ELSIF (octet_length(consumer) BETWEEN 1 AND 255) IS NOT TRUE THEN
         refusal := carillon.refusal('consumer', 'text of 1 to 255 bytes', quote_literal(consumer),

@@ -208,6 +208,10 @@ BEGIN
     WHERE a.name = forget.app AND a.id = ANY (carillon.chosen_apps(coalesce(forget.app, '')));
     IF target.id IS NULL THEN
         refusal := carillon.unknown_app(forget.app);
+    ELSIF EXISTS (SELECT FROM carillon.moves m WHERE m.app_id = target.id AND NOT m.is_source AND m.ended_at IS NULL) THEN
+        -- What is still to come would name the person again.
+        refusal := ROW(format('the history of the app %L is still being moved here', forget.app),
+            'Try again when carillon app move has ended.', 'app', '55000')::carillon.refusal;
     ELSIF coalesce(forget.owner, '') = '' OR octet_length(forget.owner) > 2048 THEN
         refusal := carillon.refusal('owner', 'the owner of tokens, text of 1 to 2048 bytes',
             quote_literal(left(forget.owner, 40)), 'Pass what register_token was given as owner.');

@@ -96,7 +96,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     clean CONSTANT text := carillon.token(register_token.token);
-    registering_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app);
+    registering_app CONSTANT integer := (
+        SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app AND a.moved_to IS NULL);
     refusal carillon.refusal;
 BEGIN
     IF clean IS NULL OR registering_app IS NULL OR register_token.kind <> ALL (carillon.token_kinds())
@@ -198,7 +199,7 @@ RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     clean CONSTANT text := carillon.token(set_badge.token);
-    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app);
+    chosen CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = set_badge.app AND a.moved_to IS NULL);
     level CONSTANT bigint := coalesce(set_badge.badge, 0);
     refusal carillon.refusal := carillon.check_choice(set_badge.app, chosen, set_badge.token, set_badge.owner);
     devices bigint;

@@ -1,0 +1,39 @@
+import TestSupport
+import Testing
+
+@Suite(.shop) struct AppMoveCommandTests {
+    @Test func `a move says its steps, and --status where the app is`() async throws {
+        try await TestDatabase.with(.schema) { target in
+            #expect(try await shop.run("app", "move", "shop", "--status").output == "shop: It has not been moved.\n")
+            let moved = try await shop.run("app", "move", "shop", "--to", target.url)
+            #expect(moved.status == 0, "\(moved.errors)")
+            #expect(moved.output.contains("callers must use"), "\(moved.output)")
+            #expect(moved.output.contains("Moved the app shop to "), "\(moved.output)")
+            #expect(try await shop.run("app", "move", "shop", "--status").output.contains("It has moved to "))
+            let there = try await shop.run("app", "move", "shop", "--status", "--json", "--database", target.url)
+            #expect(there.output.contains(#""direction":"from""#), "\(there.output)")
+            let refused = try await shop.run("send", "--app", "shop", "--token", Shop.token("aa"), "--alert", "hi")
+            #expect(
+                refused.status != 0 && refused.errors.contains("has moved to another database"),
+                "\(refused.errors)"
+            )
+            let resumed = try await shop.run("app", "resume", "shop")
+            #expect(resumed.status != 0 && resumed.errors.contains("cannot be resumed here"), "\(resumed.errors)")
+            #expect(
+                try await target.number("SELECT count(*) FROM carillon.apps WHERE name = 'shop' AND NOT paused") == 1
+            )
+        }
+    }
+
+    @Test func `a move without a target, and one whose target has such an app, are refused`() async throws {
+        let missing = try await shop.run("app", "move", "shop")
+        #expect(missing.status == 2 && missing.errors.contains("--to"), "\(missing.errors)")
+        try await TestDatabase.with(.schema) { target in
+            try await target.run("INSERT INTO carillon.apps (name) VALUES ('shop')")
+            let taken = try await shop.run("app", "move", "shop", "--to", target.url)
+            #expect(taken.status == 1 && taken.errors.contains("has an app named 'shop' already"), "\(taken.errors)")
+            #expect(try await shop.run("app", "move", "shop", "--cancel").status == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.moves") == 0)
+        }
+    }
+}
