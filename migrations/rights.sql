@@ -159,8 +159,8 @@ BEGIN
                 followed_kinds note_settled sent_and_expired last_jobs_of note_finished note_jobs note_unrecorded note_dead
                 store_events record_sent unforgotten_sent
                 record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
-                is_transient is_refusal fail_jobs discard_unreadable shortened_token split_job split
-                max_payload_bytes oversized_payload
+                is_transient is_refusal fail_jobs discard_unreadable split_job split
+                shortened_token shortened_tokens use_session_commit max_payload_bytes oversized_payload
                 find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
                 stopped_tokens forgotten_tokens divide_jobs begin_stopped stop_pushes drop_stopped take_stops
                 kept_references unforgotten_job unforgotten_failures unstopped_jobs without_tokens

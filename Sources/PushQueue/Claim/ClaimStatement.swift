@@ -56,8 +56,7 @@ package enum ClaimStatement {
         CASE WHEN pg_column_size(m.tokens) <= \(fewBytes) OR pg_column_size(m.tokens) > \(maxShortenedBytes)
                 OR pg_column_compression(m.tokens) IS NOT NULL
                 OR pg_column_size(m.tokens) <= \(tokenBytes) * cardinality(m.tokens) + \(arrayBytes) THEN m.tokens
-            ELSE ARRAY(SELECT carillon.shortened_token(t.token)
-                FROM unnest(m.tokens) WITH ORDINALITY AS t(token, place) ORDER BY t.place) END
+            ELSE carillon.shortened_tokens(m.tokens) END
         """
 
     private static let payload = """
@@ -87,8 +86,7 @@ package enum ClaimStatement {
 
     /// Restores the session's own `synchronous_commit` if one of the jobs must not be sent twice.
     private static let usualCommit = """
-        CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config('synchronous_commit',
-            (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true) IS NOT NULL ELSE true END
+        CASE WHEN bool_or(p.on_unknown = 'fail') THEN carillon.use_session_commit() ELSE true END
         """
 
     /// With `$8`, jobs without a collapse id are marked whose message has an attempt of unknown outcome. Each job is looked up

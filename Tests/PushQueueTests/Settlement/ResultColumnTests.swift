@@ -99,4 +99,35 @@ import Testing
         )
         #expect(forgotten == [])
     }
+
+    /// Calls of `carillon.record_ended` for the message 70: one with no column of values, and one with each of them alone.
+    private static let recordings = """
+        WITH arguments AS (
+            SELECT n.name, format_type(n.type, NULL) AS type
+            FROM pg_proc p, unnest(p.proargnames, p.proargtypes::oid[]) AS n(name, type)
+            WHERE p.oid = 'carillon.record_ended'::regproc
+        )
+        SELECT string_agg(c.call, ';' ORDER BY c.name NULLS FIRST) FROM (
+            SELECT o.name, format('SELECT carillon.record_ended(%s)', string_agg(format('%s => %s', a.name,
+                CASE a.name WHEN o.name THEN format('ARRAY[%s]::%s', \(value(of: "replace(a.type, '[]', '')")), a.type)
+                    WHEN 'app' THEN '1' WHEN 'worker' THEN '9' WHEN 'ended' THEN '''{70}''' ELSE '''{}''' END), ', ')) AS call
+            FROM (SELECT NULL AS name UNION ALL SELECT e.name FROM arguments e WHERE starts_with(e.name, 'ended_')) AS o
+            CROSS JOIN arguments a GROUP BY o.name
+        ) AS c
+        """
+
+    @Test func `a column gets its value even if all others are empty`() async throws {
+        let calls = try #require(try await database.value(Self.recordings)).split(separator: ";").map(String.init)
+        try #require(calls.count > 2)
+        var recorded: [String?] = []
+        for call in calls {
+            try await database.run("DELETE FROM carillon.results; \(call)")
+            // A message that has not ended whole is in unfinished.
+            recorded.append(
+                try await database.value("SELECT (to_jsonb(r) - 'finished_at')::text FROM carillon.results r")
+            )
+        }
+        #expect(recorded[0] != nil)
+        for (call, row) in zip(calls, recorded).dropFirst() { #expect(row != recorded[0], "\(call)") }
+    }
 }

@@ -24,6 +24,29 @@ $$;
 COMMENT ON FUNCTION carillon.shortened_token IS
     'Internal: returns a string that is too long to be a token, shortened to its beginning and a hash.';
 
+-- The claim calls these two, and hardly ever. As subqueries of the claim, they would be prepared each time. PostgreSQL inlines no
+-- PL/pgSQL.
+CREATE OR REPLACE FUNCTION carillon.shortened_tokens(tokens text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT carillon.shortened_token(t.token) FROM pg_catalog.unnest(tokens) WITH ORDINALITY AS t(token, place)
+        ORDER BY t.place);
+END
+$$;
+COMMENT ON FUNCTION carillon.shortened_tokens IS 'Internal: returns an array of tokens, with those shortened that are too long.';
+
+CREATE OR REPLACE FUNCTION carillon.use_session_commit() RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN pg_catalog.set_config('synchronous_commit', (
+        SELECT c.reset_val FROM pg_catalog.pg_settings c WHERE c.name OPERATOR(pg_catalog.=) 'synchronous_commit'), true)
+        IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION carillon.use_session_commit IS
+    'Internal: restores the session''s own synchronous_commit for this transaction; returns true.';
+
 CREATE OR REPLACE FUNCTION carillon.split_job(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

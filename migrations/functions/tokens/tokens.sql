@@ -4,7 +4,7 @@
 -- is_token() is the only definition of a valid token: pairs of hex digits, at most 512 digits. PostgreSQL inlines both functions.
 CREATE OR REPLACE FUNCTION carillon.is_token(token text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
+    SELECT pg_catalog.octet_length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$'
 $$;
 COMMENT ON FUNCTION carillon.is_token IS 'Internal: returns whether text is a device token, in upper or lower case.';
