@@ -1,5 +1,14 @@
+import CarillonHTTP2
+
 func text(_ bytes: RawSpan) -> String {
     bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+}
+
+/// A client and a server that know each other's settings.
+func connected(_ settings: ServerSettings = ServerSettings()) throws -> (client: ClientEnd, server: ServerEnd) {
+    let (client, server) = try (ClientEnd(), ServerEnd(settings))
+    try exchange(client, server)
+    return (client, server)
 }
 
 /// Hands bytes across until neither side has more, whole or byte by byte.

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import CarillonHTTP2
 
 /// A client session, with what a test wants to know of it gathered: how every tag ended.
@@ -31,6 +33,16 @@ final class ClientEnd {
         block.append("apns-expiration", "0", indexing: .never)
         block.appendVarying("apns-id")
         fields = try session.addFields(block)
+    }
+
+    /// A client that has the server's settings, with `count` pushes written and none answered; stream 1 has tag 0, stream 3
+    /// tag 1, and so on.
+    static func inFlight(_ count: UInt32) throws -> ClientEnd {
+        let client = try ClientEnd()
+        try client.feed(FrameBytes.settings())
+        for tag in 0..<count { try client.push(tag) }
+        _ = try client.drain()
+        return client
     }
 
     /// Submits a push whose token and payload tell its tag.

@@ -36,10 +36,8 @@ import Testing
     }
 
     @Test func `three thousand pushes share one body and end once each`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { $0.stream % 7 == 0 ? (429, #"{"reason":"TooManyRequests"}"#) : (200, "") }
-        try exchange(client, server)
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
         var next: UInt32 = 0
         while next < 3_000 {
@@ -67,9 +65,7 @@ import Testing
     }
 
     @Test func `a released block or body cannot be submitted`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
-        try exchange(client, server)
+        let (client, server) = try connected()
         let bytes: [UInt8] = [1, 2, 3]
         let body = client.session.addBody(bytes.span.bytes)
         try client.push(1, body: body)
@@ -84,9 +80,7 @@ import Testing
     }
 
     @Test func `a request may have neither a body nor a varying field`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
-        try exchange(client, server)
+        let (client, server) = try connected()
         var block = HeaderBlock(method: "GET", authority: "localhost", path: "/1/apps/")
         block.appendVarying("apns-request-id")
         let fields = try client.session.addFields(block)
@@ -110,10 +104,8 @@ import Testing
     }
 
     @Test func `a long answer is cut at the limit and its stream reset`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { $0.stream == 1 ? (200, String(repeating: "x", count: 100_000)) : (200, "fine") }
-        try exchange(client, server)
         try client.push(1)
         try client.push(2)
         try server.feed(client.drain())
@@ -146,10 +138,8 @@ import Testing
     }
 
     @Test func `windows never stall a thousand full payloads`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { _ in (400, String(repeating: "y", count: 4_000)) }
-        try exchange(client, server)
         for tag in 0..<1_000 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 4_096)) }
         try server.feed(client.drain())
         #expect(server.received.count == 1_000, "no window had to be opened first")
@@ -161,9 +151,7 @@ import Testing
     }
 
     @Test func `a ping is answered, and a GOAWAY ends both sides`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
-        try exchange(client, server)
+        let (client, server) = try connected()
         try client.session.ping()
         let ping = try client.drain()
         #expect(ping == FrameBytes.ping(0))
@@ -183,9 +171,7 @@ import Testing
     }
 
     @Test func `draining stops after the frame that reaches the limit`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(0)
         for tag in 0..<10 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 1_000)) }
         var pieces: [[UInt8]] = []
         repeat { pieces.append(try client.drain(limit: 2_000)) } while pieces.last?.isEmpty == false

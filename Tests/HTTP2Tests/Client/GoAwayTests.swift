@@ -4,17 +4,8 @@ import Testing
 
 /// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.
 @Suite struct GoAwayTests {
-    /// A client with `count` pushes written and none answered; stream 1 has tag 0, stream 3 tag 1, and so on.
-    private func clientInFlight(_ count: UInt32) throws -> ClientEnd {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        for tag in 0..<count { try client.push(tag) }
-        _ = try client.drain()
-        return client
-    }
-
     @Test func `a GOAWAY ends the streams above its last stream at once`() throws {
-        let client = try clientInFlight(4)
+        let client = try ClientEnd.inFlight(4)
         try client.feed(FrameBytes.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
         #expect(client.goAways == [.noError])
         #expect(String(decoding: client.session.goAwayDebugData, as: UTF8.self) == #"{"reason":"Shutdown"}"#)
@@ -33,7 +24,7 @@ import Testing
     }
 
     @Test func `after the announcement of a GOAWAY everything is answered`() throws {
-        let client = try clientInFlight(2)
+        let client = try ClientEnd.inFlight(2)
         try client.feed(FrameBytes.goAway(last: UInt32(Int32.max)))
         #expect(client.ended.isEmpty && client.session.isDraining)
         try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
@@ -44,9 +35,7 @@ import Testing
     }
 
     @Test func `requests that were not written when a GOAWAY came end at once`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(0)
         try client.push(1)
         try client.push(2)
         try client.feed(FrameBytes.goAway(last: UInt32(Int32.max)))
@@ -58,7 +47,7 @@ import Testing
     }
 
     @Test func `a second GOAWAY with a higher last stream ends the session, and its end ends the rest`() throws {
-        let client = try clientInFlight(4)
+        let client = try ClientEnd.inFlight(4)
         try client.feed(FrameBytes.goAway(last: 3))
         try client.feed(FrameBytes.goAway(last: 5))
         _ = try client.drain()
@@ -72,7 +61,7 @@ import Testing
     }
 
     @Test func `a refused stream was surely not processed, one reset otherwise may have been`() throws {
-        let client = try clientInFlight(3)
+        let client = try ClientEnd.inFlight(3)
         try client.feed(FrameBytes.reset(1, 7) + FrameBytes.reset(3, 2) + FrameBytes.reset(5, 0))
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings[0]?.isSurelyUnprocessed == true)
@@ -83,7 +72,7 @@ import Testing
     }
 
     @Test func `a stream that ends after its status keeps it`() throws {
-        let client = try clientInFlight(2)
+        let client = try ClientEnd.inFlight(2)
         try client.feed(FrameBytes.headers(1, [(":status", "200")]) + FrameBytes.reset(1, 7))
         #expect(client.endings[0]?.status == 200)
         #expect(client.endings[0]?.isSurelyUnprocessed == false, "refused, and yet it was answered")
@@ -93,7 +82,7 @@ import Testing
     }
 
     @Test func `a GOAWAY below a stream that was partly answered does not make it unprocessed`() throws {
-        let client = try clientInFlight(2)
+        let client = try ClientEnd.inFlight(2)
         try client.feed(FrameBytes.headers(1, [(":status", "200")]) + FrameBytes.goAway(last: 0))
         #expect(client.ended.sorted() == [0, 1])
         #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.status == 200)
@@ -101,7 +90,7 @@ import Testing
     }
 
     @Test func `a cancelled request ends at once, and a late answer changes nothing`() throws {
-        let client = try clientInFlight(2)
+        let client = try ClientEnd.inFlight(2)
         let first = try #require(client.submissions[0])
         #expect(client.session.reset(first))
         #expect(!client.session.reset(first), "only once")
@@ -118,9 +107,7 @@ import Testing
     }
 
     @Test func `a request that is cancelled before it is written is never sent`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(0)
         for tag: UInt32 in 0..<3 { try client.push(tag) }
         #expect(client.session.reset(try #require(client.submissions[1])))
         client.readEvents()
@@ -132,7 +119,7 @@ import Testing
     }
 
     @Test func `a slot is not confused with the one that had its place before`() throws {
-        let client = try clientInFlight(1)
+        let client = try ClientEnd.inFlight(1)
         let first = try #require(client.submissions[0])
         try client.feed(FrameBytes.headers(1, [(":status", "200")], end: true))
         try client.push(1)
@@ -141,10 +128,7 @@ import Testing
     }
 
     @Test func `the end of a session distinguishes requests that never reached the socket`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         let written = client.bytesDrained
         try client.push(1)
         _ = try client.drain()
@@ -171,10 +155,8 @@ import Testing
     }
 
     @Test func `a server sends a GOAWAY and ignores later streams`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { _ in nil }
-        try exchange(client, server)
         for tag: UInt32 in 0..<4 { try client.push(tag) }
         try server.feed(client.drain())
         try server.session.goAway(last: 3, .noError, debugData: Array("bye".utf8))
@@ -189,10 +171,8 @@ import Testing
     }
 
     @Test func `a server sends a GOAWAY with a reason and still answers`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { _ in nil }
-        try exchange(client, server)
         try client.push(0)
         try server.feed(client.drain())
         try server.session.goAway(.enhanceYourCalm, debugData: Array(#"{"reason":"TooManyRequests"}"#.utf8))
@@ -206,9 +186,7 @@ import Testing
     }
 
     @Test func `a server announces a GOAWAY and still accepts requests in transit`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
-        try exchange(client, server)
+        let (client, server) = try connected()
         try client.push(0)
         let request = try client.drain()
         try server.session.goAway(last: .max)
@@ -220,10 +198,8 @@ import Testing
     }
 
     @Test func `a server refuses and resets`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { _ in nil }
-        try exchange(client, server)
         try client.push(0)
         try client.push(1)
         try server.feed(client.drain())

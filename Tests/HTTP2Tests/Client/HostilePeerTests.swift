@@ -42,11 +42,8 @@ import Testing
     @Test(arguments: HostilePeerTests.connectionErrors.map(\.name))
     func `a broken protocol ends the session, and with it every push`(name: String) throws {
         let bytes = try #require(Self.connectionErrors.first { $0.name == name }?.bytes)
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
-        try client.push(0)
-        try client.push(1)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(2)
+        try client.feed(FrameBytes.settingsAcknowledgement)
         try? client.feed(bytes)
         _ = try? client.drain()
         #expect(client.session.isFinished)
@@ -98,11 +95,7 @@ import Testing
     @Test(arguments: HostilePeerTests.streamErrors.map(\.name))
     func `a broken answer is unknown for its stream only`(name: String) throws {
         let bytes = try #require(Self.streamErrors.first { $0.name == name }?.bytes)
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        try client.push(1)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(2)
         try client.feed(bytes)
         _ = try client.drain()
         try client.feed(FrameBytes.headers(3, [(":status", "200")], end: true))
@@ -114,10 +107,7 @@ import Testing
     }
 
     @Test func `trailers and a second end change nothing`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         try client.feed(
             FrameBytes.headers(1, [(":status", "400"), ("apns-id", "first")]) + FrameBytes.data(1, Array("body".utf8))
                 + FrameBytes.headers(1, [("apns-id", "second")], end: true)
@@ -128,10 +118,7 @@ import Testing
     }
 
     @Test func `a promise of a push is refused until the peer knows better`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         let promise = FrameBytes.frame(
             5,
             flags: 4,
@@ -146,10 +133,7 @@ import Testing
 
     @Test func `a few interim answers are passed over, many end the session`() throws {
         let interim = FrameBytes.headers(1, [(":status", "103"), ("apns-id", "early"), ("retry-after", "9")])
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         for _ in 0..<8 { try client.feed(interim) }
         try client.feed(FrameBytes.headers(1, [(":status", "200"), ("apns-id", "late")], end: true))
         #expect(client.answers[0]?.status == 200 && client.ids[0] == "late")
@@ -165,10 +149,8 @@ import Testing
     }
 
     @Test func `too many header fields end the session, and the peer is told`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
+        try client.feed(FrameBytes.settingsAcknowledgement)
         let fields = [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }
         #expect(throws: HTTP2Error.self) { try client.feed(FrameBytes.headers(1, fields, end: true)) }
         #expect(try client.drain() == FrameBytes.goAway(last: 0, ErrorCode.enhanceYourCalm.rawValue))
@@ -177,10 +159,7 @@ import Testing
     }
 
     @Test func `header fields that grow from nothing are stopped at the limit`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         // One entry of 4,000 bytes in the compression table, then one byte each time for another 4,000.
         let entry: [UInt8] = [0x40] + FrameBytes.string("x") + FrameBytes.string(String(repeating: "y", count: 4_000))
         let block = FrameBytes.block([(":status", "200")]) + entry
@@ -190,10 +169,7 @@ import Testing
     }
 
     @Test func `a header block without end is stopped`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         try client.feed(FrameBytes.frame(1, stream: 1, FrameBytes.block([(":status", "200")])))
         var fed = 0
         while !client.session.isFinished, fed < 100 {
@@ -207,10 +183,7 @@ import Testing
     }
 
     @Test func `floods of meaningless frames are counted`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         let before = client.session.framesReceived
         let unknown = FrameBytes.frame(0xbb, stream: 0, [1, 2, 3])
         let empty = FrameBytes.headers(1, [(":status", "200")]) + FrameBytes.data(1, []) + FrameBytes.windowUpdate(0, 1)
@@ -230,10 +203,7 @@ import Testing
     }
 
     @Test func `an endless answer takes one page`() throws {
-        let client = try ClientEnd()
-        try client.feed(FrameBytes.settings())
-        try client.push(0)
-        _ = try client.drain()
+        let client = try ClientEnd.inFlight(1)
         try client.feed(FrameBytes.headers(1, [(":status", "200")]))
         for _ in 0..<3 { try client.feed(FrameBytes.data(1, [UInt8](repeating: 120, count: 16_384))) }
         #expect(client.ended == [0] && client.answers[0]?.isTruncated == true && client.bodies[0]?.count == 4_096)

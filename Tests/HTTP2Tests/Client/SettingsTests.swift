@@ -25,10 +25,8 @@ import Testing
     }
 
     @Test func `the limit of streams goes from a thousand to one to none and back`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
+        let (client, server) = try connected()
         server.answer = { _ in nil }
-        try exchange(client, server)
         for tag: UInt32 in 0..<5 { try client.push(tag) }
         try exchange(client, server)
         #expect(client.session.freeStreams == 995)
@@ -102,9 +100,7 @@ import Testing
     func `a peer may have any compression table`(size: UInt32) throws {
         var settings = ServerSettings()
         settings.headerTableSize = size
-        let client = try ClientEnd()
-        let server = try ServerEnd(settings)
-        try exchange(client, server)
+        let (client, server) = try connected(settings)
         for tag: UInt32 in 0..<50 { try client.push(tag) }
         try exchange(client, server)
         #expect(client.ended.count == 50)
@@ -112,9 +108,7 @@ import Testing
     }
 
     @Test func `varying values do not displace others from the compression table`() throws {
-        let client = try ClientEnd()
-        let server = try ServerEnd()
-        try exchange(client, server)
+        let (client, server) = try connected()
         var sizes: [Int] = []
         for tag: UInt32 in 0..<1_000 {
             try client.push(tag, payload: "x")

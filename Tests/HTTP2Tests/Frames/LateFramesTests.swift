@@ -5,20 +5,9 @@ import Testing
 
 /// What a client may not send any more (RFC 9113, section 5.1): the cases that h2spec tries under that number.
 @Suite struct LateFramesTests {
-    private static let good = [
-        (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
-    ]
-
-    private func server() throws -> ServerEnd {
-        let server = try ServerEnd()
-        try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
-        _ = try server.drain()
-        return server
-    }
-
     /// What the server says to bytes that came one at a time, or all at once, after a request that was answered.
     private func answer(_ before: [UInt8], _ late: [UInt8], atOnce: Bool) throws -> (bytes: [UInt8], isOver: Bool) {
-        let server = try self.server()
+        let server = try ServerEnd.greeted()
         let all = atOnce ? [before + late] : (before + late).map { [$0] }
         var answer: [UInt8] = []
         for bytes in all {
@@ -32,13 +21,13 @@ import Testing
         return (answer, server.session.isFinished)
     }
 
-    private static let request = FrameBytes.headers(1, good, end: true)
+    private static let request = FrameBytes.headers(1, ServerEnd.good, end: true)
     private static let streamClosed = ErrorCode.streamClosed.rawValue
 
     @Test(arguments: [true, false])
     func `more on a stream that the client has reset is an error of the stream`(atOnce: Bool) throws {
-        let before = FrameBytes.headers(1, Self.good) + FrameBytes.reset(1, 8)
-        for late in [FrameBytes.data(1, [1], end: true), FrameBytes.headers(1, Self.good, end: true)] {
+        let before = FrameBytes.headers(1, ServerEnd.good) + FrameBytes.reset(1, 8)
+        for late in [FrameBytes.data(1, [1], end: true), FrameBytes.headers(1, ServerEnd.good, end: true)] {
             let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
             #expect(bytes.suffix(13).elementsEqual(FrameBytes.reset(1, Self.streamClosed)))
             #expect(!isOver)
@@ -49,7 +38,8 @@ import Testing
     func `more on a stream that the client has ended is an error of the connection`(atOnce: Bool) throws {
         let trailers = FrameBytes.headers(1, [("x", "y")], end: true)
         for late in [
-            FrameBytes.data(1, [1], end: true), FrameBytes.data(1, [1]), FrameBytes.headers(1, Self.good, end: true),
+            FrameBytes.data(1, [1], end: true), FrameBytes.data(1, [1]),
+            FrameBytes.headers(1, ServerEnd.good, end: true),
             trailers,
         ] {
             let (bytes, isOver) = try answer(Self.request, late, atOnce: atOnce)
@@ -62,8 +52,8 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a new stream below one that was opened before is an error of the connection`(atOnce: Bool) throws {
-        let before = FrameBytes.headers(5, Self.good, end: true)
-        for late in [FrameBytes.headers(3, Self.good, end: true), FrameBytes.headers(1, Self.good)] {
+        let before = FrameBytes.headers(5, ServerEnd.good, end: true)
+        for late in [FrameBytes.headers(3, ServerEnd.good, end: true), FrameBytes.headers(1, ServerEnd.good)] {
             let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
             #expect(isOver)
             let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1]) }
@@ -72,8 +62,8 @@ import Testing
     }
 
     @Test func `trailers are not a stream that is too low, and a reset of an old stream hides no new one`() throws {
-        let server = try self.server()
-        try server.feed(FrameBytes.headers(1, Self.good) + FrameBytes.headers(3, Self.good, end: true))
+        let server = try ServerEnd.greeted()
+        try server.feed(FrameBytes.headers(1, ServerEnd.good) + FrameBytes.headers(3, ServerEnd.good, end: true))
         try server.feed(FrameBytes.headers(1, [("x", "y")], end: true))
         #expect(server.received.map(\.stream) == [3, 1])
         var late = LateFrames()
@@ -87,7 +77,7 @@ import Testing
     }
 
     @Test func `a stream may be half closed when it comes too late`() throws {
-        let server = try self.server()
+        let server = try ServerEnd.greeted()
         server.answer = { _ in nil }
         try server.feed(Self.request)
         #expect(throws: HTTP2Error.self) { try server.feed(FrameBytes.data(1, [1])) }
@@ -95,31 +85,31 @@ import Testing
     }
 
     @Test func `WINDOW_UPDATE, RST_STREAM and PRIORITY after the end of a stream are no fault`() throws {
-        let server = try self.server()
+        let server = try ServerEnd.greeted()
         try server.feed(Self.request)
         _ = try server.drain()
         let priority = FrameBytes.frame(2, stream: 1, [0, 0, 0, 0, 15])
         try server.feed(FrameBytes.windowUpdate(1, 100) + priority + FrameBytes.reset(1, 8))
         #expect(try server.drain().isEmpty)
-        try server.feed(FrameBytes.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(3, ServerEnd.good, end: true))
         #expect(server.received.map(\.stream) == [1, 3])
     }
 
     @Test func `frames in transit when the server resets a stream are no fault`() throws {
-        let server = try self.server()
-        try server.feed(FrameBytes.headers(1, Self.good))
+        let server = try ServerEnd.greeted()
+        try server.feed(FrameBytes.headers(1, ServerEnd.good))
         try server.session.reset(1, .refusedStream)
         _ = try server.drain()
         try server.feed(FrameBytes.data(1, [1]) + FrameBytes.headers(1, [("x", "y")], end: true))
         #expect(try server.drain().isEmpty)
-        try server.feed(FrameBytes.headers(3, Self.good, end: true))
+        try server.feed(FrameBytes.headers(3, ServerEnd.good, end: true))
         #expect(server.received.map(\.stream) == [3])
     }
 
     @Test func `a request with a body and trailers is in order`() throws {
-        let server = try self.server()
+        let server = try ServerEnd.greeted()
         let bytes =
-            FrameBytes.headers(1, Self.good) + FrameBytes.data(1, [1]) + FrameBytes.data(1, [])
+            FrameBytes.headers(1, ServerEnd.good) + FrameBytes.data(1, [1]) + FrameBytes.data(1, [])
             + FrameBytes.headers(1, [("x", "y")], end: true)
         for byte in bytes { try server.feed([byte]) }
         #expect(server.received.map(\.stream) == [1])
@@ -144,7 +134,7 @@ import Testing
 
     @Test func `an incomplete frame has a number of its own until it is complete`() throws {
         let server = try ServerEnd()
-        let block = FrameBytes.block(Self.good)
+        let block = FrameBytes.block(ServerEnd.good)
         func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }
         let pieces = [
             bytewise(FrameBytes.preface + FrameBytes.settings([(4, 65_535)])), bytewise(FrameBytes.ping(1)),

@@ -1,4 +1,5 @@
 import CarillonIO
+import TestSupport
 import Testing
 
 @testable import CarillonHTTP2
@@ -11,6 +12,11 @@ final class ServerEnd {
         var body: String
     }
 
+    /// The fields of a request.
+    static let good = [
+        (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
+    ]
+
     let session: ServerSession
     var received: [Received] = []
     /// The requests whose streams had ended before they were read.
@@ -21,6 +27,14 @@ final class ServerEnd {
 
     init(_ settings: ServerSettings = ServerSettings()) throws {
         session = try ServerSession(settings)
+    }
+
+    /// A server that has a client's settings.
+    static func greeted() throws -> ServerEnd {
+        let server = try ServerEnd()
+        try server.feed(FrameBytes.preface + FrameBytes.settings() + FrameBytes.settingsAcknowledgement)
+        _ = try server.drain()
+        return server
     }
 
     func feed(_ bytes: [UInt8]) throws {

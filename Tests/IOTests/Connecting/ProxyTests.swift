@@ -50,7 +50,7 @@ import Testing
             await proxy.cut(.down, afterBytes: 3)
             try client.send("hello")
             #expect(try await client.some(on: loop) == "hel")
-            await proxy.waitForCuts()
+            try await loop.eventually("it is cut") { await proxy.cuts == 1 }
             await #expect(throws: IOError.self) { try await client.some(on: loop) }
             let second = try await TCP.connect(host: "127.0.0.1", port: proxy.port, timeout: .seconds(10), on: loop)
             try second.send("hello")

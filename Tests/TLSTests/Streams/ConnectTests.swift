@@ -52,7 +52,7 @@ import Testing
             var client = try await TLSStream.connect(
                 host: "localhost",
                 port: port,
-                context: .client(trust: .pem(house.authority.pem), alpn: ["h2"]),
+                context: .client(trust: house.trust, alpn: ["h2"]),
                 connectTimeout: .seconds(30),
                 handshakeTimeout: .seconds(30),
                 on: loop

@@ -10,6 +10,8 @@ struct House {
     let server: Identity
     let client: Identity
 
+    var trust: Trust { .pem(authority.pem) }
+
     init(
         root: String = "Test Root",
         serverNames: [String] = ["localhost", "127.0.0.1"],
@@ -30,31 +32,36 @@ struct House {
 }
 
 /// The two sides of one connection over a pair of sockets.
-enum Handshake {
+extension House {
     typealias Outcome = Swift::Result<String, TLSError>
 
-    static func attempt(
-        client: TLSContext,
-        server: TLSContext,
-        host: String = "localhost",
-        on loop: EventLoop
+    /// - Parameter client: nil: one that trusts the authority.
+    /// - Parameter server: nil: one with the server's certificate.
+    func shakeHands(
+        client: TLSContext? = nil,
+        server: TLSContext? = nil,
+        host: String = "localhost"
     ) async throws -> (client: Outcome, server: Outcome) {
-        let (clientEnd, serverEnd) = try SocketPair().release()
-        // Each end stays open until both sides are done: where one closes with something unread, the reset would overtake
-        // what it has said last.
-        let clientHold = Socket(owning: dup(clientEnd))
-        let serverHold = Socket(owning: dup(serverEnd))
-        defer {
-            withExtendedLifetime(clientHold) {}
-            withExtendedLifetime(serverHold) {}
+        let client = try client ?? .client(trust: trust)
+        let server = try server ?? .server(identity: self.server)
+        return try await TestLoop.with { loop in
+            let (clientEnd, serverEnd) = try SocketPair().release()
+            // Each end stays open until both sides are done: where one closes with something unread, the reset would
+            // overtake what it has said last.
+            let clientHold = Socket(owning: dup(clientEnd))
+            let serverHold = Socket(owning: dup(serverEnd))
+            defer {
+                withExtendedLifetime(clientHold) {}
+                withExtendedLifetime(serverHold) {}
+            }
+            async let serving = Self.side(on: loop) { () throws(TLSError) in
+                try TLSStream(server: server, socket: Socket(owning: serverEnd))
+            }
+            let connecting = await Self.side(on: loop) { () throws(TLSError) in
+                try TLSStream(client: client, host: host, socket: Socket(owning: clientEnd))
+            }
+            return await (connecting, serving)
         }
-        async let serving = Self.side(on: loop) { () throws(TLSError) in
-            try TLSStream(server: server, socket: Socket(owning: serverEnd))
-        }
-        let connecting = await Self.side(on: loop) { () throws(TLSError) in
-            try TLSStream(client: client, host: host, socket: Socket(owning: clientEnd))
-        }
-        return await (connecting, serving)
     }
 
     /// The handshake, then one byte each way: over TLS 1.3 a client learns only then that it was refused.
@@ -82,226 +89,144 @@ extension Swift::Result where Failure == TLSError {
 
 @Suite struct HandshakeTests {
     @Test func `both sides authenticate themselves and agree on a protocol`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(identity: house.client, trust: .pem(house.authority.pem), alpn: ["h2"]),
-                server: .server(
-                    identity: house.server,
-                    clients: .required(authority: house.authority.pem),
-                    alpn: ["h2"]
-                ),
-                on: loop
-            )
-            #expect(try outcome.client.get() == "TLSv1.3 h2 CN=localhost")
-            #expect(try outcome.server.get() == "TLSv1.3 h2 CN=a client,UID=org.example.app")
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(
+            client: .client(identity: house.client, trust: house.trust, alpn: ["h2"]),
+            server: .server(identity: house.server, clients: .required(authority: house.authority.pem), alpn: ["h2"])
+        )
+        #expect(try outcome.client.get() == "TLSv1.3 h2 CN=localhost")
+        #expect(try outcome.server.get() == "TLSv1.3 h2 CN=a client,UID=org.example.app")
     }
 
     @Test(arguments: ["localhost", "localhost.", "LOCALHOST", "127.0.0.1"])
     func `a server is known by any of its names`(host: String) async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: .server(identity: house.server),
-                host: host,
-                on: loop
-            )
-            #expect(try outcome.client.get() == "TLSv1.3 - CN=localhost")
-            #expect(try outcome.server.get() == "TLSv1.3 - -")
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(host: host)
+        #expect(try outcome.client.get() == "TLSv1.3 - CN=localhost")
+        #expect(try outcome.server.get() == "TLSv1.3 - -")
     }
 
     @Test(arguments: ["example.org", "127.0.0.2", "::1"])
     func `a server under another name is refused`(host: String) async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: .server(identity: house.server),
-                host: host,
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .wrongHostName)
-            #expect(
-                outcome.client.failure?.message
-                    == "the server's certificate is not for \(host): connect by the name that it was issued for"
-            )
-            #expect(outcome.server.failure?.code == .rejected)
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(host: host)
+        #expect(outcome.client.failure?.code == .wrongHostName)
+        #expect(
+            outcome.client.failure?.message
+                == "the server's certificate is not for \(host): connect by the name that it was issued for"
+        )
+        #expect(outcome.server.failure?.code == .rejected)
     }
 
     @Test func `a server of an unknown authority is refused`() async throws {
-        try await TestLoop.with { loop in
-            let (house, stranger) = try (House(), House(root: "Another Root"))
-            for trust in [Trust.pem(stranger.authority.pem), .system] {
-                let outcome = try await Handshake.attempt(
-                    client: .client(trust: trust),
-                    server: .server(identity: house.server),
-                    on: loop
-                )
-                #expect(outcome.client.failure?.code == .untrusted)
-                #expect(outcome.client.failure?.message.hasPrefix("localhost is not trusted (") == true)
-                #expect(outcome.server.failure?.alert == 48)
-                #expect(
-                    outcome.server.failure?.message
-                        == "the client rejected the connection with the TLS alert 48 (unknown "
-                        + "CA): it does not know the authority that issued the certificate it received"
-                )
-            }
+        let (house, stranger) = try (House(), House(root: "Another Root"))
+        for trust in [stranger.trust, .system] {
+            let outcome = try await house.shakeHands(client: .client(trust: trust))
+            #expect(outcome.client.failure?.code == .untrusted)
+            #expect(outcome.client.failure?.message.hasPrefix("localhost is not trusted (") == true)
+            #expect(outcome.server.failure?.alert == 48)
+            #expect(
+                outcome.server.failure?.message
+                    == "the client rejected the connection with the TLS alert 48 (unknown "
+                    + "CA): it does not know the authority that issued the certificate it received"
+            )
         }
     }
 
     @Test func `an authority is known by its key, not by its name`() async throws {
-        try await TestLoop.with { loop in
-            let (house, impostor) = try (House(), House())
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(impostor.authority.pem)),
-                server: .server(identity: house.server),
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .untrusted)
-        }
+        let (house, impostor) = try (House(), House())
+        let outcome = try await house.shakeHands(client: .client(trust: impostor.trust))
+        #expect(outcome.client.failure?.code == .untrusted)
     }
 
     @Test func `a server may be trusted by its own certificate`() async throws {
-        try await TestLoop.with { loop in
-            let authority = try CertificateAuthority(name: "Test Root")
-            let issued = try authority.issue(commonName: "localhost", subjectAlternativeNames: ["localhost"])
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(issued.certificatePEM)),
-                server: .server(identity: Identity(certificate: issued.certificatePEM + issued.privateKeyPEM)),
-                on: loop
-            )
-            #expect(outcome.client.failure == nil)
-        }
+        let house = try House()
+        let issued = try house.authority.issue(commonName: "localhost", subjectAlternativeNames: ["localhost"])
+        let outcome = try await house.shakeHands(
+            client: .client(trust: .pem(issued.certificatePEM)),
+            server: .server(identity: Identity(certificate: issued.certificatePEM + issued.privateKeyPEM))
+        )
+        #expect(outcome.client.failure == nil)
     }
 
     @Test func `a server whose certificate has expired, or is from the future, is refused`() async throws {
-        try await TestLoop.with { loop in
-            let expired = try House(serverNotAfter: 1_700_000_000)
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(expired.authority.pem)),
-                server: .server(identity: expired.server),
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .expired)
-            #expect(
-                outcome.client.failure?.message
-                    == "the certificate of localhost has expired: its owner must renew it"
-            )
-            let early = try House(serverNotBefore: 4_100_000_000, serverNotAfter: 4_200_000_000)
-            let tooEarly = try await Handshake.attempt(
-                client: .client(trust: .pem(early.authority.pem)),
-                server: .server(identity: early.server),
-                on: loop
-            )
-            #expect(tooEarly.client.failure?.code == .notYetValid)
-        }
+        let expired = try House(serverNotAfter: 1_700_000_000)
+        let outcome = try await expired.shakeHands()
+        #expect(outcome.client.failure?.code == .expired)
+        #expect(outcome.client.failure?.message == "the certificate of localhost has expired: its owner must renew it")
+        let early = try House(serverNotBefore: 4_100_000_000, serverNotAfter: 4_200_000_000)
+        let tooEarly = try await early.shakeHands()
+        #expect(tooEarly.client.failure?.code == .notYetValid)
     }
 
     @Test func `a client without a certificate is rejected where one is required`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: .server(identity: house.server, clients: .required(authority: house.authority.pem)),
-                on: loop
-            )
-            #expect(outcome.server.failure?.code == .untrusted)
-            #expect(outcome.server.failure?.message == "the client presented no certificate, and one is required")
-            #expect(outcome.client.failure?.code == .rejected)
-            #expect(outcome.client.failure?.alert == 116)
-            #expect(outcome.client.failure?.message.hasSuffix("it requires a certificate and received none") == true)
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(
+            server: .server(identity: house.server, clients: .required(authority: house.authority.pem))
+        )
+        #expect(outcome.server.failure?.code == .untrusted)
+        #expect(outcome.server.failure?.message == "the client presented no certificate, and one is required")
+        #expect(outcome.client.failure?.code == .rejected)
+        #expect(outcome.client.failure?.alert == 116)
+        #expect(outcome.client.failure?.message.hasSuffix("it requires a certificate and received none") == true)
     }
 
     @Test func `a client of an unknown authority is rejected`() async throws {
-        try await TestLoop.with { loop in
-            let (house, stranger) = try (House(), House())
-            let outcome = try await Handshake.attempt(
-                client: .client(identity: stranger.client, trust: .pem(house.authority.pem)),
-                server: .server(identity: house.server, clients: .requested(authority: house.authority.pem)),
-                on: loop
-            )
-            #expect(outcome.server.failure?.code == .untrusted)
-            #expect(outcome.client.failure?.code == .rejected)
-        }
+        let (house, stranger) = try (House(), House())
+        let outcome = try await house.shakeHands(
+            client: .client(identity: stranger.client, trust: house.trust),
+            server: .server(identity: house.server, clients: .requested(authority: house.authority.pem))
+        )
+        #expect(outcome.server.failure?.code == .untrusted)
+        #expect(outcome.client.failure?.code == .rejected)
     }
 
     @Test func `a server may ask for a certificate and take any, or none`() async throws {
-        try await TestLoop.with { loop in
-            let (house, stranger) = try (House(), House())
-            let server = try TLSContext.server(identity: house.server, clients: .requested())
-            let known = try await Handshake.attempt(
-                client: .client(identity: stranger.client, trust: .pem(house.authority.pem)),
-                server: server,
-                on: loop
-            )
-            #expect(try known.server.get() == "TLSv1.3 - CN=a client,UID=org.example.app")
-            let unknown = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: server,
-                on: loop
-            )
-            #expect(try unknown.server.get() == "TLSv1.3 - -")
-        }
+        let (house, stranger) = try (House(), House())
+        let server = try TLSContext.server(identity: house.server, clients: .requested())
+        let known = try await house.shakeHands(
+            client: .client(identity: stranger.client, trust: house.trust),
+            server: server
+        )
+        #expect(try known.server.get() == "TLSv1.3 - CN=a client,UID=org.example.app")
+        let unknown = try await house.shakeHands(server: server)
+        #expect(try unknown.server.get() == "TLSv1.3 - -")
     }
 
     @Test func `without a common protocol there is no connection`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem), alpn: ["h2"]),
-                server: .server(identity: house.server, alpn: ["http/1.1"]),
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .noProtocol)
-            #expect(outcome.client.failure?.alert == 120)
-            #expect(outcome.server.failure?.code == .noProtocol)
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(
+            client: .client(trust: house.trust, alpn: ["h2"]),
+            server: .server(identity: house.server, alpn: ["http/1.1"])
+        )
+        #expect(outcome.client.failure?.code == .noProtocol)
+        #expect(outcome.client.failure?.alert == 120)
+        #expect(outcome.server.failure?.code == .noProtocol)
     }
 
     @Test func `a server that ignores the protocols offered is refused`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem), alpn: ["h2"]),
-                server: .server(identity: house.server),
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .noProtocol)
-            #expect(
-                outcome.client.failure?.message
-                    == "localhost did not agree to speak h2: is it the right host and port?"
-            )
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(client: .client(trust: house.trust, alpn: ["h2"]))
+        #expect(outcome.client.failure?.code == .noProtocol)
+        #expect(
+            outcome.client.failure?.message
+                == "localhost did not agree to speak h2: is it the right host and port?"
+        )
     }
 
     @Test func `a client that offers no protocol is refused where one is required`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: .server(identity: house.server, alpn: ["h2"]),
-                on: loop
-            )
-            #expect(outcome.server.failure?.code == .noProtocol)
-        }
+        let house = try House()
+        let outcome = try await house.shakeHands(server: .server(identity: house.server, alpn: ["h2"]))
+        #expect(outcome.server.failure?.code == .noProtocol)
     }
 
     @Test func `a server is not known by the common name of its certificate`() async throws {
-        try await TestLoop.with { loop in
-            let house = try House()
-            let issued = try house.authority.issue(commonName: "localhost")
-            let outcome = try await Handshake.attempt(
-                client: .client(trust: .pem(house.authority.pem)),
-                server: .server(identity: Identity(certificate: issued.certificatePEM + issued.privateKeyPEM)),
-                on: loop
-            )
-            #expect(outcome.client.failure?.code == .wrongHostName)
-        }
+        let house = try House()
+        let issued = try house.authority.issue(commonName: "localhost")
+        let outcome = try await house.shakeHands(
+            server: .server(identity: Identity(certificate: issued.certificatePEM + issued.privateKeyPEM))
+        )
+        #expect(outcome.client.failure?.code == .wrongHostName)
     }
 
     @Test func `a malformed trust root is refused before any connection`() {

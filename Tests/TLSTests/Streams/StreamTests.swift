@@ -9,11 +9,11 @@ import Testing
         var client: TLSStream
         var server: TLSStream
 
-        init(over sockets: consuming SocketPair) throws {
+        init() throws {
             let house = try House()
-            let (left, right) = sockets.release()
+            let (left, right) = try SocketPair().release()
             var client = try TLSStream(
-                client: .client(trust: .pem(house.authority.pem)),
+                client: .client(trust: house.trust),
                 host: "localhost",
                 socket: Socket(owning: left)
             )
@@ -22,10 +22,13 @@ import Testing
             self.client = client
             self.server = server
         }
+
+        /// The client, whose server has gone without a close_notify.
+        consuming func alone() -> TLSStream { client }
     }
 
     @Test func `a megabyte arrives whole, though the socket takes parts and the buffer moves`() throws {
-        var pair = try Pair(over: SocketPair())
+        var pair = try Pair()
         let sent = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
         var received: [UInt8] = []
         var written = 0
@@ -53,7 +56,7 @@ import Testing
     }
 
     @Test func `a close_notify ends the stream`() throws {
-        var pair = try Pair(over: SocketPair())
+        var pair = try Pair()
         var scratch = [UInt8](repeating: 0, count: 100)
         #expect(try pair.client.read(into: &scratch) == .wantsRead)
         let bytes: [UInt8] = [1, 2, 3]
@@ -65,14 +68,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func `an end without a close_notify is an error`() throws {
-        let house = try House()
-        let (left, right) = try SocketPair().release()
-        var client = try TLSStream(
-            client: .client(trust: .pem(house.authority.pem)),
-            host: "localhost",
-            socket: Socket(owning: left)
-        )
-        try Self.shakeAndDrop(&client, with: .server(identity: house.server), over: right)
+        var client = try Pair().alone()
         var scratch = [UInt8](repeating: 0, count: 100)
         let error = #expect(throws: TLSError.self) {
             // A child that another test starts at this moment holds the other end until it is a program of its own.
@@ -87,14 +83,7 @@ import Testing
     }
 
     @Test func `writing to a closed connection is an error and raises no signal`() throws {
-        let house = try House()
-        let (left, right) = try SocketPair().release()
-        var client = try TLSStream(
-            client: .client(trust: .pem(house.authority.pem)),
-            host: "localhost",
-            socket: Socket(owning: left)
-        )
-        try Self.shakeAndDrop(&client, with: .server(identity: house.server), over: right)
+        var client = try Pair().alone()
         let error = #expect(throws: TLSError.self) {
             let bytes: [UInt8] = [1]
             _ = try client.write(bytes.span.bytes)
@@ -104,18 +93,23 @@ import Testing
     }
 
     @Test func `writing no bytes writes nothing`() throws {
-        var pair = try Pair(over: SocketPair())
+        var pair = try Pair()
         let nothing: [UInt8] = []
         #expect(try pair.client.write(nothing.span.bytes) == .bytes(0))
     }
 
-    private static func shakeAndDrop(
-        _ client: inout TLSStream,
-        with context: TLSContext,
-        over descriptor: CInt
-    ) throws {
-        var server = try TLSStream(server: context, socket: Socket(owning: descriptor))
-        while (try client.handshake(), try server.handshake()) != (nil, nil) {}
+    /// What a client makes of a peer that answers its hello with those bytes.
+    private func error(for answer: [UInt8], isEnd: Bool = false, to context: TLSContext) throws -> TLSError? {
+        let pair = try SocketPair()
+        _ = try pair.second.write(answer.span.bytes)
+        if isEnd { pair.second.closeWriting() }
+        let (left, right) = pair.release()
+        let peer = Socket(owning: right)
+        defer { withExtendedLifetime(peer) {} }
+        var client = try TLSStream(client: context, host: "localhost", socket: Socket(owning: left))
+        return #expect(throws: TLSError.self) {
+            while try client.handshake() != nil {}
+        }
     }
 
     /// What somebody else than a TLS server may send, and what it is taken for.
@@ -128,21 +122,8 @@ import Testing
         ([], .truncated),
     ])
     func `a peer that does not speak TLS has a code of its own`(answer: [UInt8], code: TLSError.Code) throws {
-        let pair = try SocketPair()
-        _ = try pair.second.write(answer.span.bytes)
-        pair.second.closeWriting()
-        let (left, right) = pair.release()
-        let peer = Socket(owning: right)
-        var client = try TLSStream(
-            client: .client(trust: .pem(KeyFixtures.root), alpn: ["h2"]),
-            host: "localhost",
-            socket: Socket(owning: left)
-        )
-        let error = #expect(throws: TLSError.self) {
-            while try client.handshake() != nil {}
-        }
+        let error = try error(for: answer, isEnd: true, to: .client(trust: .pem(KeyFixtures.root), alpn: ["h2"]))
         #expect(error?.code == code, "\(String(describing: error))")
-        _ = consume peer
     }
 
     /// A server that is no stickler says one and the same for "no certificate" and "no cipher that I know".
@@ -166,23 +147,13 @@ import Testing
         isAboutCertificate: Bool,
         advice: String
     ) throws {
-        let pair = try SocketPair()
-        let record: [UInt8] = [0x15, 3, 3, 0, 2, 2, alert]
-        _ = try pair.second.write(record.span.bytes)
-        let (left, right) = pair.release()
-        let peer = Socket(owning: right)
         let identity = isShown ? try Identity(certificate: KeyFixtures.certificate, privateKey: KeyFixtures.key) : nil
-        var client = try TLSStream(
-            client: .client(identity: identity, trust: .pem(KeyFixtures.root)),
-            host: "localhost",
-            socket: Socket(owning: left)
+        let error = try error(
+            for: [0x15, 3, 3, 0, 2, 2, alert],
+            to: .client(identity: identity, trust: .pem(KeyFixtures.root))
         )
-        let error = #expect(throws: TLSError.self) {
-            while try client.handshake() != nil {}
-        }
         #expect(error?.alert == alert)
         #expect(error?.isAboutCertificate == isAboutCertificate)
         #expect(error?.message.hasSuffix(advice) == true, "\(String(describing: error))")
-        _ = consume peer
     }
 }

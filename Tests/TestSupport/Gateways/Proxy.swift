@@ -28,7 +28,6 @@ package actor Proxy {
     private var isFrozen = false
     private var freezesAt: Int?
     private var isClosed = false
-    private var waiting: [(cuts: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -56,7 +55,6 @@ package actor Proxy {
         isClosed = true
         refuse()
         endAll(by: .reset)
-        wakeWaiting(all: true)
     }
 
     // MARK: Faults
@@ -144,13 +142,6 @@ package actor Proxy {
         }
     }
 
-    /// Returns once that many connections were cut, or the proxy is closed.
-    package func waitForCuts(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            if cuts < count { waiting.append((count, continuation)) } else { continuation.resume() }
-        }
-    }
-
     // MARK: Connections
 
     private func connect(_ client: CInt) async {
@@ -205,11 +196,5 @@ package actor Proxy {
             cutAfter = times > 1 ? (direction, bytes, times - 1) : nil
             if times <= 1 { for link in links.values { link.cut(direction, afterBytes: nil) } }
         }
-        wakeWaiting()
-    }
-
-    private func wakeWaiting(all: Bool = false) {
-        for (_, continuation) in waiting.filter({ all || $0.cuts <= cuts }) { continuation.resume() }
-        waiting = all ? [] : waiting.filter { $0.cuts > cuts }
     }
 }
