@@ -8,13 +8,11 @@ import Testing
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")
 
     private static func increment(_ value: Int, on connection: PostgresConnection) async throws -> Int {
-        let parameters = Parameters(Int64(value))
-        return try await connection.query(Self.increment, parameters) { rows in Int(try rows.int64(0, 0)) }
+        try await connection.query(Self.increment, Parameters(Int64(value))) { rows in Int(try rows.int64(0, 0)) }
     }
 
     private static func divide(by value: Int32, on connection: PostgresConnection) async throws -> Int {
-        let parameters = Parameters(value)
-        return try await connection.query(Self.divide, parameters) { rows in Int(try rows.int64(0, 0)) }
+        try await connection.query(Self.divide, Parameters(value)) { rows in Int(try rows.int64(0, 0)) }
     }
 
     @Test func `a connection serves many tasks, each with its own rows`() async throws {
@@ -155,8 +153,7 @@ import Testing
             try await connection.script(
                 "CREATE TABLE once (id int, CONSTRAINT single UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
             )
-            let parameters = Parameters(Int32(2))
-            let twice = parameters
+            let twice = Parameters(Int32(2))
             let error = await #expect(throws: PostgresError.self) { try await connection.execute(insert, twice) }
             #expect(error?.sqlState == "23505")
             #expect(error?.constraint == "single")
@@ -199,8 +196,7 @@ import Testing
             #expect(error?.code == .unexpectedValue)
             let another = Statement("increment", "SELECT $1::int8 - 1")
             let other = await #expect(throws: PostgresError.self) {
-                let parameters = Parameters(Int64(1))
-                try await connection.execute(another, parameters)
+                try await connection.execute(another, Parameters(Int64(1)))
             }
             #expect(other?.code == .unexpectedValue)
             let next2 = try await Self.increment(2, on: connection)
@@ -283,8 +279,7 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, url in
             let other = try await PostgresConnection.connect(url, application: "other")
             try await other.script("SELECT pg_advisory_lock(1), pg_advisory_lock(2)")
-            let parameters = Parameters(String(repeating: "x", count: 8 << 20))
-            let text = parameters
+            let text = Parameters(String(repeating: "x", count: 8 << 20))
             async let first = connection.execute(Statement("small", "SELECT pg_advisory_lock(1)"))
             try await TestLoop.shared.eventually("the server has the small statement") {
                 try await other.number(waiting) == 1

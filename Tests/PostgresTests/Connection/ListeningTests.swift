@@ -4,30 +4,17 @@ import TestSupport
 import Testing
 
 @Suite struct ListeningTests {
-    /// How often a listener was called.
-    private final class Calls: Sendable {
-        private let count = Guarded(0)
-
-        var number: Int { count.withLock { $0 } }
-
-        func add() { count.withLock { $0 += 1 } }
-    }
-
     private static let busy = Statement("busy", "SELECT count(*)::int8 FROM generate_series(1, 100)")
-
-    private static func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-        try await TestLoop.shared.eventually(what, condition)
-    }
 
     @Test func `a notification calls the listener of an idle session, and of one with statements under way`()
         async throws
     {
         try await TestDatabase.connected(.nothing) { connection, url in
-            let calls = Calls()
-            try await connection.listen(to: "carillon_test") { calls.add() }
+            let calls = Guarded(0)
+            try await connection.listen(to: "carillon_test") { calls.withLock { $0 += 1 } }
             let other = try await PostgresConnection.connect(url, application: "other")
             try await other.script("NOTIFY carillon_test")
-            try await Self.eventually("the idle session hears") { calls.number == 1 }
+            try await TestLoop.shared.eventually("the idle session hears") { calls.withLock { $0 } == 1 }
             for round in 2...20 {
                 async let answers: Void = withThrowingTaskGroup(of: Void.self) { group in
                     for _ in 0..<50 {
@@ -37,27 +24,27 @@ import Testing
                 }
                 try await other.script("NOTIFY carillon_test")
                 try await answers
-                try await Self.eventually("the busy session hears") { calls.number == round }
+                try await TestLoop.shared.eventually("the busy session hears") { calls.withLock { $0 } == round }
             }
             // Another channel, and a transaction that is rolled back.
             try await other.script("NOTIFY another; BEGIN; NOTIFY carillon_test; ROLLBACK")
             try await other.script("NOTIFY carillon_test")
-            try await Self.eventually("the listener hears what is committed") { calls.number == 21 }
+            try await TestLoop.shared.eventually("the listener hears what is committed") { calls.withLock { $0 } == 21 }
             await other.close()
         }
     }
 
     @Test func `the end of the session calls the listener once`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
-            let calls = Calls()
+            let calls = Guarded(0)
             let session = try await PostgresConnection.connect(url, application: "session")
-            try await session.listen(to: "carillon_test") { calls.add() }
+            try await session.listen(to: "carillon_test") { calls.withLock { $0 += 1 } }
             let kill = Statement("kill", "SELECT pg_terminate_backend($1::int4)")
             try await connection.execute(kill, Parameters(session.backendProcessID))
-            try await Self.eventually("the listener is told") { calls.number == 1 }
+            try await TestLoop.shared.eventually("the listener is told") { calls.withLock { $0 } == 1 }
             #expect(await session.isClosed)
             await session.close()
-            #expect(calls.number == 1)
+            #expect(calls.withLock { $0 } == 1)
         }
     }
 }

@@ -13,42 +13,54 @@ import Testing
         "SELECT count(*) FROM pg_stat_activity "
         + "WHERE datname = current_database() AND application_name = 'test ending'"
 
+    /// A service of which no event is expected, on a loop of its own.
+    private static func with(
+        _ group: ServiceDatabase.Group,
+        at url: String,
+        application: String = "test",
+        _ body: (ServiceDatabase, EventLoop) async throws -> Void
+    ) async throws {
+        try await TestLoop.with { loop in
+            let source = DatabaseSource(url)
+            let service = ServiceDatabase(source, application: application, groups: [group], loop: loop) {
+                Issue.record("\($0)")
+            }
+            try await attempt {
+                try await body(service, loop)
+            } finally: {
+                await service.close()
+            }
+        }
+    }
+
     /// A call on the only connection waits for a lock until its time limit, and another one comes meanwhile.
     private func call(
         behindSlow longestWait: Duration?,
         _ body: (TestDatabase, Result<Void, any Error>) async throws -> Void
     ) async throws {
+        let group = ServiceDatabase.Group(
+            name: "one",
+            connections: 1,
+            statementTimeout: .seconds(60),
+            settings: ["lock_timeout": "8s"],
+            longestWait: longestWait
+        )
         try await TestDatabase.with(.nothing) { database in
-            try await TestLoop.with { loop in
-                let group = ServiceDatabase.Group(
-                    name: "one",
-                    connections: 1,
-                    statementTimeout: .seconds(60),
-                    settings: ["lock_timeout": "8s"],
-                    longestWait: longestWait
-                )
-                let source = DatabaseSource(database.url)
-                let service = ServiceDatabase(source, application: "test", groups: [group], loop: loop) {
-                    Issue.record("\($0)")
+            try await Self.with(group, at: database.url) { service, loop in
+                try await database.run("CREATE TABLE done (place bigint); SELECT pg_advisory_lock(4711)")
+                let slow = Task { try await service.query(Self.wait, Parameters(), group) { _ in } }
+                try await loop.eventually("the first call waits") { try await database.number(Self.blocked) == 1 }
+                let second: Result<Void, any Error>
+                do {
+                    second = .success(try await service.query(Self.count, Parameters(), group) { _ in })
+                } catch {
+                    second = .failure(error)
                 }
-                try await attempt {
-                    try await database.run("CREATE TABLE done (place bigint); SELECT pg_advisory_lock(4711)")
-                    let slow = Task { try await service.query(Self.wait, Parameters(), group) { _ in } }
-                    try await loop.eventually("the first call waits") { try await database.number(Self.blocked) == 1 }
-                    let second: Result<Void, any Error>
-                    do {
-                        second = .success(try await service.query(Self.count, Parameters(), group) { _ in })
-                    } catch {
-                        second = .failure(error)
-                    }
-                    let error = await #expect(throws: PostgresError.self) { try await slow.value }
-                    #expect(error?.sqlState == SQLState.lockNotAvailable)
-                    try await body(database, second)
-                    // The connection is as it was.
-                    try await service.query(Self.count, Parameters(), group) { _ in }
-                } finally: {
-                    await service.close()
-                }
+                let error = await #expect(throws: PostgresError.self) { try await slow.value }
+                #expect(error?.sqlState == SQLState.lockNotAvailable)
+                try await body(database, second)
+                // The connection is as it was.
+                try await service.query(Self.count, Parameters(), group) { _ in }
             }
         }
     }
@@ -72,11 +84,7 @@ import Testing
     @Test func `after the end, a call opens no connection`() async throws {
         let group = ServiceDatabase.Group(name: "one", connections: 1, statementTimeout: .seconds(60), settings: [:])
         try await TestDatabase.with(.nothing) { database in
-            try await TestLoop.with { loop in
-                let source = DatabaseSource(database.url)
-                let service = ServiceDatabase(source, application: "test", groups: [group], loop: loop) {
-                    Issue.record("\($0)")
-                }
+            try await Self.with(group, at: database.url) { service, _ in
                 try await service.query(Self.one, Parameters(), group) { _ in }
                 await service.close()
                 let error = await #expect(throws: PostgresError.self) {

@@ -21,6 +21,13 @@ import Testing
         }
     }
 
+    private static func waitForLock(_ connection: PostgresConnection, seenBy other: PostgresConnection) async throws {
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1"
+        try await TestLoop.shared.eventually("the copy waits") {
+            try await other.number(waiting, Parameters(connection.backendProcessID)) == 1
+        }
+    }
+
     /// So many rows in the text format.
     private static func rows(_ count: Int) -> [UInt8] {
         (0..<count).reduce(into: []) { $0 += Array("\($1)\tword \($1)\n".utf8) }
@@ -82,10 +89,7 @@ import Testing
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             // More than all buffers between hold.
             async let copied = connection.copy(Self.copy, Self.rows(200_000))
-            let process = Parameters(connection.backendProcessID)
-            try await TestLoop.shared.eventually("the copy waits") {
-                try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 1
-            }
+            try await Self.waitForLock(connection, seenBy: other)
             try await other.script("COMMIT")
             let count = try await copied
             #expect(count == 200_000)
@@ -133,11 +137,11 @@ import Testing
         try await Self.with { connection, other in
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             async let copied = Result { try await connection.copy(Self.copy, Self.rows(10_000)) }
-            let process = Parameters(connection.backendProcessID)
-            try await TestLoop.shared.eventually("the copy waits") {
-                try await other.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1", process) == 1
-            }
-            try await other.execute(Statement("kill", "SELECT pg_terminate_backend($1)"), process)
+            try await Self.waitForLock(connection, seenBy: other)
+            try await other.execute(
+                Statement("kill", "SELECT pg_terminate_backend($1)"),
+                Parameters(connection.backendProcessID)
+            )
             try await other.script("COMMIT")
             let result = await copied
             let error = #expect(throws: PostgresError.self) { try result.get() }
