@@ -66,6 +66,7 @@ extension Routines {
             File("functions/queue/promote.sql", Files.promote_sql),
             File("functions/queue/release.sql", Files.release_sql),
             File("functions/queue/return_jobs.sql", Files.return_jobs_sql),
+            File("functions/queue/record_ended.sql", Files.record_ended_sql),
             File("functions/queue/sent_pushes.sql", Files.sent_pushes_sql),
             File("functions/queue/settle.sql", Files.settle_sql),
             File("functions/queue/sleep.sql", Files.sleep_sql),
