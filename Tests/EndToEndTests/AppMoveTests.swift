@@ -1,3 +1,4 @@
+import ApplePush
 import CarillonIO
 import CarillonPostgres
 import CarillonPushQueue
