@@ -82,7 +82,7 @@ struct Program {
 
     /// Warns of a password on the command line, which every user can read in the list of processes.
     private func exposures(_ settings: Settings) -> [String] {
-        [Option.database, .moveTo].filter { settings.isShown($0) }.compactMap { option in
+        [Option.database, .to].filter { settings.isShown($0) }.compactMap { option in
             let texts =
                 option.flag == Option.database.flag
                 ? settings.databases : [settings.database(option)].compactMap(\.self)

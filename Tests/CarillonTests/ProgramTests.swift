@@ -117,7 +117,8 @@ import Testing
     @Test func `a version that the schema does not have is refused wherever it may stand`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
             for words in [
-                ["up", "--to", "9999"], ["down", "--to", "9999", "--yes"], ["sql", "--to", "9999"],
+                ["up", "--to-version", "9999"], ["down", "--to-version", "9999", "--yes"],
+                ["sql", "--to-version", "9999"],
                 ["sql", "--after", "9999"],
             ] {
                 let run = try await ProgramRun.run(["migrate"] + words, environment: ["DATABASE_URL": url])
@@ -128,8 +129,8 @@ import Testing
 
     @Test(.shop)
     func `going up to a version below the schema's says that it is above, and changes nothing`() async throws {
-        let run = try await shop.run("migrate", "up", "--to", "5")
-        #expect(run.status == 0 && run.output.contains("already; 'carillon migrate down --to 5' goes back."))
+        let run = try await shop.run("migrate", "up", "--to-version", "5")
+        #expect(run.status == 0 && run.output.contains("already; 'carillon migrate down --to-version 5' goes back."))
         #expect(try await shop.run("migrate", "up").output == "The schema is up to date.\n")
     }
 

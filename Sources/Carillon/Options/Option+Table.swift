@@ -129,7 +129,7 @@ extension Option {
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
         .help("Remove this setting; may be repeated.")
-    static let moveTo = Option("to", .database, secrecy: .sensitive)
+    static let to = Option("to", .database, secrecy: .sensitive)
         .help("The database to move to, as --database names one. Other users can read a password in an argument.")
     static let moveStatus = Option("status", .flag).help("Show how far the move is.")
     static let cancelMove = Option("cancel", .flag).help("Undo a move that has not left the source.")
@@ -218,7 +218,7 @@ extension Option {
         .help("Time between two displays with --watch.")
 
     // migrate
-    static let to = Option("to", .count(0...1_000_000)).help("Stop at this version of the schema.")
+    static let toVersion = Option("to-version", .count(0...1_000_000)).help("Stop at this version of the schema.")
     static let after = Option("after", .count(0...1_000_000)).help("Start after this version of the schema.")
 
     // adopt

@@ -57,9 +57,9 @@ import Testing
             #expect(try await run("down", "--yes").status == 0)
             let outdated = try await run("status")
             #expect(outdated.status == 78 && outdated.errors.contains("lacks"))
-            #expect(try await run("down", "--to", "0", "--yes").status == 0)
+            #expect(try await run("down", "--to-version", "0", "--yes").status == 0)
             #expect(try await run("up").status == 0)
-            #expect(try await run("up", "--to", "9999").status == 2)
+            #expect(try await run("up", "--to-version", "9999").status == 2)
         }
     }
 

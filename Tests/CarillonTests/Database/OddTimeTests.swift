@@ -72,11 +72,11 @@ import Testing
         INSERT INTO carillon.unknown_outcomes (app_id, message_id) VALUES (1, 1001);
         SELECT carillon.request_channel('shop', reference => 'final', policy => 1);
         SELECT carillon.subscribe('shop', 'follower');
-        INSERT INTO carillon.events (id, app_id, dead_token, dead_at) VALUES (1, 1, '{ab}', ARRAY[now()]);
+        INSERT INTO carillon.events (id, app_id, dead_token, dead_at) VALUES (1000, 1, '{ab}', ARRAY[now()]);
         UPDATE carillon.apps SET keep_sent = '1 hour';
         INSERT INTO carillon.sent_pushes (app_id, message, token, apns_id) VALUES (1, '{1}', '{ab}', '{NULL}');
         INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events)
-        SELECT s.id, 1, s.mask, 1 FROM carillon.subscriptions s;
+        SELECT s.id, 1000, s.mask, 1 FROM carillon.subscriptions s;
         SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
         SELECT carillon.note_dead(1, '{ab}', ARRAY[now()]);
         SELECT carillon.claim_webhooks(1)

@@ -22,7 +22,7 @@ import Testing
     /// These may end while a statement is under way.
     private static let services = ["worker", "the dashboard", "pyapns"]
 
-    private static let last = [["migrate", "down", "--to", "0", "--yes"], ["migrate", "up"]]
+    private static let last = [["migrate", "down", "--to-version", "0", "--yes"], ["migrate", "up"]]
 
     @Test func `the commands with a database are known here`() async throws {
         let all = Command.all.filter { $0.allOptions.contains { $0.flag == Option.database.flag } }

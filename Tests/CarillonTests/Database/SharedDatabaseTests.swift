@@ -82,7 +82,7 @@ import Testing
 
     @Test(.shop) func `objects that depend on the schema are named when it cannot be dropped`() async throws {
         try await shop.database.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
-        let down = try await shop.run("migrate", "down", "--to", "0", "--yes")
+        let down = try await shop.run("migrate", "down", "--to-version", "0", "--yes")
         #expect(down.status == 1)
         #expect(down.errors.contains("view public.mine depends on table results"), "\(down.errors)")
     }

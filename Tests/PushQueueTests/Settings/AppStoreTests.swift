@@ -120,7 +120,8 @@ import Testing
             """
         )
         let emptied = AppStore.removal.compactMap { $0.sql.firstMatch(of: /FROM carillon\.(\w+)/) }
-        let known = Self.keeping.union(emptied.map { String($0.output.1) })
+        // A foreign key of `moves` keeps an app whose move has not ended.
+        let known = Self.keeping.union(emptied.map { String($0.output.1) }).subtracting(["moves"])
         #expect(Set(tables).symmetricDifference(known.map { "(\($0))" }) == [])
     }
 

@@ -30,6 +30,7 @@ import Testing
         ("events_by_id", "take_events()", "events WHERE id = 7"),
         ("events_by_app", "subscribe()", "events WHERE app_id = 1 AND at >= now()"),
         ("sent_pushes_by_app", "sent_pushes_of()", "sent_pushes WHERE app_id = 1 AND sent_at >= now()"),
+        ("moved_tokens_by_app", "leaving_changes()", "moved_tokens WHERE app_id = 1"),
         ("tokens_by_owner", "set_badge()", "tokens WHERE app_id = 1 AND owner = 'o'"),
         ("tokens_by_kind", "open_audience()", "tokens WHERE app_id = 1 AND kind = 'widget' AND token > '00'"),
         ("tokens_by_end", "delete_old()", "tokens WHERE expires_at <= now()"),

@@ -107,7 +107,7 @@ BEGIN
     RETURN coalesce(max_rows, 100);
 END
 $$;
-COMMENT ON FUNCTION carillon.page_size IS 'Internal: returns how many rows a list has; 100 if null.';
+COMMENT ON FUNCTION carillon.page_size IS 'Internal: the HTTP API. Returns how many rows a list has; 100 if null.';
 
 -- What it lists is kept in the order of a token or a reference: `next` continues there.
 CREATE OR REPLACE FUNCTION carillon.list_tokens(

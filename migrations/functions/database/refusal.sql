@@ -1,8 +1,8 @@
 -- Errors for arguments. A check returns a refusal, and the function that the user has called raises it.
 --
 -- Functions that carillon_app may call raise their refusals themselves, so that an application gets an error with one line of
--- context. All other functions call refuse() or app_id(), which add a second line. carillon_app may call app_id() too, but only the
--- program does.
+-- context. All other functions call refuse() or app_id(), which add a second line. carillon_app may call app_id() and the functions
+-- of the HTTP API too, but only the program does.
 
 -- refusal() escapes control characters, so that the message stays on one line.
 CREATE OR REPLACE FUNCTION carillon.refusal(

@@ -156,7 +156,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeou
 DECLARE
     chosen record;
     remaining refcursor := 'leaving_' || leaving_rows.place;
-    address record;
+    part oid;
+    address tid;
     parts oid[] := '{}';
     addresses tid[] := '{}';
     rows text[];
@@ -171,13 +172,13 @@ BEGIN
             chosen.relation, chosen.condition) USING app;
     END IF;
     WHILE cardinality(addresses) < max_rows LOOP
-        FETCH remaining INTO address;
+        FETCH remaining INTO part, address;
         IF NOT FOUND THEN
             CLOSE remaining;
             EXIT;
         END IF;
-        parts := parts || address.part;
-        addresses := addresses || address.address;
+        parts := parts || part;
+        addresses := addresses || address;
     END LOOP;
     EXECUTE format('WITH gone AS (DELETE FROM carillon.%I t WHERE t.ctid = ANY ($1) AND (t.tableoid, t.ctid) IN (SELECT * FROM '
         'unnest($2, $1)) RETURNING t) SELECT array_agg(g.t::text) FROM gone g', chosen.relation)

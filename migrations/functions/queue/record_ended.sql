@@ -7,10 +7,11 @@ CREATE OR REPLACE FUNCTION carillon.record_ended(
 LANGUAGE plpgsql AS $$
 BEGIN
     -- Empty if each message had one push, sent at the first attempt. Reading them would be a tenth of a settlement of one message.
-    IF pg_catalog.cardinality(ended_remaining) + pg_catalog.cardinality(ended_broadcast) + pg_catalog.cardinality(ended_sent)
-        + pg_catalog.cardinality(ended_failed) + pg_catalog.cardinality(ended_expired) + pg_catalog.cardinality(ended_attempts)
-        + pg_catalog.cardinality(ended_status) + pg_catalog.cardinality(ended_reason)
-        + pg_catalog.cardinality(ended_unique_ids) = 0
+    IF pg_catalog.array_ndims(ended_remaining) IS NULL AND pg_catalog.array_ndims(ended_broadcast) IS NULL
+        AND pg_catalog.array_ndims(ended_sent) IS NULL AND pg_catalog.array_ndims(ended_failed) IS NULL
+        AND pg_catalog.array_ndims(ended_expired) IS NULL AND pg_catalog.array_ndims(ended_attempts) IS NULL
+        AND pg_catalog.array_ndims(ended_status) IS NULL AND pg_catalog.array_ndims(ended_reason) IS NULL
+        AND pg_catalog.array_ndims(ended_unique_ids) IS NULL
     THEN
         INSERT INTO carillon.results (message_id, app_id, reference, sent, created_at, worker_id)
         SELECT e.message_id, app, e.reference, 1, e.created_at, worker

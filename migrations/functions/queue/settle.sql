@@ -336,7 +336,7 @@ BEGIN
             ended_attempts => ended_attempts, ended_status => ended_status, ended_reason => ended_reason,
             ended_unique_ids => ended_unique_ids);
     END IF;
-    IF cardinality(kept) > 0 THEN
+    IF pg_catalog.cardinality(kept) > 0 THEN
         PERFORM carillon.record_sent(app, kept, kept_token, kept_apns_id);
     END IF;
     IF has_failed THEN

@@ -17,7 +17,7 @@ extension Command {
             in both databases, with the same version of the schema.
             """,
         arguments: [Argument("NAME", "The app.")],
-        options: [.moveTo, .moveStatus, .cancelMove, .json, .database],
+        options: [.to, .moveStatus, .cancelMove, .json, .database],
         exits: [.tryAgain: "Pushes or transactions did not end in time. Nothing is lost: run it again."],
         examples: [
             "carillon app move acme --to-file new.url",
@@ -26,7 +26,7 @@ extension Command {
         run: { invocation in
             let command = AppMoveCommand(invocation: invocation)
             if invocation.settings.isOn(.moveStatus) { return try await command.status() }
-            let target = invocation.settings.database(.moveTo)
+            let target = invocation.settings.database(.to)
             if invocation.settings.isOn(.cancelMove) { return try await command.cancel(target) }
             guard let target else { throw UsageError("'carillon app move' needs --to URL, or --status.") }
             return try await command.run(to: target)

@@ -12,9 +12,9 @@ extension Command {
         discussion:
             "With the last migration, all functions, views and rights are applied; functions that the program no longer has are "
             + "dropped and listed. If the schema is up to date, it does nothing. Several machines may run it at the same time.",
-        options: [.to, .database],
+        options: [.toVersion, .database],
         run: { invocation in
-            let target = invocation.settings.countIfAny(.to)
+            let target = invocation.settings.countIfAny(.toVersion)
             let (changes, others, newest) = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let before = Set(try await migrator.applied())
@@ -29,7 +29,7 @@ extension Command {
             }
             if let target, newest > target {
                 invocation.console.print(
-                    "The schema is at version \(newest) already; 'carillon migrate down --to \(target)' goes back."
+                    "The schema is at version \(newest) already; 'carillon migrate down --to-version \(target)' goes back."
                 )
             } else if !others.isEmpty {
                 invocation.console.print("Meanwhile another program applied \(Counted.list(others.map(\.title))).")
@@ -43,11 +43,11 @@ extension Command {
     static let migrateDown = Command(
         "migrate down",
         roles: [],
-        summary: "Undo the newest migration, or all after --to; --to 0 removes the schema.",
+        summary: "Undo the newest migration, or all after --to-version; --to-version 0 removes the schema.",
         discussion:
             "Also removes all functions, views and rights: afterwards, run 'carillon migrate up' with the version that you want to use. "
             + "Says which rows are deleted, and asks first, unless --yes is given. Refuses while a worker has a lease.",
-        options: [.to, .yes, .database],
+        options: [.toVersion, .yes, .database],
         run: { invocation in
             var isDone = false
             let told = { (change: SchemaChange) in
@@ -57,7 +57,7 @@ extension Command {
             _ = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let applied = try await migrator.applied()
-                let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
+                let target = invocation.settings.countIfAny(.toVersion) ?? applied.dropLast().last ?? 0
                 guard target == 0 || Migration.all.contains(where: { $0.version == target }) else {
                     return try await migrator.down(to: target, told)
                 }
@@ -139,12 +139,14 @@ extension Command {
         "migrate sql",
         roles: [],
         summary: "Print the migrations as SQL, for psql and for other migration tools.",
-        discussion: "The functions, views and rights follow the last migration, unless --to ends before it.",
-        options: [.after, .to],
+        discussion: "The functions, views and rights follow the last migration, unless --to-version ends before it.",
+        options: [.after, .toVersion],
         examples: ["carillon migrate sql | psql", "carillon migrate sql --after 7"],
         run: { invocation in
             let after = invocation.settings.countIfAny(.after) ?? 0
-            invocation.console.output.write(try Migrator.sql(after: after, to: invocation.settings.countIfAny(.to)))
+            invocation.console.output.write(
+                try Migrator.sql(after: after, to: invocation.settings.countIfAny(.toVersion))
+            )
             return .done
         }
     )

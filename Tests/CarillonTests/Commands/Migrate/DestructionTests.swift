@@ -42,20 +42,20 @@ import Testing
         async throws
     {
         try await shop.enqueue(1500)
-        let asked = try await shop.run("migrate", "down", "--to", "0")
+        let asked = try await shop.run("migrate", "down", "--to-version", "0")
         #expect(asked.status == 2 && asked.errors.contains("carillon.messages (1,500 rows)"))
         #expect(asked.errors.contains("carillon.apps (1 row)") && asked.errors.contains("--yes"))
         try await shop.database.connection.script(Self.worker)
-        let refused = try await shop.run("migrate", "down", "--to", "0", "--yes")
+        let refused = try await shop.run("migrate", "down", "--to-version", "0", "--yes")
         #expect(refused.status == 1 && refused.errors.contains("host:1"))
         #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1500)
         try await shop.database.connection.script(
             "UPDATE carillon.workers SET lease_until = now() - interval '1 second'"
         )
         // The second one finds neither functions nor views.
-        #expect(try await shop.run("migrate", "down", "--to", "\(Migration.latest - 1)", "--yes").status == 0)
-        #expect(try await shop.run("migrate", "down", "--to", "0", "--yes").status == 0)
-        #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to undo"))
+        #expect(try await shop.run("migrate", "down", "--to-version", "\(Migration.latest - 1)", "--yes").status == 0)
+        #expect(try await shop.run("migrate", "down", "--to-version", "0", "--yes").status == 0)
+        #expect(try await shop.run("migrate", "down", "--to-version", "0").output.contains("nothing to undo"))
     }
 
     @Test(.shop)
@@ -64,15 +64,15 @@ import Testing
         let role = "held_\(shop.database.connection.backendProcessID)"
         try await shop.database.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
         try await attempt {
-            let above = try await shop.run("migrate", "down", "--to", "\(isolation)")
+            let above = try await shop.run("migrate", "down", "--to-version", "\(isolation)")
             #expect(above.status == 2 && !above.errors.contains(role), "\(above.errors)")
-            let asked = try await shop.run("migrate", "down", "--to", "\(isolation - 1)")
+            let asked = try await shop.run("migrate", "down", "--to-version", "\(isolation - 1)")
             #expect(
                 asked.status == 2
                     && asked.errors.contains("\(role), isolated by isolate_app, loses access until"),
                 "\(asked.errors)"
             )
-            #expect(try await shop.run("migrate", "down", "--to", "\(isolation - 1)", "--yes").status == 0)
+            #expect(try await shop.run("migrate", "down", "--to-version", "\(isolation - 1)", "--yes").status == 0)
             #expect(try await shop.run("migrate", "up").status == 0)
             #expect(try await shop.run("check").output.contains("ok       isolation"))
         } finally: {

@@ -19,14 +19,14 @@ import Testing
         let above = Migration.all.filter { $0.version > locked.version }.reversed()
         try await attempt {
             try await other.script("BEGIN; SELECT token FROM carillon.feedback")
-            let stopped = try await shop.run("migrate", "down", "--to", "\(locked.version - 1)", "--yes")
+            let stopped = try await shop.run("migrate", "down", "--to-version", "\(locked.version - 1)", "--yes")
             #expect(stopped.status == 1)
             #expect(stopped.output == above.map { "Undid \($0.title).\n" }.joined(), "\(stopped.output)")
             let holder = "process \(other.backendProcessID) (nightly, user postgres, idle in transaction)"
             #expect(stopped.errors.contains("Waiting for a lock, which \(holder) holds."), "\(stopped.errors)")
             #expect(stopped.errors.contains("run the command again"), "\(stopped.errors)")
             try await other.script("COMMIT")
-            let done = try await shop.run("migrate", "down", "--to", "\(locked.version - 1)", "--yes")
+            let done = try await shop.run("migrate", "down", "--to-version", "\(locked.version - 1)", "--yes")
             #expect(done.status == 0 && done.output == "Undid \(locked.title).\n", "\(done.output)\(done.errors)")
         } finally: {
             await other.close()
