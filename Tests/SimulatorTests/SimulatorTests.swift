@@ -45,11 +45,7 @@ import Testing
 
     @Test func `an apns-id is made for a request without one`() async throws {
         try await withSimulator { simulator, loop in
-            let client = try await SimulatorClient.connect(
-                to: simulator,
-                certificate: simulator.issueCertificate(topics: ["com.example.app"]),
-                on: loop
-            )
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answers = try await client.send([SampleRequest(), SampleRequest()])
             #expect(answers.map(\.status) == [200, 200])
             #expect(Set(answers.map(\.id)).count == 2)
@@ -62,8 +58,7 @@ import Testing
         try await withSimulator {
             $0.environment = .sandbox
         } _: { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answer = try #require(try await client.send([SampleRequest(["apns-id": Self.id])]).first)
             #expect(answer.status == 200)
             #expect(answer.id == Self.id)
@@ -111,8 +106,7 @@ import Testing
 
     @Test func `with a certificate there are a thousand streams at once`() async throws {
         try await withSimulator { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             #expect(await client.allowances == [1000])
             let answers = try await client.send([SampleRequest(), SampleRequest(topic: "com.example.other")])
             #expect(answers.map(\.status) == [200, 400])
@@ -158,8 +152,7 @@ import Testing
         try await withSimulator {
             $0.answers = try rules.map { try AnswerRule(parsing: $0) }
         } _: { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answers = try await client.send(
                 ["0123", "ab", "ab", "cd", "ee", "00"].map { SampleRequest(tokenPrefix: $0) }
             )
@@ -182,8 +175,7 @@ import Testing
         try await withSimulator {
             $0.goAwayAfter = 10
         } _: { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answers = try await client.send(SampleRequest.many(50))
             #expect(await client.goAway == .noError)
             // Its last stream is that of the tenth request.
@@ -200,8 +192,7 @@ import Testing
         try await withSimulator {
             $0.resetAfter = 5
         } _: { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answers = try await client.send(SampleRequest.many(5))
             #expect(answers.count == 5)
             #expect(answers.last?.ending != nil)
@@ -217,8 +208,7 @@ import Testing
         try await withSimulator {
             $0.delay = .milliseconds(50)
         } _: { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let start = MonotonicInstant.now
             let answers = try await client.send(SampleRequest.many(100))
             let areGood = answers.allSatisfy { $0.status == 200 }
@@ -232,33 +222,22 @@ import Testing
             try await withSimulator {
                 $0.logFile = folder.file("log")
             } _: { simulator, loop in
-                let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-                let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+                let client = try await SimulatorClient.certified(by: simulator, on: loop)
                 let answers = try await client.send(SampleRequest.many(100))
-                struct Line: Decodable {
-                    let apns_id: String
-                    let token: String
-                    let status: Int
-                    let payload: String
-                    let sha256: String
-                }
-                let lines = try folder.read("log").split(separator: "\n").map {
-                    try JSONDecoder().decode(Line.self, from: Data($0.utf8))
-                }
+                let lines = try RequestLine.all(in: Array(folder.read("log").utf8))
                 #expect(lines.count == 100)
-                #expect(Set(lines.map(\.apns_id)) == Set(answers.map(\.id)))
-                #expect(Set(lines.map(\.token)).count == 100)
+                #expect(Set(lines.compactMap(\.apns_id)) == Set(answers.map(\.id)))
+                #expect(Set(lines.compactMap(\.token)).count == 100)
                 let areGood = lines.allSatisfy { $0.status == 200 && $0.payload == #"{"aps":{"alert":"Hello"}}"# }
                 #expect(areGood)
-                #expect(Set(lines.map(\.sha256)).count == 1)
+                #expect(Set(lines.compactMap(\.sha256)).count == 1)
             }
         }
     }
 
     @Test func `hundreds of 4 KB payloads pass, and larger ones are refused`() async throws {
         try await withSimulator { simulator, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let whole = #"{"a":""# + String(repeating: "x", count: 4088) + #""}"#
             let answers = try await client.send(SampleRequest.many(300).map { $0.with(payload: whole) })
             let areGood = answers.allSatisfy { $0.status == 200 }
@@ -326,8 +305,7 @@ import Testing
             let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
             _ = try rude.write(text.span.bytes)
             let silent = try await TCP.connect(host: "127.0.0.1", port: simulator.port, timeout: .seconds(30), on: loop)
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             #expect(try await client.send([SampleRequest()]).map(\.status) == [200])
             _ = silent.descriptor
         }

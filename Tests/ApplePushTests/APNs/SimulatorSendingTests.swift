@@ -16,15 +16,13 @@ import Testing
             $0.recordsRequests = true
             try change(&$0)
         } _: { simulator in
-            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-            return try await withBackend(backend) { try await test(simulator, gateway, $0) }
+            try await withBackend(backend) { try await test(simulator, simulator.gateway(), $0) }
         }
     }
 
     private func certificate(_ simulator: APNsSimulator) throws -> Credential {
         let topics = ["org.example.app"] + Set(PushType.all.map { "org.example.app" + $0.topicSuffix }).sorted()
-        let issued = try simulator.issueCertificate(topics: topics)
-        return try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+        return try simulator.credential(topics: topics)
     }
 
     private func token(_ number: Int) -> String {

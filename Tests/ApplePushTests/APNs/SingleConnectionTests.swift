@@ -4,8 +4,6 @@ import Testing
 
 /// One connection that is not replaced.
 @Suite struct SingleConnectionTests {
-    private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }
-
     @Test func `pushes that find no room on the only connection are blocked at once`() async throws {
         try await TestGateway.withBackend(streams: 4) {
             $0.isSingleConnection = true
@@ -14,14 +12,14 @@ import Testing
             $0.number == 1 ? [.answer(200)] : []
         } test: { server, gateway, backend in
             let credential = try TestCredential.certificate()
-            #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.accepted])
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential).map(\.verdict) == [.accepted])
             async let held = backend.deliver(batch(4), to: gateway, with: credential)
             while server.seen.count < 5 { await Task.yield() }
             let more = await backend.deliver(batch(2), to: gateway, with: credential)
-            #expect(verdicts(more) == [.safe, .safe])
+            #expect(more.map(\.verdict) == [.safe, .safe])
             #expect(more.unsentReason?.code == .blocked)
             await backend.shutdown()
-            #expect(verdicts(await held).allSatisfy { $0 == .unknown })
+            #expect(await held.map(\.verdict).allSatisfy { $0 == .unknown })
             #expect(server.connections == 1)
         }
     }
@@ -33,7 +31,7 @@ import Testing
             $0.number == 1 ? [.answer(200), .goAway(last: nil), .close] : []
         } test: { server, gateway, backend in
             let credential = try TestCredential.certificate()
-            #expect(verdicts(await backend.deliver(batch(1), to: gateway, with: credential)) == [.accepted])
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential).map(\.verdict) == [.accepted])
             var ends = server.ends.makeAsyncIterator()
             _ = await ends.next()
             var outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
@@ -41,7 +39,7 @@ import Testing
             if outcomes.unsentReason?.code != .closed {
                 outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
             }
-            #expect(verdicts(outcomes) == [.safe])
+            #expect(outcomes.map(\.verdict) == [.safe])
             #expect(outcomes.unsentReason?.code == .closed)
             #expect(server.connections == 1)
         }

@@ -109,19 +109,12 @@ struct BackendUnderTest: Sendable {
 
 extension BackendUnderTest.Proof {
     fileprivate func configuration(room: Int) -> BinaryConfiguration {
-        var configuration = BinaryConfiguration()
-        configuration.connectTimeout = .seconds(60)
-        configuration.handshakeTimeout = .seconds(60)
-        configuration.waitingTimeout = .seconds(300)
+        var configuration = BinaryConfiguration.provenByErrors
         configuration.window = room
         configuration.firstWindow = room
-        switch self {
-        case .errors:
-            configuration.quietPeriod = .seconds(600)
-            configuration.barrierCount = 1
-            configuration.barrierAfter = .milliseconds(10)
-        case .silence:
+        if self == .silence {
             configuration.quietPeriod = .milliseconds(50)
+            configuration.barrierCount = BinaryConfiguration().barrierCount
             configuration.barrierAfter = .seconds(600)
         }
         return configuration

@@ -25,11 +25,7 @@ import Testing
         ending: @escaping @Sendable ([BinaryNotification]) -> [UInt8]
     ) async throws -> (result: APNs.Result, accepted: [Int]) {
         let script = GatewayScript()
-        var configuration = BinaryConfiguration()
-        configuration.quietPeriod = .seconds(600)
-        configuration.barrierCount = 1
-        configuration.barrierAfter = .milliseconds(10)
-        let backend = BinaryBackend(configuration)
+        let backend = BinaryBackend(.provenByErrors)
         return try await RawGateway.with(alpn: []) { line in
             guard line.number == 1 else { return try await script.serveBinary(&line) }
             var all: [BinaryNotification] = []

@@ -14,10 +14,6 @@ import Testing
     @Test func `the error of a binary gateway may arrive in two pieces`() async throws {
         let split = Guarded<Int?>(nil)
         let script = GatewayScript()
-        var configuration = BinaryConfiguration()
-        configuration.quietPeriod = .seconds(600)
-        configuration.barrierCount = 1
-        configuration.barrierAfter = .milliseconds(1)
         let credential = try TestCredential.certificate()
         try await RawGateway.with(alpn: []) { line in
             guard let split = split.withLock({ $0.take() }) else { return try await script.serveBinary(&line) }
@@ -29,7 +25,7 @@ import Testing
             let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
             for place in 0...6 {
                 split.withLock { $0 = place }
-                let backend = BinaryBackend(configuration)
+                let backend = BinaryBackend(.provenByErrors)
                 let outcomes = await backend.deliver(batch(3), to: gateway, with: credential)
                 #expect(outcomes.map(\.verdict) == [.accepted, .rejected, .accepted], "split after \(place)")
                 #expect(outcomes[1].status == 8, "split after \(place)")

@@ -22,8 +22,6 @@ import Testing
         return try #require(returned.first)
     }
 
-    private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }
-
     @Test func `pushes that wait when their permit ends are safe, and those in flight may be answered`() throws {
         let permit = SendingPermit(until: start + .seconds(5))
         let delivered = try deliver(3, DeliveryTerms(permit: permit)) { queue in
@@ -37,7 +35,7 @@ import Testing
             queue.end(first, .accepted)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.accepted, .safe, .safe])
+        #expect(delivered.outcomes.map(\.verdict) == [.accepted, .safe, .safe])
         #expect(delivered.remainder == nil)
     }
 
@@ -53,7 +51,7 @@ import Testing
             queue.passed(to: start + .seconds(10))
             #expect(queue.nextDue == .distantFuture)
         }
-        #expect(verdicts(delivered.outcomes) == [.safe])
+        #expect(delivered.outcomes.map(\.verdict) == [.safe])
     }
 
     @Test func `a push that comes back after the end of its permit is not sent again`() throws {
@@ -71,7 +69,7 @@ import Testing
             #expect(queue.next() == nil)
             queue.end(first, Outcome(.unknown))
         }
-        #expect(verdicts(delivered.outcomes) == [.unknown, .safe])
+        #expect(delivered.outcomes.map(\.verdict) == [.unknown, .safe])
     }
 
     @Test func `an early return has the outcomes that there are, and the remainder the others`() async throws {
@@ -87,12 +85,12 @@ import Testing
             deliveries.end(pushes[0], Outcome(.unknown))
             queue.end = { deliveries.end(pushes[2], .accepted) }
         }
-        #expect(verdicts(delivered.outcomes) == [.pending, .accepted, .pending])
+        #expect(delivered.outcomes.map(\.verdict) == [.pending, .accepted, .pending])
         let remainder = try #require(delivered.remainder)
         async let waiting = remainder.outcomes()
         queue.end()
-        #expect(verdicts(await waiting) == [.unknown, .accepted, .accepted])
-        #expect(verdicts(await remainder.outcomes()) == [.unknown, .accepted, .accepted])
+        #expect(await waiting.map(\.verdict) == [.unknown, .accepted, .accepted])
+        #expect(await remainder.outcomes().map(\.verdict) == [.unknown, .accepted, .accepted])
     }
 
     /// What is to be done later in a test.
@@ -110,19 +108,9 @@ import Testing
             queue.giveUp(.late)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.accepted, .pending])
+        #expect(delivered.outcomes.map(\.verdict) == [.accepted, .pending])
         let remainder = try #require(delivered.remainder)
-        #expect(verdicts(await remainder.outcomes()) == [.accepted, .safe])
-    }
-
-    @Test func `a delivery that ends in time has no remainder`() throws {
-        let delivered = try deliver(1, DeliveryTerms(returnAfter: .seconds(1))) { queue in
-            queue.end(try #require(queue.next()), .accepted)
-            queue.passed(to: start + .seconds(1))
-            #expect(queue.isEmpty)
-        }
-        #expect(verdicts(delivered.outcomes) == [.accepted])
-        #expect(delivered.remainder == nil)
+        #expect(await remainder.outcomes().map(\.verdict) == [.accepted, .safe])
     }
 
     @Test func `an interval of zero is a short one`() throws {
@@ -147,7 +135,7 @@ import Testing
             queue.passed(to: start + .seconds(39))
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.accepted, .safe, .safe])
+        #expect(delivered.outcomes.map(\.verdict) == [.accepted, .safe, .safe])
     }
 
     @Test func `a push that comes back after its delivery was cancelled is not sent again`() throws {
@@ -160,7 +148,7 @@ import Testing
             queue.end(pushes[2], .accepted)
             #expect(queue.isEmpty)
         }
-        #expect(verdicts(delivered.outcomes) == [.safe, .safe, .accepted])
+        #expect(delivered.outcomes.map(\.verdict) == [.safe, .safe, .accepted])
         #expect(delivered.outcomes.withheld?.code == .cancelled)
     }
 

@@ -26,17 +26,4 @@ import Testing
         permit.extend(for: .seconds(60))
         #expect(!permit.isInForce)
     }
-
-    @Test func `the recorded backend sends nothing without a permit in force`() async throws {
-        let backend = RecordedBackend()
-        let permit = SendingPermit(for: .zero)
-        let credential = try TestCredential.certificate()
-        let terms = DeliveryTerms(permit: permit)
-        let unsent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
-        #expect(unsent.outcomes.allSatisfy { $0.verdict == .safe })
-        permit.extend(for: .seconds(60))
-        let sent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
-        #expect(sent.outcomes.allSatisfy { $0.verdict == .accepted })
-        #expect(backend.sent.count == 2)
-    }
 }

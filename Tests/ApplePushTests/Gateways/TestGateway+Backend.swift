@@ -10,6 +10,20 @@ extension HTTP2Configuration {
     }()
 }
 
+extension BinaryConfiguration {
+    /// Time limits that no busy machine reaches, so that only errors prove a push: those of pushes, and those of barriers.
+    static let provenByErrors: Self = {
+        var configuration = BinaryConfiguration()
+        configuration.quietPeriod = .seconds(600)
+        configuration.barrierCount = 1
+        configuration.barrierAfter = .milliseconds(10)
+        configuration.connectTimeout = .seconds(60)
+        configuration.handshakeTimeout = .seconds(60)
+        configuration.waitingTimeout = .seconds(300)
+        return configuration
+    }()
+}
+
 extension TestGateway {
     /// A gateway that acts like that, and a backend that sends to it, around a test.
     static func withBackend<R>(

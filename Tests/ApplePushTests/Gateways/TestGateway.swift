@@ -37,21 +37,9 @@ final class TestGateway: Sendable {
         case close
     }
 
-    /// How the server greets its clients.
-    enum Greeting: Sendable {
-        case http2
-        /// Shakes hands and sends nothing.
-        case silence
-        /// Shakes hands and speaks HTTP/1.
-        case http1
-        /// Accepts connections, and does not shake hands.
-        case noTLS
-    }
-
     private let loop: EventLoop
     private let context: TLSContext
     private let streams: UInt32
-    private let greeting: Greeting
     private let act: @Sendable (Seen) -> [Act]
     private let log = Guarded<[Seen]>([])
     private let accepted = Atomic<Int>(0)
@@ -62,39 +50,28 @@ final class TestGateway: Sendable {
     private init(
         on loop: EventLoop,
         name: String,
-        greeting: Greeting,
         streams: UInt32,
         clients: TLSContext.ClientCertificates,
         act: @escaping @Sendable (Seen) -> [Act]
     ) throws {
         self.loop = loop
-        self.greeting = greeting
         self.streams = streams
         self.act = act
         (ends, ended) = AsyncStream.makeStream()
-        context = try ServerCertificate(for: [name], by: TestCredential.authority)
-            .context(clients: clients, alpn: greeting == .http1 ? [] : ["h2"])
+        context = try ServerCertificate(for: [name], by: TestCredential.authority).context(clients: clients)
     }
 
     /// A gateway around a test.
     static func with<R>(
         name: String = "127.0.0.1",
         port: UInt16 = 0,
-        greeting: Greeting = .http2,
         streams: UInt32 = 100,
         clients: TLSContext.ClientCertificates = .requested(),
         _ act: @escaping @Sendable (Seen) -> [Act] = { _ in [.answer(200)] },
         test: (TestGateway, Gateway) async throws -> R
     ) async throws -> R {
         try await TestLoop.with { loop in
-            let server = try TestGateway(
-                on: loop,
-                name: name,
-                greeting: greeting,
-                streams: streams,
-                clients: clients,
-                act: act
-            )
+            let server = try TestGateway(on: loop, name: name, streams: streams, clients: clients, act: act)
             return try await Reception.with(port: port, on: loop) { number, descriptor in
                 defer { server.ended.yield(number) }
                 try await server.serve(Socket(owning: descriptor), number)
@@ -115,26 +92,7 @@ final class TestGateway: Sendable {
 
     private func serve(_ socket: consuming Socket, _ connection: Int) async throws {
         accepted.wrappingAdd(1, ordering: .relaxed)
-        if greeting == .noTLS {
-            await Self.stayUntilStopped()
-            _ = socket.descriptor
-            return
-        }
         var stream = try await TLSStream.accept(socket, context: context, timeout: .seconds(60), on: loop)
-        try await serve(&stream, connection)
-    }
-
-    /// Returns when the task is cancelled, at the end of the gateway.
-    private static func stayUntilStopped() async {
-        await Gate().pass()
-    }
-
-    private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {
-        if greeting == .silence { return await Self.stayUntilStopped() }
-        if greeting == .http1 {
-            _ = try stream.write("HTTP/1.1 400 Bad Request\r\n\r\n".utf8Span.span.bytes)
-            return await Self.stayUntilStopped()
-        }
         var settings = ServerSettings()
         settings.maxConcurrentStreams = self.streams
         let session = try ServerSession(settings)
@@ -143,18 +101,9 @@ final class TestGateway: Sendable {
         var lastStream: Int32?
         try await write(session, &stream)
         while !session.isFinished {
-            switch try stream.read(into: &input) {
-            case .bytes(let count): try session.feed(input.span.bytes.extracting(0..<count))
-            case .wantsRead, .wantsWrite:
-                _ = try await loop.readiness(
-                    of: stream.descriptor,
-                    for: .read,
-                    until: .now + .seconds(60),
-                    doing: "waiting"
-                )
-                continue
-            case .closed: return
-            }
+            let count = try await stream.receive(into: &input, until: .now + .seconds(60), on: loop)
+            if count == 0 { return }
+            try session.feed(input.span.bytes.extracting(0..<count))
             while let event = session.nextEvent() {
                 guard case .request(let request) = event else { continue }
                 // Streams above the last one of a GOAWAY are ignored.
@@ -192,19 +141,7 @@ final class TestGateway: Sendable {
     private func write(_ session: ServerSession, _ stream: inout TLSStream) async throws {
         var output: [UInt8] = []
         try session.drain(into: &output)
-        var sent = 0
-        while sent < output.count {
-            switch try stream.write(output.span.bytes.extracting(sent...)) {
-            case .bytes(let count): sent += count
-            case .wantsRead, .wantsWrite:
-                _ = try await loop.readiness(
-                    of: stream.descriptor,
-                    for: .write,
-                    until: .now + .seconds(60),
-                    doing: "waiting"
-                )
-            }
-        }
+        try await stream.send(output, until: .now + .seconds(60), on: loop)
     }
 
     private static func read(_ request: HTTP2Request, in session: ServerSession, connection: Int, number: Int) -> Seen {

@@ -12,10 +12,8 @@ import Testing
         _ test: (APNsSimulator, Gateway, HTTP2Backend, Credential) async throws -> Void
     ) async throws {
         try await APNsSimulator.with({ $0.distance = distance }) { simulator in
-            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-            try await withBackend(change) { try await test(simulator, gateway, $0, credential) }
+            let credential = try simulator.credential()
+            try await withBackend(change) { try await test(simulator, simulator.gateway(), $0, credential) }
         }
     }
 

@@ -6,31 +6,6 @@ import Testing
 
 /// Connecting before there are pushes.
 @Suite struct PreparationTests {
-    @Test func `a connection is made without a push, and the next delivery uses it`() async throws {
-        try await RawGateway.withBackend { line in
-            try await line.greet()
-            try await line.serve()
-        } test: { server, gateway, backend in
-            let credential = try TestCredential.certificate()
-            await backend.prepare(for: gateway, with: credential)
-            #expect(server.connections == 1 && backend.traffic.connections == 1)
-            await backend.prepare(for: gateway, with: credential)
-            #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
-            #expect(server.connections == 1)
-        }
-    }
-
-    @Test func `without a server it returns, and the delivery says why`() async throws {
-        try await withBackend { backend in
-            let port = try await TestGateway.with(test: { _, gateway in gateway.port })
-            let gateway = Gateway(host: "127.0.0.1", port: port)
-            let credential = try TestCredential.certificate()
-            await backend.prepare(for: gateway, with: credential)
-            let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
-            #expect(outcomes.connectFailure?.code == .unreachable)
-        }
-    }
-
     @Test func `preparing waits for room on a connection that is full`() async throws {
         let (arrived, mayAnswer) = (Gate(), Gate())
         let isAnswered = Guarded(false)

@@ -74,33 +74,33 @@ import Testing
     }
 
     @Test func `a server that accepts and never shakes hands is unreachable`() async throws {
-        try await TestGateway.with(
-            greeting: .noTLS,
-            test: { _, gateway in
-                let error = try await failure(to: gateway) { $0.handshakeTimeout = .milliseconds(100) }
-                #expect(error.code == .unreachable)
-            }
-        )
+        // Connections wait here, where nobody accepts them.
+        let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+        let gateway = Gateway(host: "127.0.0.1", port: listener.port)
+        let error = try await failure(to: gateway) { $0.handshakeTimeout = .milliseconds(100) }
+        #expect(error.code == .unreachable)
+        _ = consume listener
     }
 
     @Test func `a server that shakes hands and sends nothing does not speak HTTP/2`() async throws {
-        try await TestGateway.with(
-            greeting: .silence,
-            test: { _, gateway in
-                let error = try await failure(to: gateway) { $0.settingsTimeout = .milliseconds(100) }
-                #expect(error.code == .notHTTP2)
-            }
-        )
+        try await RawGateway.with { line in
+            await line.stayUntilStopped()
+        } test: { server, port in
+            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
+            let error = try await failure(to: gateway) { $0.settingsTimeout = .milliseconds(100) }
+            #expect(error.code == .notHTTP2)
+        }
     }
 
     @Test func `a server that answers in HTTP/1 does not speak HTTP/2`() async throws {
-        try await TestGateway.with(
-            greeting: .http1,
-            test: { _, gateway in
-                let error = try await failure(to: gateway)
-                #expect(error.code == .notHTTP2)
-            }
-        )
+        try await RawGateway.with { line in
+            try await line.send(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            await line.stayUntilStopped()
+        } test: { server, port in
+            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
+            let error = try await failure(to: gateway)
+            #expect(error.code == .notHTTP2)
+        }
     }
 
     @Test func `a GOAWAY with a reason refuses the credential`() async throws {

@@ -5,19 +5,12 @@ import Testing
 
 /// The binary protocol over real TLS, with gateways that follow a script.
 @Suite struct BinaryBackendTests {
-    /// Time limits that no busy machine reaches, so that only errors prove a push: those of pushes, and those of barriers.
     private static func with(
         _ change: (inout BinaryConfiguration) -> Void = { _ in },
         _ script: @escaping RawGateway.Script,
         test: (RawGateway, Gateway, BinaryBackend) async throws -> Void
     ) async throws {
-        var configuration = BinaryConfiguration()
-        configuration.quietPeriod = .seconds(600)
-        configuration.barrierCount = 1
-        configuration.barrierAfter = .milliseconds(10)
-        configuration.connectTimeout = .seconds(60)
-        configuration.handshakeTimeout = .seconds(60)
-        configuration.waitingTimeout = .seconds(300)
+        var configuration = BinaryConfiguration.provenByErrors
         change(&configuration)
         let backend = BinaryBackend(configuration)
         try await RawGateway.with(alpn: [], script) { server, port in

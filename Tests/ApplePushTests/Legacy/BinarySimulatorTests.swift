@@ -5,18 +5,6 @@ import Testing
 
 /// The binary protocol with the simulator's gateway, which is as strict as Apple's was.
 @Suite struct BinarySimulatorTests {
-    /// All is proven by errors, and not by time, which a busy machine may lack.
-    private static let limits = {
-        var limits = BinaryConfiguration()
-        limits.quietPeriod = .seconds(600)
-        limits.barrierCount = 1
-        limits.barrierAfter = .milliseconds(10)
-        limits.connectTimeout = .seconds(60)
-        limits.handshakeTimeout = .seconds(60)
-        limits.waitingTimeout = .seconds(300)
-        return limits
-    }()
-
     private static func with(
         simulator configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ test: (APNsSimulator, APNs) async throws -> Void
@@ -27,16 +15,12 @@ import Testing
             $0.recordsRequests = true
             try configure(&$0)
         } _: { simulator in
-            let session = Session(backend: BinaryBackend(limits))
+            let session = Session(backend: BinaryBackend(.provenByErrors))
             try await attempt {
-                let gateway = Gateway(
-                    host: "localhost",
-                    port: try #require(simulator.binaryPort),
-                    trust: .pem(simulator.rootPEM)
-                )
-                let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-                let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-                try await test(simulator, APNs(session.connection(to: gateway, credential: credential)))
+                let port = try #require(simulator.binaryPort)
+                let gateway = simulator.gateway(port: port)
+                let connection = session.connection(to: gateway, credential: try simulator.credential())
+                try await test(simulator, APNs(connection))
             } finally: {
                 await session.shutdown()
             }
@@ -70,15 +54,12 @@ import Testing
     /// However busy it is, its silence counts for nothing: it is known by the TLS handshake.
     @Test func `a gateway that speaks HTTP/2 gets nothing`() async throws {
         try await Self.with { simulator, _ in
-            let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
-            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
             // Enough for a handshake on a busy machine.
-            var limits = Self.limits
+            var limits = BinaryConfiguration.provenByErrors
             limits.waitingTimeout = .seconds(5)
             let session = Session(backend: BinaryBackend(limits))
             let message = try Message(tokens: [Self.token("aa", 1)], alert: "Hello")
-            let apns = APNs(session.connection(to: gateway, credential: credential))
+            let apns = APNs(session.connection(to: simulator.gateway(), credential: try simulator.credential()))
             let error = await #expect(throws: PushError.self) { try await apns.send(message) }
             #expect(error?.message.contains("speaks HTTP/2, not the binary protocol") == true)
             await session.shutdown()
@@ -158,11 +139,10 @@ import Testing
         try await Self.with { simulator, apns in
             let token = Self.token("aa", 1)
             #expect(try await apns.send(try Message(tokens: [token], alert: "Hello")).failed.isEmpty)
-            let issued = try simulator.issueCertificate(topics: ["org.example.other"])
-            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-            let session = Session(backend: BinaryBackend(Self.limits))
+            let credential = try simulator.credential(topics: ["org.example.other"])
+            let session = Session(backend: BinaryBackend(.provenByErrors))
             let port = try #require(simulator.binaryPort)
-            let gateway = Gateway(host: "localhost", port: port, trust: .pem(simulator.rootPEM))
+            let gateway = simulator.gateway(port: port)
             let other = APNs(session.connection(to: gateway, credential: credential))
             let result = try await other.send(try Message(tokens: [token], alert: "Hello"))
             #expect(result.failed[token]?.status == 8)

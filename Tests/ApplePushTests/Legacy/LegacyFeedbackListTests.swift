@@ -17,10 +17,7 @@ import Testing
             try change(&$0)
         } _: { simulator in
             let port = try #require(simulator.feedbackPort)
-            let gateway = Gateway(host: "localhost", port: port, trust: .pem(simulator.rootPEM))
-            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
-            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
-            try await test(simulator, gateway, credential)
+            try await test(simulator, simulator.gateway(port: port), simulator.credential())
         }
     }
 

@@ -56,18 +56,18 @@ import Testing
     /// Cancels many deliveries that wait for a gateway that does not answer. Returns the processor time of
     /// the pool's thread, which other tests do not change.
     private func timeToLetGo(of count: Int) async throws -> Duration {
-        try await TestGateway.with(greeting: .noTLS) { _, gateway in
-            try await withPool(to: gateway) { pool, loop, deliver in
-                try await withThrowingTaskGroup(of: Delivered?.self) { group in
-                    for _ in 0..<count { group.addTask { await deliver(batch(1)) } }
-                    try await loop.eventually("all wait") {
-                        await pool.waitingPushes == count
-                    }
-                    let start = await processorTime(of: loop)
-                    group.cancelAll()
-                    for try await delivered in group { #expect(delivered?.outcomes[0].verdict == .safe) }
-                    return await processorTime(of: loop) - start
+        // Nobody accepts its connections.
+        let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+        return try await withPool(to: Gateway(host: "127.0.0.1", port: listener.port)) { pool, loop, deliver in
+            try await withThrowingTaskGroup(of: Delivered?.self) { group in
+                for _ in 0..<count { group.addTask { await deliver(batch(1)) } }
+                try await loop.eventually("all wait") {
+                    await pool.waitingPushes == count
                 }
+                let start = await processorTime(of: loop)
+                group.cancelAll()
+                for try await delivered in group { #expect(delivered?.outcomes[0].verdict == .safe) }
+                return await processorTime(of: loop) - start
             }
         }
     }

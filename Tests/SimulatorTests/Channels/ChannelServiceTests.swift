@@ -224,15 +224,12 @@ import Testing
     }
 
     @Test func `channels outlive a restart of the simulator`() async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.channelPort = 0
-        let simulator = try APNsSimulator(configuration, clock: ManualClock())
-        try await simulator.start()
-        let port = simulator.channelPort
-        let channel = try simulator.addChannel(to: Self.app)
-        await simulator.stop()
-        try await simulator.start()
-        #expect(simulator.channels(of: Self.app) == [channel] && simulator.channelPort == port)
-        await simulator.stop()
+        try await manage { simulator, _, _ in
+            let port = simulator.channelPort
+            let channel = try simulator.addChannel(to: Self.app)
+            await simulator.stop()
+            try await simulator.start()
+            #expect(simulator.channels(of: Self.app) == [channel] && simulator.channelPort == port)
+        }
     }
 }

@@ -57,6 +57,15 @@ actor SimulatorClient {
         return client
     }
 
+    /// A connection with a new certificate for those topics.
+    static func certified(
+        for topics: [String] = ["com.example.app"],
+        by simulator: APNsSimulator,
+        on loop: EventLoop
+    ) async throws -> SimulatorClient {
+        try await connect(to: simulator, certificate: simulator.issueCertificate(topics: topics), on: loop)
+    }
+
     private init(_ stream: consuming TLSStream, keeping fields: [String], _ loop: EventLoop) throws {
         self.stream = stream
         self.loop = loop

@@ -173,19 +173,13 @@ import Testing
 
     @Test func `a request that was reset while it waited does not affect others on its connection`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
-            var stream = try await simulator.connect(identity: try identity(from: simulator), on: loop)
+            var client = try await RawClient.connect(to: simulator, on: loop)
             func request(_ stream: UInt32) -> [UInt8] {
-                // Without a topic, so that its answer has a body.
-                let fields = [
-                    (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
-                    (":path", "/3/device/" + SampleRequest.token), ("apns-topic", "!"),
-                ]
-                return FrameBytes.headers(stream, fields) + FrameBytes.data(stream, Array("{}".utf8), end: true)
+                // Without a good topic, so that its answer has a body.
+                FrameBytes.headers(stream, RawClient.fields(["apns-topic": "!"]))
+                    + FrameBytes.data(stream, Array("{}".utf8), end: true)
             }
-            let deadline = MonotonicInstant.now + .seconds(30)
-            let bytes =
-                FrameBytes.preface + FrameBytes.settings() + request(1) + FrameBytes.reset(1, 8) + request(3)
-            try await stream.send(bytes, until: deadline, on: loop)
+            try await client.send(request(1) + FrameBytes.reset(1, 8) + request(3))
             try await loop.eventually("it was told") { await simulator.statistics().requests == 2 }
             #expect(await simulator.statistics().byReason == ["BadTopic": 1])
             #expect(await simulator.statistics().unanswered == 1)
@@ -198,29 +192,14 @@ import Testing
     @Test(arguments: [true, false])
     func `a client that sends on a closed stream gets STREAM_CLOSED, and the log says so`(isData: Bool) async throws {
         try await TestSimulator.with { simulator, failures, loop in
-            var stream = try await simulator.connect(on: loop)
-            let fields = [
-                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
-            ]
-            let deadline = MonotonicInstant.now + .seconds(30)
-            let request = FrameBytes.headers(1, fields, end: true)
-            try await stream.send(FrameBytes.preface + FrameBytes.settings() + request, until: deadline, on: loop)
-            var said: [UInt8] = []
-            var bytes = [UInt8](repeating: 0, count: 16_384)
-            func read() async throws -> Int {
-                let count = try await stream.receive(into: &bytes, until: deadline, on: loop)
-                said += bytes[..<count]
-                return count
-            }
-            // Until the answer's body has ended the stream.
-            let body = FrameBytes.data(1, Array(#"{"reason":"MissingProviderToken"}"#.utf8), end: true)
-            while !said.indices.contains(where: { said[$0...].starts(with: body) }) { _ = try await read() }
-            let late = isData ? FrameBytes.data(1, [1], end: true) : request
-            try await stream.send(late, until: deadline, on: loop)
-            while try await read() > 0 {}
-            let goAway: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]
-            let isTold = said.indices.contains { said[$0...].starts(with: goAway) }
-            #expect(isTold)
+            var client = try await RawClient.connect(to: simulator, hasCertificate: false, on: loop)
+            let request = FrameBytes.headers(1, RawClient.fields(), end: true)
+            try await client.send(request)
+            // The answer's body ends the stream.
+            _ = try await client.frame { $0.isData && $0.endsStream }
+            try await client.send(isData ? FrameBytes.data(1, [1], end: true) : request)
+            #expect(try await client.frame { $0.type == 7 }?.payload == [0, 0, 0, 1, 0, 0, 0, 5])
+            while try await client.frame(where: { _ in true }) != nil {}
             #expect(failures.all.map(\.message) == ["the peer sent more on stream 1, which it had ended"])
         }
     }

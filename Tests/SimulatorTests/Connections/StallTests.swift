@@ -67,8 +67,7 @@ import Testing
     @Test func `an idle client stays connected`() async throws {
         let clock = ManualClock()
         try await TestSimulator.with(clock: clock) { simulator, failures, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let quiet = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let quiet = try await SimulatorClient.certified(by: simulator, on: loop)
             // Because of this stalled one the simulator checks both.
             let client = try await RawClient.connect(to: simulator, saying: [], on: loop)
             try await loop.eventually("both have come") { await simulator.statistics().openConnections == 2 }

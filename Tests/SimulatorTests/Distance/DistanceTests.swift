@@ -17,8 +17,7 @@ import Testing
             $0.recordsRequests = true
             try change(&$0)
         } _: { simulator, _, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            try await body(simulator, SimulatorClient.connect(to: simulator, certificate: certificate, on: loop))
+            try await body(simulator, SimulatorClient.certified(by: simulator, on: loop))
         }
     }
 
@@ -153,23 +152,16 @@ import Testing
     }
 
     @Test func `nothing is left of connections that their clients have closed`() async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.distance = .milliseconds(20)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
-            try await TestLoop.with { loop in
-                for _ in 0..<5 {
-                    let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-                    let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
-                    #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
-                }
-                try await loop.eventually("all connections are closed") {
-                    await simulator.statistics().openConnections == 0
-                }
+        try await TestSimulator.with {
+            $0.distance = .milliseconds(20)
+        } _: { simulator, _, loop in
+            for _ in 0..<5 {
+                let client = try await SimulatorClient.certified(by: simulator, on: loop)
+                #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
             }
-        } finally: {
-            await simulator.stop()
+            try await loop.eventually("all connections are closed") {
+                await simulator.statistics().openConnections == 0
+            }
         }
     }
 }

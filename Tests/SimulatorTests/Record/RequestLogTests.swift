@@ -109,8 +109,7 @@ import Testing
     @Test(arguments: [16_384, 16_385, 30_000, 1_000_000])
     func `a body of any length is counted and hashed whole`(count: Int) async throws {
         try await withSimulator { simulator, lines, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let text = String((0..<count).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
             let answers = try await client.send([SampleRequest().with(payload: text), SampleRequest()])
             #expect(answers.map(\.status) == [413, 200])
@@ -124,8 +123,7 @@ import Testing
 
     @Test func `the certificate's topic is in the line of a request without one`() async throws {
         try await withSimulator { simulator, lines, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let answers = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
             #expect(answers.map(\.status) == [200, 400])
             let found = try lines()
@@ -170,10 +168,8 @@ import Testing
     func `the detail names the one cause`(index: Int) async throws {
         let (request, expected, other) = Self.causes[index]
         try await withSimulator { simulator, lines, loop in
-            let certificate = try simulator.issueCertificate(topics: [
-                "com.example.app", "com.example.app.location-query",
-            ])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let topics = ["com.example.app", "com.example.app.location-query"]
+            let client = try await SimulatorClient.certified(for: topics, by: simulator, on: loop)
             #expect(try await client.send([request]).map(\.status) == [400])
             let detail = try #require(try lines().first?.detail)
             #expect(detail.contains(expected) && !detail.contains(other) && detail.hasSuffix("."), "\(detail)")
@@ -182,8 +178,8 @@ import Testing
 
     @Test func `the detail of a body that is too long names the push type and its limit`() async throws {
         try await withSimulator { simulator, lines, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app", "com.example.app.voip"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let topics = ["com.example.app", "com.example.app.voip"]
+            let client = try await SimulatorClient.certified(for: topics, by: simulator, on: loop)
             let payload = #"{"a":""# + String(repeating: "x", count: 5113) + #""}"#
             let requests = [
                 SampleRequest(["apns-push-type": "alert"]),
@@ -201,8 +197,7 @@ import Testing
 
     @Test func `a wrong path or method is in the line`() async throws {
         try await withSimulator { simulator, lines, loop in
-            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-            let client = try await SimulatorClient.connect(to: simulator, certificate: certificate, on: loop)
+            let client = try await SimulatorClient.certified(by: simulator, on: loop)
             let requests = [SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()]
             let answers = try await client.send(requests)
             #expect(answers.map(\.status) == [405, 404, 200])
