@@ -101,10 +101,10 @@ import Testing
             #expect(
                 try await database.rows(
                     """
-                    SELECT array_agg(a.attname ORDER BY a.attname COLLATE "C") FROM pg_attribute a
+                    SELECT string_agg(a.attname, ' ' ORDER BY a.attname COLLATE "C") FROM pg_attribute a
                     WHERE a.attrelid = 'carillon.\(table)'::regclass AND a.attnum > 0 AND NOT a.attisdropped
                     """
-                ) == ["({\(known.joined(separator: ","))})"]
+                ) == ["(\"\(known.joined(separator: " "))\")"]
             )
         }
     }
