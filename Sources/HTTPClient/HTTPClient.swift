@@ -27,7 +27,8 @@ package final class HTTPClient: Sendable {
     private let state = Guarded(State())
 
     /// - Parameter proxy: its URL. With one, it is the proxy that looks up names and connects, so it has to refuse addresses.
-    package init(proxy: String? = nil) { self.proxy = proxy }
+    /// An empty one is none: libcurl would use none, and addresses would not be checked.
+    package init(proxy: String? = nil) { self.proxy = proxy.flatMap { $0.isEmpty ? nil : $0 } }
 
     package func send(_ post: HTTPPost) async -> HTTPOutcome {
         await withCheckedContinuation { answer in

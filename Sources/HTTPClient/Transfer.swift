@@ -48,6 +48,8 @@ final class Transfer {
             ccurl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0),
             // An empty text: none, whatever the environment says.
             ccurl_set_text(easy, CURLOPT_PROXY, proxy ?? ""),
+            // An empty text: for all names. A name in no_proxy would be reached directly, and its address not be checked.
+            ccurl_set_text(easy, CURLOPT_NOPROXY, ""),
             ccurl_set_number(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
             ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_do_not_wait_for_resolver(easy),

@@ -39,7 +39,7 @@ package enum WebhookPolicy {
         case .answered(let status, let retryAfter):
             error = "the receiver answered \(status)"
             asked = retryAfter ?? .zero
-        case .failed(let why): error = "the receiver was not reached: \(why)"
+        case .failed(let why): error = "the request to the receiver failed: \(why)"
         }
         if let failing, failing >= maxFailing {
             return .pause(error: "attempts have failed for three days; at last, \(error)")

@@ -8,6 +8,8 @@ import CarillonSchema
 package actor WebhookRunner {
     /// How many webhooks are attempted at the same time. A receiver takes 15 s at most, and then waits for its back-off.
     private static let maxAtOnce = 50
+    /// How many of those that fail are attempted besides: receivers that are dead do not delay the others.
+    private static let maxFailingAtOnce = 25
     private static let timeout = Duration.seconds(15)
 
     private let database: DatabaseSource
@@ -24,6 +26,7 @@ package actor WebhookRunner {
     private var limit: Task<Void, Never>?
     private var pace = WebhookPace()
     private var atOnce = 0
+    private var failingAtOnce = 0
     private var isStopping = false
     private var isAway = false
     /// Why an attempt could not be settled.
@@ -139,23 +142,25 @@ package actor WebhookRunner {
         try await withThrowingDiscardingTaskGroup { group in
             while !isStopping {
                 pace.asks()
-                let free = Int32(Self.maxAtOnce - atOnce)
-                let claimed: [ClaimedWebhook] =
-                    free > 0 ? try await connection.values(of: WebhookStatements.claim, Parameters(free)) : []
+                let claimed: [ClaimedWebhook] = try await connection.values(
+                    of: WebhookStatements.claim,
+                    Parameters(Int32(Self.maxAtOnce - atOnce), Int32(Self.maxFailingAtOnce - failingAtOnce))
+                )
                 for webhook in claimed {
-                    atOnce += 1
+                    count(webhook, 1)
                     group.addTask { try await self.attempt(webhook, on: connection) }
                 }
                 if once {
                     if claimed.isEmpty { return }
-                    while atOnce > 0 { try await rest(until: nil) }
+                    while atOnce + failingAtOnce > 0 { try await rest(until: nil) }
                     continue
                 }
                 let waits: [Double?] = try await connection.values(of: WebhookStatements.wait)
                 let wait =
                     waits.compactMap(\.self).first.map { Duration.seconds($0) } ?? (isPooled ? .seconds(60) : nil)
                 // Without a free place, it waits for one.
-                pace.asked(at: .now, wait: atOnce < Self.maxAtOnce ? wait : .seconds(1))
+                let isFull = atOnce == Self.maxAtOnce || failingAtOnce == Self.maxFailingAtOnce
+                pace.asked(at: .now, wait: isFull ? .seconds(1) : wait)
                 while !isStopping, pace.next.map({ $0 > .now }) ?? true { try await rest(until: pace.next) }
             }
         }
@@ -178,11 +183,15 @@ package actor WebhookRunner {
         alarm?.cancel()
     }
 
+    private func count(_ webhook: ClaimedWebhook, _ change: Int) {
+        if webhook.failingSeconds == nil { atOnce += change } else { failingAtOnce += change }
+    }
+
     // MARK: Posting
 
     private func attempt(_ webhook: ClaimedWebhook, on connection: PostgresConnection) async throws {
         defer {
-            atOnce -= 1
+            count(webhook, -1)
             signal.yield()
         }
         do {

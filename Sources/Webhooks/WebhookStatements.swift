@@ -8,7 +8,7 @@ enum WebhookStatements {
         """
         SELECT c.id, c.name, c.app, c.url, c.ca, c.allows_private, c.secrets, c.batch_id::text AS batch_id, c.batch_at, c.attempt,
             c.failing_seconds
-        FROM carillon.claim_webhooks($1) AS c
+        FROM (SELECT * FROM carillon.claim_webhooks($1, false) UNION ALL SELECT * FROM carillon.claim_webhooks($2, true)) AS c
         """
     )
 

@@ -130,9 +130,13 @@ import Testing
         #expect(Self.why(outcome) == "its certificate is not trusted, or is for another name")
     }
 
-    @Test(arguments: ["127.0.0.1", "localhost"])
-    func `a private address is refused whatever its name, before anything connects`(host: String) async throws {
-        let client = HTTPClient()
+    /// libcurl would take an empty proxy for none.
+    @Test(arguments: ["127.0.0.1", "localhost"], [nil, ""])
+    func `a private address is refused whatever its name, before anything connects`(
+        host: String,
+        proxy: String?
+    ) async throws {
+        let client = HTTPClient(proxy: proxy)
         defer { client.stop() }
         try await RawGateway.with(alpn: ["http/1.1"]) { line in
             while try await line.nextWebhookRequest() != nil { try await line.respond(200) }

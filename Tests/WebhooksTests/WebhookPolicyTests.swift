@@ -60,6 +60,14 @@ import Testing
         #expect(Self.decide(Self.answered(410)) == .pause(error: "the receiver answered 410, so it wants no more"))
     }
 
+    @Test func `an error does not say that a receiver was not reached if it was`() throws {
+        guard case .retry(_, let error) = Self.decide(.failed("it did not answer in time")) else {
+            Issue.record("it is not attempted again")
+            return
+        }
+        #expect(error == "the request to the receiver failed: it did not answer in time")
+    }
+
     @Test func `a request that was stopped is neither accepted nor failed`() {
         #expect(Self.decide(.stopped, failing: .seconds(9 * 86_400)) == .abandon)
     }

@@ -153,6 +153,23 @@ import Testing
         }
     }
 
+    @Test func `receivers that fail leave places for the others, however many they are`() async throws {
+        let silent = try SilentPort(host: "127.0.0.1")
+        try await with { runner, _, record, loop in
+            let add = "carillon.add_webhook('slow' || i, 'demo', 'https://127.0.0.1:\(silent.port)/', NULL, true)"
+            try await database.run("SELECT \(add) FROM generate_series(1, 80) AS i")
+            try await database.run("UPDATE carillon.webhooks SET failing_since = now() WHERE name <> 'crm'")
+            try await database.run(Self.note("a1"))
+            async let running: Void = runner.run()
+            let attempted = "SELECT count(*) FROM carillon.webhooks WHERE attempts = 1 AND failing_since IS NOT NULL"
+            try await loop.eventually("some are attempted") { try await database.number(attempted) == 25 }
+            try await database.run(Self.note("a2"))
+            try await loop.eventually("the other receiver has both events") { record.requests.count == 2 }
+            await runner.stop(within: .seconds(60))
+            await running
+        }
+    }
+
     @Test func `a worker that loses its connection opens another`() async throws {
         try await with { runner, _, record, loop in
             async let running: Void = runner.run()

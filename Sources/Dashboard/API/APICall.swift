@@ -38,6 +38,8 @@ struct APICall: Sendable {
         if let key, !(1...Self.keyBytes).contains(key.utf8.count) {
             throw .badRequest("An Idempotency-Key has 1 to \(Self.keyBytes) bytes.")
         }
+        // What stands for bytes that are not UTF-8: different keys would be the same.
+        guard key?.contains("\u{FFFD}") != true else { throw .badRequest("The Idempotency-Key is not valid UTF-8.") }
         var values = try Self.values(of: request, route)
         wait = try Self.wait(values.removeValue(forKey: APIRoute.wait.name))
         app = values.removeValue(forKey: "app")
@@ -62,6 +64,9 @@ struct APICall: Sendable {
         }
         guard body.isCheapToCompare else {
             throw .badRequest("The body has more than 128 combining characters in a row.")
+        }
+        guard !body.utf8.hasLongExponent else {
+            throw .badRequest("The body has a number whose exponent has more than three digits.")
         }
         return body
     }

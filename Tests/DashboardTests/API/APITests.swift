@@ -108,6 +108,26 @@ import Testing
         }
     }
 
+    @Test func `a number whose text would be huge is refused, but not a text that looks like one`() async throws {
+        try await Self.with { _, caller in
+            for number in ["1e1000", "1E+130000", "1.5e-16383", "[1e0001]"] {
+                let body = #"{"tokens": ["ab"], "alert": "\\\" 1", "extra": {"a": \#(number)}}"#
+                Self.expect(await caller.post("/messages", body), "400", "a number whose exponent has more than three")
+            }
+            let body =
+                #"{"tokens": ["1e130000"], "alert": "1e130000 \" 1e130000", "extra": {"a": [1e100, true, 12345]}}"#
+            Self.expect(await caller.post("/messages", body), "201")
+        }
+    }
+
+    @Test func `a key that is not UTF-8 is refused`() async throws {
+        try await Self.with { _, caller in
+            let body = #"{"tokens": ["ab"], "alert": "x"}"#
+            Self.expect(await caller.post("/messages", body, key: "caf\u{e9}"), "201")
+            Self.expect(await caller.post("/messages", body, key: "\u{FFFD}"), "400", "not valid UTF-8")
+        }
+    }
+
     @Test func `an event comes again until it is acknowledged`() async throws {
         try await Self.with { shop, caller in
             Self.expect(await caller.get("/events?consumer=c"), "404", "takes the name of a consumer")

@@ -95,6 +95,29 @@ import Testing
         )
     }
 
+    @Test func `those that fail are claimed apart from the others`() async throws {
+        for name in ["one", "two", "three"] {
+            try await database.run("SELECT carillon.add_webhook('\(name)', 'demo', 'https://example.com/\(name)')")
+        }
+        try await database.run(
+            "\(Self.note("a1")); UPDATE carillon.webhooks SET failing_since = now() WHERE name <> 'one'"
+        )
+        let claim = "SELECT c.name FROM carillon.claim_webhooks"
+        #expect(try await database.rows("\(claim)(0, true) AS c") == [])
+        #expect(try await database.rows("\(claim)(9, false) AS c") == ["(one)"])
+        #expect(try await database.rows("\(claim)(1, true) AS c").count == 1)
+        #expect(try await database.rows("\(claim)(9, true) AS c").count == 1)
+    }
+
+    @Test func `who resumes a webhook that does not fail has no second worker attempt its batch`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
+        #expect(try await database.rows(Self.claim) == [])
+        try await database.run(Self.settle(attempt: 1, error: "no"))
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+    }
+
     @Test func `events are posted again by request`() async throws {
         try await database.run("\(Self.add); \(Self.note("a1", "a2")); \(Self.claim); \(Self.settle(attempt: 1))")
         #expect(try await database.rows(Self.claim) == [])

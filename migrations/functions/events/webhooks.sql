@@ -20,7 +20,7 @@ BEGIN
     SELECT w.* INTO target FROM carillon.webhooks w WHERE w.name = webhook_to_change.name FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
         PERFORM carillon.refuse(carillon.refusal('name', 'the name of a webhook', quote_literal(webhook_to_change.name),
-            'carillon.webhook_status lists them.', '42704'));
+            'The view carillon.webhook_status lists them.', '42704'));
     END IF;
     PERFORM carillon.act_for(on_behalf_of);
     RETURN target;
@@ -55,7 +55,7 @@ BEGIN
             'Remove that one with carillon.remove_webhook, or choose another name.', '42710');
     ELSIF carillon.has_too_many_consumers(target.id, consumer) THEN
         refusal := carillon.refusal('app', 'an app with fewer than 100 consumers', quote_literal(app),
-            'carillon.consumers lists them.');
+            'The view carillon.consumers lists them.');
     ELSIF (octet_length(url) <= 2048
         AND url ~ '^https?://([a-zA-Z0-9._-]+|[[][0-9a-fA-F:.]+])(:[0-9]{1,5})?([/?][!"$-~]*)?$') IS NOT TRUE
     THEN
@@ -144,8 +144,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
 BEGIN
-    -- Also attempts a batch now that would be attempted later.
-    UPDATE carillon.webhooks w SET paused_reason = NULL, failing_since = NULL, next_attempt_at = now()
+    -- Also attempts a batch now that would be attempted later. If none has failed, a worker is attempting it, or has died.
+    UPDATE carillon.webhooks w SET paused_reason = NULL, failing_since = NULL,
+        next_attempt_at = CASE WHEN w.failing_since IS NULL THEN w.next_attempt_at ELSE now() END
     WHERE w.id = target.id;
     NOTIFY carillon_events;
     IF target.paused_reason IS NULL THEN
@@ -180,7 +181,8 @@ COMMENT ON FUNCTION carillon.redeliver_webhook IS
 
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
-CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer) RETURNS TABLE (
+-- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
+CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, failing boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
@@ -195,6 +197,7 @@ BEGIN
         SELECT w.* FROM carillon.webhooks w
         WHERE w.paused_reason IS NULL
             AND (w.next_attempt_at <= clock_timestamp() OR w.next_attempt_at > clock_timestamp() + interval '2 hours')
+            AND (failing IS NULL OR failing = (w.failing_since IS NOT NULL))
             AND (w.batch IS NOT NULL OR EXISTS (SELECT FROM carillon.untaken_events d WHERE d.subscription_id = w.subscription_id))
         ORDER BY w.next_attempt_at LIMIT max_webhooks FOR NO KEY UPDATE SKIP LOCKED
     LOOP

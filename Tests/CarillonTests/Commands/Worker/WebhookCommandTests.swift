@@ -57,6 +57,29 @@ import Testing
         }
     }
 
+    @Test func `a worker with a proxy reaches no receiver without it, whatever no_proxy says`() async throws {
+        try await RawGateway.with(alpn: ["http/1.1"]) { line in
+            while try await line.nextWebhookRequest() != nil { try await line.respond(200) }
+        } test: { receiver, port in
+            let root = try shop.folder.write("root.pem", receiver.rootPEM)
+            let url = "https://127.0.0.1:\(port)/"
+            let added = try await shop.run(["webhook", "add", "crm", "--app", "shop", "--url", url, "--ca", root])
+            #expect(added.status == 0, "\(added.errors)")
+            try await shop.enqueue(1)
+            let worker = try await ProgramRun.run(
+                ["worker", "--once", "--webhook-proxy", "http://127.0.0.1:1"],
+                environment: ["DATABASE_URL": shop.database.url, "no_proxy": "*"]
+            )
+            #expect(worker.status == 0, "\(worker.errors)")
+            let shown = try await shop.run("webhook", "show", "crm")
+            #expect(
+                shown.output.contains("the request to the receiver failed: it cannot be reached"),
+                "\(shown.output)"
+            )
+            #expect(receiver.connections == 0)
+        }
+    }
+
     @Test func `a URL that is not allowed is refused, with what is`() async throws {
         let words = ["webhook", "add", "crm", "--app", "shop", "--url"]
         for url in ["http://example.com/", "https://user:secret@example.com/", "example.com"] {
