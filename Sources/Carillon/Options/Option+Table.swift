@@ -129,7 +129,7 @@ extension Option {
     static let rename = Option("rename", .text("NAME")).help("Give the app another name.")
     static let clear = Option("clear", .choice(AppOptions.clearable.map(\.flag)), repeatable: true)
         .help("Remove this setting; may be repeated.")
-    static let moveTo = Option("to", .database, secrecy: .sensitive)
+    static let moveTo = Option("target", .database, secrecy: .sensitive)
         .help("The database to move to, as --database names one. Other users can read a password in an argument.")
     static let moveStatus = Option("status", .flag).help("Show how far the move is.")
     static let cancelMove = Option("cancel", .flag).help("Undo a move that has not left the source.")

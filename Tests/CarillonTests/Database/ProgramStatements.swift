@@ -62,7 +62,7 @@ enum ProgramStatements {
             _ = try? await shop.database.connection.execute(MoveStatements.undrain, Parameters(Int32(0), Int64(0)))
             try await attempt {
                 for (from, to) in [(shop.database.url, other.url), (other.url, shop.database.url)] {
-                    let environment = ["DATABASE_URL": from, "CARILLON_TO": to]
+                    let environment = ["DATABASE_URL": from, "CARILLON_TARGET": to]
                     let cancel = try await ProgramRun.run(
                         ["app", "move", "mover", "--cancel"],
                         environment: environment
