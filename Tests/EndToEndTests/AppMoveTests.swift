@@ -213,6 +213,65 @@ import Testing
         }
     }
 
+    /// A worker of the source, and one of another database from which the app came in the same minute.
+    @Test func `counts of one minute stay apart`() async throws {
+        try await withTarget { target in
+            try await queue.database.run(
+                "INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) "
+                    + "SELECT date_trunc('minute', now()), 1, w, 1 FROM unnest('{-3,-2,-1,0,1,2,3}'::int[]) AS w"
+            )
+            try await move(to: target)
+            #expect(
+                try await target.rows(
+                    "SELECT sum(sent), count(*) FILTER (WHERE worker_id >= 0) FROM carillon.push_counts WHERE app_id = 2"
+                ) == ["(7,0)"]
+            )
+        }
+    }
+
+    @Test func `the target sums counts once those of the source have arrived`() async throws {
+        try await withTarget { target in
+            for (database, app) in [(queue.database, 1), (target, 2)] {
+                if app == 2 {
+                    await #expect(throws: Interruption.self) { try await move(to: target, until: "live") }
+                }
+                try await database.run(
+                    "INSERT INTO carillon.push_counts (minute, app_id, worker_id, sent) "
+                        + "VALUES (date_bin('20 minutes', now(), 'epoch') - interval '40 minutes', \(app), 1, 1)"
+                )
+                try await database.run("SELECT carillon.sum_push_counts()")
+            }
+            #expect(try await target.number("SELECT count(*) FROM carillon.push_count_sums") == 0)
+            try await move(to: target)
+            try await target.run("SELECT carillon.sum_push_counts()")
+            #expect(
+                try await target.number("SELECT sum(sent)::int8 FROM carillon.push_count_sums WHERE app_id = 2") == 2
+            )
+        }
+    }
+
+    @Test func `a refused move back leaves late rows a way to the target`() async throws {
+        try await withTarget { target in
+            try await move(to: target)
+            try await queue.database.run(
+                "INSERT INTO carillon.messages (app_id, tokens, payload, reference) VALUES (1, '{aa}', '{}', 'plain')"
+            )
+            try await target.session { target in
+                let back = AppMove(
+                    of: "app",
+                    from: target.connection,
+                    to: queue.database.connection,
+                    labels: (source: "b/two", target: "a/one"),
+                    on: queue.loop
+                ) { _ in }
+                let error = await #expect(throws: SettingsError.self) { try await back.run() }
+                #expect(error?.message.contains("has an app named 'app' already") == true)
+            }
+            try await move(to: target)
+            #expect(try await target.rows("SELECT reference FROM carillon.messages") == ["(plain)"])
+        }
+    }
+
     @Test func `the app leaves once nothing is in flight`() async throws {
         try await withTarget { target in
             try await prepare()

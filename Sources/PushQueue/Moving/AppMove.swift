@@ -18,54 +18,14 @@ package struct AppMove: Sendable {
         let run: Int64
     }
 
-    private struct Departure: Decodable, Sendable {
-        let appID: Int32
-        let move: String
-        let run: Int64
-        let source: String
-        let hasLeft: Bool
-    }
-
-    private struct Table: Decodable, Sendable {
-        let place: Int32
-        let isHistory: Bool
-    }
-
-    private struct Tokens: Decodable, Sendable {
-        let rows: String?
-        let last: String?
-        let count: Int64
-    }
-
-    private struct TokenChanges: Decodable, Sendable {
-        let tokens: String?
-        let rows: String
-        let readAt: String
-        let count: Int64
-    }
-
-    private struct TableRows: Decodable, Sendable {
-        let rows: String?
-        let count: Int64
-    }
-
-    private struct History: Decodable, Sendable {
-        let rows: String?
-        let count: Int64
-        let nextPartition: String?
-        let nextPage: Int64
-    }
-
-    private struct LateBatch: Decodable, Sendable {
-        let lateBatch: Int64
-        let ids: String
-    }
-
-    private struct Pause: Decodable, Sendable {
-        let wasPaused: Bool
-        let pausedReason: String?
-    }
-
+    private typealias Departure = MoveRecord.Departure
+    private typealias Table = MoveRecord.Table
+    private typealias Tokens = MoveRecord.Tokens
+    private typealias TokenChanges = MoveRecord.TokenChanges
+    private typealias TableRows = MoveRecord.TableRows
+    private typealias History = MoveRecord.History
+    private typealias LateBatch = MoveRecord.LateBatch
+    private typealias Pause = MoveRecord.Pause
     private typealias Statements = MoveStatements
 
     private static let maxRows: Int32 = 2_000
@@ -114,9 +74,10 @@ package struct AppMove: Sendable {
     }
 
     package func run() async throws {
-        try await compareVersions()
+        try await compare()
+        try await refuseTakenName()
         let departure = try await begin()
-        let place = try await expect(departure)
+        let place = try await place(of: departure)
         try await report(.begun)
         let tables: [Table] = try await source.values(of: Statements.tables)
         let state = tables.filter { !$0.isHistory }.map(\.place)
@@ -144,8 +105,11 @@ package struct AppMove: Sendable {
 
     // MARK: Beginning
 
-    /// A row of a table is written and read as text, so its columns must be the same.
-    private func compareVersions() async throws {
+    private func compare() async throws {
+        let from = try await source.query(Statements.installation, Parameters()) { try $0.string(0, 0) }
+        let to = try await target.query(Statements.installation, Parameters()) { try $0.string(0, 0) }
+        guard from != to else { throw SettingsError(.invalid, "The target is the source itself, or a copy of it.") }
+        // A row of a table is written and read as text, so its columns must be the same.
         let here = try await source.query(Statements.version, Parameters()) { try $0.int64(0, 0) }
         let there = try await target.query(Statements.version, Parameters()) { try $0.int64(0, 0) }
         guard here == there else {
@@ -156,9 +120,31 @@ package struct AppMove: Sendable {
         }
     }
 
+    /// Before anything is written. A move in the other direction would replace what the source knows of the move that brought the app.
+    private func refuseTakenName() async throws {
+        let isKnown = try await source.query(Statements.isLeaving, Parameters(app)) { try $0.bool(0, 0) }
+        guard !isKnown, try await target.query(Statements.isTaken, Parameters(app), { try $0.bool(0, 0) }) else {
+            return
+        }
+        throw SettingsError(
+            .nameTaken,
+            "The target has an app named '\(app)' already: remove or rename one of the two."
+        )
+    }
+
     private func begin() async throws -> Departure {
         try await source.transaction {
             try await source.query(Statements.leave, Parameters(app, labels.target)) { try $0.record(0) }
+        }
+    }
+
+    /// A target that refuses the app at the first run leaves no move behind.
+    private func place(of departure: Departure) async throws -> Place {
+        do {
+            return try await expect(departure)
+        } catch {
+            if departure.run == 1 { _ = try? await source.execute(Statements.stay, Parameters(app)) }
+            throw error
         }
     }
 

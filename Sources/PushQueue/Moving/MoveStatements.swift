@@ -13,6 +13,10 @@ enum MoveStatements {
 
     // MARK: The source
 
+    static let isLeaving = Statement(
+        "move_is_leaving",
+        "SELECT EXISTS (SELECT FROM carillon.moves m JOIN carillon.apps a ON a.id = m.app_id WHERE a.name = $1 AND m.is_source)"
+    )
     static let leave = Statement(
         "move_leave",
         "SELECT m.app_id, m.move::text, m.run, m.source::text, m.has_left FROM carillon.leave_app($1, $2) AS m"
@@ -79,6 +83,11 @@ enum MoveStatements {
 
     // MARK: The target
 
+    /// An app that was to move here, but did not, is replaced.
+    static let isTaken = Statement(
+        "move_is_taken",
+        "SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.name = $1 AND a.moved_to IS DISTINCT FROM '')"
+    )
     static let arriving = Statement(
         "move_arriving",
         "SELECT carillon.arriving_app($1, $2::text::uuid, $3, $4::text::uuid)"

@@ -72,7 +72,8 @@ $$;
 COMMENT ON FUNCTION carillon.delete_sent IS 'Internal: deletes a batch of sent pushes that their apps no longer keep.';
 
 -- A worker may write the counts of a minute a little late, so the last two sums of an app are computed again. Sums never shrink,
--- because old counts are deleted.
+-- because old counts are deleted. An app that has just moved here is left out until its own counts have arrived: a sum without them
+-- would stand for both.
 CREATE OR REPLACE FUNCTION carillon.sum_push_counts(OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -84,6 +85,7 @@ BEGIN
     FROM carillon.apps a CROSS JOIN LATERAL (
         SELECT coalesce(max(s.start) - size, '-infinity') AS since FROM carillon.push_count_sums s WHERE s.app_id = a.id
     ) last JOIN carillon.push_counts t ON t.app_id = a.id AND t.minute >= last.since AND t.minute < until
+    WHERE NOT EXISTS (SELECT FROM carillon.moves m WHERE m.app_id = a.id AND NOT m.is_source AND m.ended_at IS NULL)
     GROUP BY 1, 2
     ON CONFLICT (app_id, start) DO UPDATE SET sent = greatest(s.sent, excluded.sent),
         failed = greatest(s.failed, excluded.failed), expired = greatest(s.expired, excluded.expired),

@@ -115,9 +115,9 @@ DECLARE
                     relation, CASE relation WHEN 'messages' THEN ' AND t.lane = r.lane' END)
                 WHEN a.attname = 'subscription_id' OR relation = 'subscriptions' AND a.attname = 'id'
                     THEN format('r.%I + $3', a.attname)
-                -- Workers of another database.
+                -- Workers of another database. Counts of one minute stay apart, also those that an earlier move has brought.
                 WHEN a.attname = 'worker_id' AND relation = 'results' THEN 'NULL::bigint'
-                WHEN a.attname = 'worker_id' THEN '-abs(r.worker_id)'
+                WHEN a.attname = 'worker_id' THEN 'CASE WHEN r.worker_id > 0 THEN -2 * r.worker_id ELSE 2 * r.worker_id - 1 END'
                 ELSE format('r.%I', a.attname) END, ', ' ORDER BY a.attnum)
         FROM pg_attribute a
         WHERE a.attrelid = format('carillon.%I', relation)::regclass AND a.attnum > 0 AND NOT a.attisdropped);

@@ -57,12 +57,13 @@ private struct AppMoveCommand: Sendable {
             target: DatabaseLabel.of(target.text)
         )
         let line = ProgressLine(console.errors)
+        let isJSON = invocation.settings.isOn(.json)
         do {
             try await withBoth(target) { source, target, loop in
                 try await AppMove(of: app, from: source, to: target, labels: labels, on: loop) { step in
                     if let text = step.progress { return line.show(text) }
                     line.clear()
-                    if let text = step.text(labels.target) { console.print(text) }
+                    if let text = step.text(labels.target), !isJSON { console.print(text) }
                 }
                 .run()
             }
@@ -70,6 +71,7 @@ private struct AppMoveCommand: Sendable {
             line.clear()
             throw CommandError(.tryAgain, error.message)
         }
+        if isJSON { return try await status() }
         console.print("Moved the app \(app) to \(labels.target).")
         return .done
     }
@@ -77,7 +79,9 @@ private struct AppMoveCommand: Sendable {
     func cancel(_ target: DatabaseSetting?) async throws -> ExitStatus {
         guard let target else {
             try await DatabaseScope.with(invocation) { source, _ in try await AppMove.cancel(app, from: source) }
-            invocation.console.print("The app \(app) stays. The same with --to deletes what was copied to the target.")
+            invocation.console.print(
+                "The app \(app) stays. The same with --to deletes what was copied to the target."
+            )
             return .done
         }
         try await withBoth(target) { source, target, _ in

@@ -32,8 +32,27 @@ import Testing
             try await target.run("INSERT INTO carillon.apps (name) VALUES ('shop')")
             let taken = try await shop.run("app", "move", "shop", "--to", target.url)
             #expect(taken.status == 1 && taken.errors.contains("has an app named 'shop' already"), "\(taken.errors)")
+            // Nothing of the refused move is left.
+            #expect(try await shop.run("app", "move", "shop", "--status").output == "shop: It has not been moved.\n")
+            #expect(try await shop.database.number("SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'move%'") == 0)
             #expect(try await shop.run("app", "move", "shop", "--cancel").status == 0)
-            #expect(try await shop.database.number("SELECT count(*) FROM carillon.moves") == 0)
+        }
+    }
+
+    @Test func `a move to the source itself is refused`() async throws {
+        let itself = try await shop.run("app", "move", "shop", "--to", shop.database.url)
+        #expect(itself.status != 0 && itself.errors.contains("is the source itself"), "\(itself.errors)")
+        #expect(try await shop.database.number("SELECT count(*) FROM carillon.moves") == 0)
+    }
+
+    @Test func `the target may be named in a file, and --json prints where the app is`() async throws {
+        try await TestDatabase.with(.schema) { target in
+            try await TemporaryFolder.with { folder in
+                let file = try folder.write("target.url", target.url)
+                let moved = try await shop.run("app", "move", "shop", "--to-file", file, "--json")
+                #expect(moved.status == 0, "\(moved.errors)")
+                #expect(moved.output.hasPrefix(#"{"direction":"to""#), "\(moved.output)")
+            }
         }
     }
 }
