@@ -58,8 +58,17 @@ enum ProgramStatements {
                     + "INSERT INTO carillon.results (message_id, app_id) SELECT 1, a.id FROM carillon.apps a WHERE a.name = 'mover'; "
                     + "SELECT carillon.isolate_app('mover', '\(role)')"
             )
-            // Only a run that fails does this.
-            _ = try? await shop.database.connection.execute(MoveStatements.undrain, Parameters(Int32(0), Int64(0)))
+            // Only a run that fails has the one, and only a run beside changes of tokens the other. Without a move, both fail.
+            try await shop.database.session { session in
+                for statement in [
+                    (MoveStatements.undrain, Parameters(Int32(0), Int64(0))),
+                    (MoveStatements.putChanges, Parameters(Int32(0), Int64(0), "{}", "{}", "now")),
+                ] {
+                    await #expect(throws: PostgresError.self) {
+                        try await session.connection.execute(statement.0, statement.1)
+                    }
+                }
+            }
             try await attempt {
                 for (from, to) in [(shop.database.url, other.url), (other.url, shop.database.url)] {
                     let environment = ["DATABASE_URL": from, "CARILLON_TO": to]

@@ -114,7 +114,7 @@ import Testing
         #expect(sql.status == 2)
         #expect(
             sql.errors.contains(
-                "carillon migrate sql has no option --database. It takes --after, --to, --log-level and --log-format."
+                "carillon migrate sql has no option --database. It takes --after, --to-version, --log-level and --log-format."
             ),
             "\(sql.errors)"
         )
