@@ -66,7 +66,10 @@ struct APICall: Sendable {
             throw .badRequest("The body has more than 128 combining characters in a row.")
         }
         guard !body.utf8.hasLongExponent else {
-            throw .badRequest("The body has a number whose exponent has more than three digits.")
+            throw .badRequest(
+                "The body has a number whose exponent has more than three digits.",
+                hint: "No argument takes so large or so small a number."
+            )
         }
         return body
     }
