@@ -106,8 +106,8 @@ package struct AppMove: Sendable {
     // MARK: Beginning
 
     private func compare() async throws {
-        let from = try await source.query(Statements.installation, Parameters()) { try $0.string(0, 0) }
-        let to = try await target.query(Statements.installation, Parameters()) { try $0.string(0, 0) }
+        let from = try await source.query(Statements.place, Parameters()) { try $0.string(0, 0) }
+        let to = try await target.query(Statements.place, Parameters()) { try $0.string(0, 0) }
         guard from != to else { throw SettingsError(.invalid, "The target is the source itself, or a copy of it.") }
         // A row of a table is written and read as text, so its columns must be the same.
         let here = try await source.query(Statements.version, Parameters()) { try $0.int64(0, 0) }

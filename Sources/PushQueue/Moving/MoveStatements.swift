@@ -79,7 +79,12 @@ enum MoveStatements {
     )
     static let endDeparture = Statement("move_end_departure", "SELECT carillon.end_departure($1, $2)")
     static let stay = Statement("move_stay", "SELECT carillon.stay_app($1)")
-    static let installation = Statement("move_installation", "SELECT concat_ws(' ', i.id, i.system_identifier, i.database_oid) FROM carillon.installation i")
+    static let installation = Statement("move_installation", "SELECT i.id::text FROM carillon.installation i")
+    /// Copies that were adopted have the same installation.
+    static let place = Statement(
+        "move_place",
+        "SELECT concat_ws(' ', i.id, i.system_identifier, i.database_oid) FROM carillon.installation i"
+    )
 
     // MARK: The target
 

@@ -59,16 +59,19 @@ enum ProgramStatements {
                     + "SELECT carillon.isolate_app('mover', '\(role)')"
             )
             // Only a run that fails has the one, and only a run beside changes of tokens the other. Without a move, both fail.
-            try await shop.database.session { session in
-                for statement in [
-                    (MoveStatements.undrain, Parameters(Int32(0), Int64(0))),
-                    (MoveStatements.putChanges, Parameters(Int32(0), Int64(0), "{}", "{}", "now")),
-                ] {
-                    await #expect(throws: PostgresError.self) {
-                        try await session.connection.execute(statement.0, statement.1)
-                    }
-                }
+            let session = try await PostgresConnection.connect(
+                shop.database.url,
+                application: "rare",
+                settings: WorkerSessions.shared,
+                timeout: TestCluster.connectTimeout
+            )
+            for statement in [
+                (MoveStatements.undrain, Parameters(Int32(0), Int64(0))),
+                (MoveStatements.putChanges, Parameters(Int32(0), Int64(0), "{}", "{}", "now")),
+            ] {
+                await #expect(throws: PostgresError.self) { try await session.execute(statement.0, statement.1) }
             }
+            await session.close()
             try await attempt {
                 for (from, to) in [(shop.database.url, other.url), (other.url, shop.database.url)] {
                     let environment = ["DATABASE_URL": from, "CARILLON_TO": to]
