@@ -105,7 +105,5 @@ extension AppSettings {
         "apps_max_per_device_is_positive": "The number of background pushes an hour to a device must be above 0.",
         "apps_max_attempts_is_positive": "A push needs at least one attempt.",
         "apps_keep_sent_is_1_hour_to_10_years": "Sent pushes may be kept for 1 hour to 10 years.",
-        "apps_moved_app_is_paused":
-            "An app that has moved to another database, or is still being moved here, stays paused here.",
     ]
 }
