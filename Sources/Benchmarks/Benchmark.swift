@@ -42,6 +42,9 @@ struct Benchmark: Sendable {
         Benchmark("personal", 300, "rows of 1,000 tokens of each kind, in each of three rounds") {
             try await PersonalBenchmark(rows: $0).run(into: &$1)
         },
+        Benchmark("events", 500_000, isLong: true, "rows, in each of seven rounds") {
+            try await EventsBenchmark(rows: $0).run(into: &$1)
+        },
         Benchmark("wal", 200_000, "rows") { try await WALBenchmark(rows: $0).run(into: &$1) },
         Benchmark("insert", 20, "seconds") { try await InsertBenchmark(seconds: $0).run(into: &$1) },
         Benchmark("enqueue", 300, least: 20, "calls of each kind, in each of 30 rounds") {
