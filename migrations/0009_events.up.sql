@@ -141,7 +141,9 @@ CREATE TABLE carillon.webhooks (
     secret           text NOT NULL,  -- as Standard Webhooks writes it
     old_secret       text,
     old_secret_until timestamptz,
-    paused_reason    text,  -- null: not paused
+    paused_at        timestamptz,  -- null: not paused
+    paused_by        text,  -- the person; null: a worker, because of its receiver
+    paused_reason    text,
     created_at       timestamptz NOT NULL DEFAULT now(),
     -- What workers write.
     batch            carillon.taken_range[],  -- null: none
@@ -149,8 +151,9 @@ CREATE TABLE carillon.webhooks (
     batch_at         timestamptz,
     attempts         integer NOT NULL DEFAULT 0,  -- of the batch
     next_attempt_at  timestamptz NOT NULL DEFAULT now(),  -- while a worker attempts it: when another one may
-    failing_since    timestamptz,
-    last_error       text,
+    failing_since    timestamptz,  -- null also if it has been resumed since, so that it is not paused again at once
+    failed_at        timestamptz,  -- the last attempt, if it failed
+    last_error       text,  -- of that attempt
     accepted_at      timestamptz,  -- the last batch
     CONSTRAINT webhooks_name_has_1_to_200_bytes CHECK (octet_length(name) BETWEEN 1 AND 200),
     -- Without a user, because audit and error messages show it.

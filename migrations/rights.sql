@@ -144,10 +144,12 @@ BEGIN
             ('carillon_reader', '
                 validity queue_depth depth_precision scheduled_depth next_due default_partition_rows feedback_schedule push_types
                 apps_of_caller message_status message_jobs trace failed_jobs broadcast_progress
-                search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities'),
+                search_owner search_reference search_token unsearched_apps token_text token_counts newest_activities
+                untaken_depth'),
             ('carillon_operator', '
                 pause_app resume_app limit_app cancel_message count_failures requeue_batch dismiss_batch
-                 preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook'),
+                 preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook
+                 count_redelivery'),
             ('carillon_worker', '
                 topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
                 wider_role roles_of_all_apps
@@ -174,7 +176,7 @@ BEGIN
                 reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text
-                claim_webhooks webhook_batch settle_webhook seconds_to_webhook')
+                claim_webhooks webhook_batch settle_webhook seconds_to_webhook untaken_depth')
         ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP

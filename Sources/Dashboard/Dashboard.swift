@@ -56,6 +56,12 @@ struct Dashboard: Sendable {
             },
             Page(path: "/apps") { request, _ in try await AppListQuery(database: database, request).run() },
             Page(path: "/apps/{name}") { request, _ in try await AppQuery(database: database, request).run() },
+            Page(path: "/webhooks/{name}") { request, _ in
+                try await WebhookQuery(database: database, request).run()
+            },
+            Page(path: "/webhooks/{name}/redeliver") {
+                try await RedeliveryQuery(database: changing, request: $0, viewer: $1).run()
+            },
             Page(path: "/trace") { try await TraceQuery(database: database, tokens: $1.tokens, $0).run() },
             Page(path: "/messages/{id}") { try await MessageQuery(database: database, tokens: $1.tokens, $0).run() },
             Page(path: "/messages/{id}/cancel") { request, _ in
@@ -87,6 +93,13 @@ struct Dashboard: Sendable {
                 try await AppAction(database: changing).resume(request, viewer)
             },
             site.action("/apps/{name}/limits") { try await AppAction(database: changing).limit($0, $1, $2) },
+            site.action("/webhooks/{name}/pause") { try await WebhookAction(database: changing, $0).pause($1, $2) },
+            site.action("/webhooks/{name}/resume") { request, _, viewer in
+                try await WebhookAction(database: changing, request).resume(viewer)
+            },
+            site.action("/webhooks/{name}/redeliver") {
+                try await WebhookAction(database: changing, $0).redeliver($1, $2)
+            },
             site.action("/messages/{id}/cancel") {
                 try await CancelAction(database: database, changing: changing).run($0, $1, $2)
             },

@@ -38,7 +38,8 @@ import Testing
         let others = Client.routes.filter { !Client.pages.contains($0) }
         #expect(
             others == [
-                "/apps/{name}", "/messages/{id}", "/messages/{id}/cancel", "/failures/requeue", "/failures/dismiss",
+                "/apps/{name}", "/webhooks/{name}", "/webhooks/{name}/redeliver", "/messages/{id}",
+                "/messages/{id}/cancel", "/failures/requeue", "/failures/dismiss",
             ]
         )
     }
@@ -51,12 +52,14 @@ import Testing
             try await shop.database.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(n), 64, '0') FROM generate_series(1, 2500) n;
-                SELECT carillon.broadcast('shop', 'hi')
+                SELECT carillon.broadcast('shop', 'hi');
+                SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/')
                 """
             )
             let pages =
                 Client.pages + [
-                    "/apps/shop", "/apps/shop?over=day", "/messages/\(first)", "/messages/\(first)?app=shop",
+                    "/webhooks/crm", "/apps/shop", "/apps/shop?over=day",
+                    "/messages/\(first)", "/messages/\(first)?app=shop",
                     "/trace?q=order+7", "/trace?q=order+7&by=reference&app=shop&since=1h",
                     "/trace?q=\(Shop.token("dead"))", "/trace?q=nothing", "/scheduled?app=shop&only=retries",
                     "/failures?dismissed=1", "/changes?app=shop", "/messages/\(first)/cancel?app=shop",
@@ -210,7 +213,17 @@ import Testing
                 INSERT INTO carillon.holds (app_id, kind, reason)
                 SELECT a.id, 'connection', h.text FROM hostile h JOIN carillon.apps a ON a.name = h.text WHERE h.n % 2 = 1;
                 INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens, reference)
-                SELECT a.id, 7000 + h.n, 7000 + h.n, 1, 1, 1, h.text FROM hostile h JOIN carillon.apps a ON a.name = h.text
+                SELECT a.id, 7000 + h.n, 7000 + h.n, 1, 1, 1, h.text FROM hostile h JOIN carillon.apps a ON a.name = h.text;
+                INSERT INTO carillon.subscriptions (app_id, consumer, mask) SELECT 1, h.text, -1 FROM hostile h;
+                WITH hooks AS (
+                    INSERT INTO carillon.subscriptions (app_id, consumer, mask)
+                    SELECT a.id, 'webhook:' || h.text, -1 FROM hostile h JOIN carillon.apps a ON a.name = h.text
+                    WHERE octet_length(h.text) <= 200 RETURNING *)
+                INSERT INTO carillon.webhooks (name, subscription_id, url, secret, failed_at, last_error)
+                SELECT substr(k.consumer, 9), k.id, 'https://example.com/?"><script>alert(1)</script>', 'whsec_', now(),
+                    substr(k.consumer, 9)
+                FROM hooks k;
+                UPDATE carillon.webhooks SET paused_at = now(), paused_by = name, paused_reason = name WHERE id % 2 = 0
                 """
             )
             for path in Client.pages {
@@ -220,7 +233,8 @@ import Testing
             for (number, text) in texts.enumerated() {
                 let name = text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
                 let app = text.hasPrefix("~") || text.allSatisfy { $0 == "." } ? "~" + name : name
-                for path in [
+                let webhooks = text.utf8.count <= 200 ? ["/webhooks/\(app)"] : []
+                for path in webhooks + [
                     "/apps/\(app)", "/messages/\(5_001 + number)?app=\(name)", "/trace?q=\(name)",
                     "/trace?q=\(name)&app=\(name)&by=owner",
                     "/failures?app=\(name)&reason=\(name)",

@@ -28,7 +28,8 @@ struct WebAddresses {
     private static func kind(of address: String) -> String {
         let parts = address.split(separator: "?", maxSplits: 1)
         let path = parts[0].split(separator: "/").enumerated().map { index, part in
-            index == 1 && (parts[0].hasPrefix("/apps/") || parts[0].hasPrefix("/messages/")) ? "*" : String(part)
+            let isNamed = ["/apps/", "/messages/", "/webhooks/"].contains { parts[0].hasPrefix($0) }
+            return index == 1 && isNamed ? "*" : String(part)
         }
         let query = parts.count > 1 ? parts[1].split(separator: "&") : []
         let names = query.map { pair in String(pair.prefix { $0 != "=" }) }
@@ -62,10 +63,12 @@ struct WebAddresses {
         let underWay = try await id("SELECT max(b.id) FROM carillon.split_messages b")
         let broadcast = try await id("SELECT min(b.id) FROM carillon.split_messages b")
         let news = fill.newsName.replacing(" ", with: "%20")
+        let webhook = WebFill.webhook
         let small = fill.smallName.replacing(" ", with: "%20")
         return [
             "/", "/?over=day", "/apps", "/apps/bench", "/apps/bench?over=day", "/apps/\(small)",
             "/apps/\(news)?over=day",
+            "/webhooks/\(webhook)", "/webhooks/\(webhook)/redeliver?since=1h",
             "/trace", "/trace?q=\(sent)", "/trace?q=\(failed)", "/trace?q=order+\(failed)",
             "/trace?q=waiting+\(fill.rows)", "/trace?q=nothing", "/trace?q=\(String(repeating: "ab", count: 32))",
             "/trace?q=order+\(failed)&by=reference&app=bench&since=7d", "/trace?q=nobody&by=owner&app=bench",

@@ -22,6 +22,9 @@ struct WebFill {
     /// An app with few messages.
     var smallName: String { "bench \(apps.count - 1)" }
 
+    /// The webhook of that app. Its receiver is far behind.
+    static let webhook = "bench"
+
     /// The number of ended messages. With a row for each failed one, the history has five times as many rows as the queue.
     private var ended: Int { rows * 5 * Self.failureEvery / (Self.failureEvery + 1) }
     private var jobsPerBroadcast: Int { max(1, rows / 5_000) }
@@ -269,6 +272,12 @@ struct WebFill {
             INSERT INTO carillon.audit (on_behalf_of, source, action, app, details, at)
             SELECT 'anna', 'dashboard', 'set limits', 'bench ' || n % 100, '{"max_rate": 1000, "max_attempts": 10}', now() - n * interval '1 minute'
             FROM generate_series(1, 10000) n;
+            SELECT carillon.add_webhook('\(Self.webhook)', '\(smallName)', 'https://127.0.0.1:1/');
+            INSERT INTO carillon.events (id, app_id, sent, sent_token)
+            SELECT nextval('carillon.event_ids'), a.id, ARRAY[n], ARRAY[pg_temp.token_of(n)]
+            FROM generate_series(1, \(rows / 100)) n, carillon.apps a WHERE a.name = '\(smallName)';
+            SELECT carillon.redeliver_webhook('\(Self.webhook)', now() - interval '1 hour');
+            ANALYZE carillon.events; ANALYZE carillon.untaken_events;
             ANALYZE carillon.push_counts; ANALYZE carillon.push_count_sums; ANALYZE carillon.inflight; ANALYZE carillon.apps; ANALYZE carillon.audit; ANALYZE carillon.workers
             """
         )
@@ -278,6 +287,7 @@ struct WebFill {
     func quieten() async throws {
         try await installation.connection.script(
             """
+            SELECT carillon.remove_webhook('\(Self.webhook)');
             DELETE FROM carillon.inflight; DELETE FROM carillon.workers; DELETE FROM carillon.holds;
             UPDATE carillon.apps SET paused = true WHERE id <> \(installation.app)
             """

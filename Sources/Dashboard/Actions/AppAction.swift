@@ -11,18 +11,11 @@ struct AppAction {
         "SELECT carillon.limit_app($1, max_rate => $2, max_attempts => $3, reap_bad_tokens => $4, on_behalf_of => $5)"
     )
 
-    /// The function takes at most this many characters.
-    static let reasonLength = 1_000
-
     let database: ServiceRunner
 
     func pause(_ request: Request, _ form: Form, _ viewer: Viewer) async throws -> ActionResult {
         let name = Self.name(request)
-        let reason = form["reason"]
-        guard (reason?.unicodeScalars.count ?? 0) <= Self.reasonLength else {
-            throw RequestError.badRequest("The reason can have at most \(Self.reasonLength.grouped) characters.")
-        }
-        return try await run(Self.pause, Parameters(name, reason, viewer.name), name, .paused)
+        return try await run(Self.pause, Parameters(name, try form.reason(), viewer.name), name, .paused)
     }
 
     func resume(_ request: Request, _ viewer: Viewer) async throws -> ActionResult {

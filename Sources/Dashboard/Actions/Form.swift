@@ -4,6 +4,8 @@ import CarillonWeb
 
 /// The fields of a submitted form.
 struct Form: Sendable {
+    /// The functions take at most this many characters.
+    static let reasonLength = 1_000
     private static let type = "application/x-www-form-urlencoded"
 
     private let fields: [(name: String, value: String)]
@@ -25,6 +27,15 @@ struct Form: Sendable {
     subscript(name: String) -> String? {
         guard let value = whole(name)?.trimmed, !value.isEmpty else { return nil }
         return value
+    }
+
+    /// Why something is paused; nil if no reason was entered.
+    func reason() throws -> String? {
+        let reason = self["reason"]
+        guard (reason?.unicodeScalars.count ?? 0) <= Self.reasonLength else {
+            throw RequestError.badRequest("The reason can have at most \(Self.reasonLength.grouped) characters.")
+        }
+        return reason
     }
 
     func isOn(_ name: String) -> Bool { whole(name) != nil }

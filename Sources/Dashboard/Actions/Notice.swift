@@ -6,8 +6,10 @@ import CarillonWeb
 /// server can make for this viewer, so a forged link shows nothing.
 struct Notice: Sendable {
     enum Kind: String, CaseIterable, Sendable {
-        case paused, resumed, limited, unchanged, cancelled, requeued, dismissed, sent
+        case paused, resumed, limited, unchanged, cancelled, requeued, dismissed, sent, redelivered
         case sentBefore = "sent_before"
+        case webhookPaused = "webhook_paused"
+        case webhookResumed = "webhook_resumed"
     }
 
     typealias Sealing = (_ text: String) -> String
@@ -51,6 +53,9 @@ struct Notice: Sendable {
                 : "Cancelled \(Counted.text(count ?? 0, "job")). What is in flight may still arrive, and is not retried."
         case .requeued: "\(Counted.text(count ?? 0, "push was", "pushes were")) enqueued again, as new messages."
         case .dismissed: "\(Counted.text(count ?? 0, "failure was", "failures were")) dismissed."
+        case .webhookPaused: "The webhook is paused: its events wait."
+        case .webhookResumed: "The webhook is resumed. If a batch waits, workers attempt it at once."
+        case .redelivered: "\(Counted.text(count ?? 0, "event")) will be posted again."
         case .sent: "The test push is enqueued."
         case .sentBefore: "This test push was already enqueued and is not sent again."
         }

@@ -3,6 +3,8 @@ import CarillonWeb
 extension Link {
     static func app(_ name: String) -> Link { Link("apps", name) }
 
+    static func webhook(_ name: String) -> Link { Link("webhooks", name) }
+
     /// - Parameter app: Several apps may have a message with this id.
     static func message(_ id: Int64, of app: String?) -> Link { Link("messages", String(id), query: ["app": app]) }
 }

@@ -34,6 +34,10 @@ extension AppStatus.State {
     var mark: StateMark { self == .active ? .good : self == .held ? .bad : .attention }
 }
 
+extension WebhookRecord.State {
+    var mark: StateMark { self == .working ? .good : self == .failing ? .bad : .attention }
+}
+
 extension ChannelRecord.State {
     var mark: StateMark {
         switch self {

@@ -9,6 +9,7 @@ extension Finding {
         case .apps: PageSection.apps.link
         case .app(let name): .app(name)
         case .failures(let app): Link("failures", query: ["app": app])
+        case .webhook(let name): .webhook(name)
         case .credentials: PageSection.credentials.link
         case .workers, .maintenance: PageSection.workers.link
         }

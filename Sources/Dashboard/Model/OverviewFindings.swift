@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonSchema
 
 /// What is wrong now: what `carillon check` finds in the same records, and what only the dashboard looks for.
@@ -7,13 +8,15 @@ enum OverviewFindings {
         apps: [AppStatus],
         fleet: FleetReport,
         maintenance: MaintenanceReport,
-        horizon: HorizonHolder?
+        horizon: HorizonHolder?,
+        webhooks: [WebhookRecord]
     ) -> [Finding] {
         var all = fleet.findings
         all += AppStatus.findings(of: apps)
         all += credentials(apps)
         all += maintenance.findings
         all += [horizon?.finding].compactMap(\.self)
+        all += webhooks.compactMap { $0.finding(at: WallClock.microseconds) }
         return all.filter { $0.severity == .critical } + all.filter { $0.severity == .warning }
     }
 

@@ -84,7 +84,10 @@ package struct AppStore: Sendable {
         """
     )
 
-    private static let setPaused = Statement("app_set_paused", "UPDATE carillon.apps SET paused = $2 WHERE name = $1")
+    private static let setPaused = Statement(
+        "app_set_paused",
+        "UPDATE carillon.apps SET paused = $2 WHERE name = $1 AND paused <> $2"
+    )
 
     /// Adds an app with these settings, or with the defaults.
     @discardableResult
@@ -144,17 +147,12 @@ package struct AppStore: Sendable {
         try await connection.execute(Self.change, parameters)
     }
 
-    /// Pushes of a paused app wait until it is resumed.
-    @discardableResult
-    package func pause(_ name: String) async throws(SettingsError) -> App { try await setPaused(true, name) }
-
-    @discardableResult
-    package func resume(_ name: String) async throws(SettingsError) -> App { try await setPaused(false, name) }
-
-    private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> App {
+    /// Pushes of a paused app wait until it is resumed. Returns false if it was paused or not already, as wanted.
+    package func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> Bool {
         try await settings {
-            try await connection.execute(Self.setPaused, Parameters(name, paused))
-            return try await find(name)
+            let changed = try await connection.execute(Self.setPaused, Parameters(name, paused))
+            if changed == 0 { _ = try await find(name) }  // throws the error for an unknown app
+            return changed > 0
         }
     }
 

@@ -6,6 +6,7 @@ package struct Finding: Sendable {
         case apps
         case app(String)
         case failures(of: String)
+        case webhook(String)
         case credentials, workers, maintenance
     }
 

@@ -139,7 +139,7 @@ import Testing
                     }
                 }
                 for path in DashboardClient.pages + [
-                    "/apps/shop", "/messages/1", "/messages/1000", "/trace?q=ready", "/trace?q=1000",
+                    "/apps/shop", "/webhooks/crm", "/messages/1", "/messages/1000", "/trace?q=ready", "/trace?q=1000",
                     "/trace?q=ab&by=token&app=shop",
                 ] {
                     let answer = await client.get(path, json: true)

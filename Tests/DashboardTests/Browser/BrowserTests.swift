@@ -81,7 +81,11 @@ struct BrowserTests {
                 SELECT 1, t, 1, 'failed', t FROM hostile;
                 INSERT INTO carillon.audit (on_behalf_of, source, action, app, details)
                 SELECT t, t, 'pause', t, jsonb_build_object('reason', t) FROM hostile;
-                INSERT INTO carillon.workers (name, host, lease_until) SELECT t, t, now() FROM hostile
+                INSERT INTO carillon.workers (name, host, lease_until) SELECT t, t, now() FROM hostile;
+                WITH k AS (INSERT INTO carillon.subscriptions (app_id, consumer, mask) SELECT DISTINCT 1, 'webhook:' || t, -1
+                    FROM hostile RETURNING id, substr(consumer, 9) AS t)
+                INSERT INTO carillon.webhooks (name, subscription_id, url, secret, failed_at, last_error)
+                SELECT t, id, 'https://example.com/"><script>\(mark)</script>', 'none', now(), t FROM k
                 """
             )
             let names = try await shop.database.rows(
@@ -92,6 +96,7 @@ struct BrowserTests {
             for text in texts {
                 let app = Link("apps", text).text
                 paths += [app, Link("failures", query: ["app": text, "reason": text]).text]
+                paths.append(Link("webhooks", text).text)
             }
             for path in paths {
                 try await browser.open(root + path)

@@ -37,6 +37,7 @@ import Testing
                 .start("button", let attributes):
                 guard let address, let name = attributes["name"], name != "form_token" else { continue }
                 let path = address.replacing("/apps/shop/", with: "/apps/NAME/")
+                    .replacing("/webhooks/crm/", with: "/webhooks/NAME/")
                     .replacing(/\/messages\/[0-9]+\//, with: "/messages/ID/")
                 fields.insert(Field(address: path, name: name))
             default: continue
@@ -50,13 +51,20 @@ import Testing
             let operators = try shop.folder.write("operators", "battery staple")
             try await shop.database.run("SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad"))'], 'x')")
             #expect(try await shop.drain().status == 0)
+            try await shop.database.run(
+                """
+                SELECT carillon.add_webhook('crm', 'shop', 'https://127.0.0.1:1/');
+                SELECT carillon.note_dead(1, '{aa}', ARRAY[now()])
+                """
+            )
             let id = try await shop.database.number("SELECT carillon.enqueue('shop', '{aa}', 'x')")
             var fields: Set<Field> = []
             let visitor = try await Visitor(client)
             let actions = ["requeue?include_unknown=yes&", "dismiss?"].map {
                 "/failures/\($0)app=shop&reason=BadDeviceToken"
             }
-            for path in DashboardClient.pages + ["/apps/shop", "/messages/\(id)/cancel"] + actions {
+            let named = ["/apps/shop", "/webhooks/crm", "/webhooks/crm/redeliver?since=1h", "/messages/\(id)/cancel"]
+            for path in DashboardClient.pages + named + actions {
                 let page = try DashboardClient.read(await client.get(path, headers: visitor.headers), path)
                 fields.formUnion(Self.fields(of: page))
             }

@@ -33,7 +33,8 @@ import Testing
                 "in_flight", "oldest_age_seconds", "workers_alive", "counts", "apps",
             ]
         ),
-        ("/apps/shop", ["failures", "changes"]), ("/broadcasts", ["broadcasts"]),
+        ("/apps", ["webhooks", "consumers"]),
+        ("/apps/shop", ["failures", "webhooks", "consumers", "changes"]), ("/broadcasts", ["broadcasts"]),
         ("/tokens", ["registered", "reported_dead"]), ("/channels", ["channels", "unknown"]),
         ("/activities", ["activities"]), ("/workers", ["workers"]), ("/credentials", ["credentials"]),
         ("/test", ["apps"]), ("/failures?since=7d", ["groups", "failures"]), ("/scheduled?only=retries", ["jobs"]),
@@ -75,6 +76,8 @@ import Testing
         SELECT a.id, 'bb', 'live_activity', now() + interval '8 hours' FROM carillon.apps a;
         INSERT INTO carillon.scheduled (app_id, id, tokens, payload, run_at)
         SELECT 1, 10000 + n, '{aa}', '{}', now() + interval '1 hour' FROM generate_series(1, 6000) n;
+        SELECT carillon.add_webhook('hook ' || n, 'shop', 'https://127.0.0.1:1/') FROM generate_series(1, 25) n;
+        SELECT carillon.subscribe('shop', 'consumer ' || n) FROM generate_series(1, 25) n;
         DO $$ BEGIN FOR n IN 1..12 LOOP UPDATE carillon.apps SET max_attempts = n WHERE id = 1; END LOOP; END $$
         """
 

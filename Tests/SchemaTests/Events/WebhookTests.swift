@@ -29,7 +29,7 @@ import Testing
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         try await database.run(Self.note("a4"))
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
-        #expect(try await database.rows(Self.state) == ["(ok,4,1)"])
+        #expect(try await database.rows(Self.state) == ["(working,4,1)"])
         // It is attempted, and then waits.
         #expect(try await database.rows(Self.claim) == [])
         #expect(try await database.value(Self.settle(attempt: 1, error: "no")) == "true")
@@ -41,7 +41,7 @@ import Testing
         #expect(try await database.value("SELECT batch_id FROM carillon.webhooks") == id)
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)", "(a3)"])
         #expect(try await database.value(Self.settle(attempt: 2)) == "true")
-        #expect(try await database.rows(Self.state) == ["(ok,1,0)"])
+        #expect(try await database.rows(Self.state) == ["(working,1,0)"])
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         #expect(try await database.rows(Self.batch) == ["(a4)"])
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(try await database.value(Self.settle(attempt: 1, error: "no", pauses: true)) == "false")
         #expect(try await database.value(Self.settle(attempt: 2)) == "true")
         #expect(try await database.value(Self.settle(attempt: 2)) == "false")
-        #expect(try await database.rows(Self.state) == ["(ok,0,0)"])
+        #expect(try await database.rows(Self.state) == ["(working,0,0)"])
     }
 
     @Test func `one worker claims a webhook, and no other waits for it`() async throws {
@@ -68,6 +68,43 @@ import Testing
         }
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)"])
+    }
+
+    @Test func `a webhook that was resumed is failing until its receiver accepts the batch, and has a new start`()
+        async throws
+    {
+        let state = "SELECT state, failing_since IS NULL, failed_at IS NULL, last_error FROM carillon.webhook_status"
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        #expect(try await database.rows(state) == ["(working,t,t,)"])
+        try await database.run(Self.settle(attempt: 1, error: "no", pauses: true))
+        #expect(try await database.rows(state) == ["(paused,f,f,no)"])
+        try await database.run("SELECT carillon.resume_webhook('crm')")
+        #expect(try await database.rows(state) == ["(failing,t,f,no)"])
+        try await database.run("\(Self.claim); \(Self.settle(attempt: 2))")
+        #expect(try await database.rows(state) == ["(working,t,t,)"])
+    }
+
+    @Test func `who paused a webhook is kept, and a worker that gives it up meanwhile changes nothing about it`()
+        async throws
+    {
+        let pause = "SELECT state, paused_by, paused_reason, paused_at IS NULL FROM carillon.webhook_status"
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        try await database.run("SELECT carillon.pause_webhook('crm', ' ', 'anna')")
+        #expect(try await database.rows(pause) == ["(paused,anna,,f)"])
+        #expect(try await database.value(Self.settle(attempt: 1, error: "gone", pauses: true)) == "true")
+        #expect(try await database.rows(pause) == ["(paused,anna,,f)"])
+        try await database.run("SELECT carillon.resume_webhook('crm', 'bert')")
+        #expect(try await database.rows(pause) == ["(failing,,,t)"])
+        try await database.run("\(Self.claim); \(Self.settle(attempt: 2, error: "gone", pauses: true))")
+        #expect(try await database.rows(pause) == ["(paused,,gone,f)"])
+        #expect(
+            try await database.rows(
+                "SELECT action, on_behalf_of, details ->> 'reason' FROM carillon.audit WHERE action LIKE '%webhook' ORDER BY id"
+            ) == [
+                #"("add webhook",,)"#, #"("pause webhook",anna,)"#, #"("resume webhook",bert,)"#,
+                #"("pause webhook",,gone)"#,
+            ]
+        )
     }
 
     @Test func `a paused webhook is not claimed, and its events wait until it is resumed`() async throws {
@@ -114,13 +151,18 @@ import Testing
         #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
         #expect(try await database.rows(Self.claim) == [])
         try await database.run(Self.settle(attempt: 1, error: "no"))
-        #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "true")
         #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+        #expect(try await database.value("carillon.resume_webhook('crm')") == "false")
+        #expect(try await database.rows(Self.claim) == [])
+        #expect(try await database.number("SELECT count(*) FROM carillon.audit WHERE action = 'resume webhook'") == 1)
     }
 
     @Test func `events are posted again by request`() async throws {
         try await database.run("\(Self.add); \(Self.note("a1", "a2")); \(Self.claim); \(Self.settle(attempt: 1))")
         #expect(try await database.rows(Self.claim) == [])
+        let count = "SELECT events, events_precision FROM carillon.count_redelivery('crm', now() - interval '1 hour'"
+        #expect(try await database.rows("\(count))") == ["(2,exact)"])
         #expect(try await database.value("carillon.redeliver_webhook('crm', now() - interval '1 hour')") == "2")
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
         #expect(try await database.rows(Self.batch) == ["(a1)", "(a2)"])
@@ -128,6 +170,64 @@ import Testing
             try await database.run("SELECT carillon.redeliver_webhook('crm', now() + interval '1 hour')")
         }
         #expect(error?.sqlState == "22023")
+        let unknown = await #expect(throws: PostgresError.self) {
+            try await database.run("SELECT carillon.count_redelivery('none', now())")
+        }
+        #expect(unknown?.sqlState == "42704")
+        // Where it stops, it says so.
+        try await database.run(Self.note("a3"))
+        #expect(try await database.rows("\(count), 1)") == [#"(2,"at least")"#])
+        #expect(try await database.rows("\(count), 2)") == ["(3,exact)"])
+        try await database.run(
+            """
+            INSERT INTO carillon.events (id, app_id, dead, dead_token, dead_at)
+            SELECT 1000, 1, array_agg(NULL::bigint), array_agg(lpad(to_hex(n), 8, '0')), array_agg(now()) FROM generate_series(1, 10001) n
+            """
+        )
+        #expect(try await database.rows("\(count))") == [#"(10000,"at least")"#])
+    }
+
+    @Test func `what waits is counted in as many rows as a page reads, and to the end without a limit`() async throws {
+        try await database.run("\(Self.add); SELECT carillon.subscribe('demo', 'billing')")
+        try await database.run("\(Self.note("a1", "a2")); \(Self.note("a3"))")
+        func depth(_ consumer: String, _ rows: String) async throws -> [String] {
+            try await database.rows(
+                """
+                SELECT d.events, d.events_precision, d.oldest_at = (SELECT min(e.at) FROM carillon.events e)
+                FROM carillon.untaken_depth('demo', '\(consumer)', \(rows)) AS d
+                """
+            )
+        }
+        for consumer in ["webhook:crm", "billing"] {
+            #expect(try await depth(consumer, "1") == [#"(3,"at least",t)"#])
+            for rows in ["2", "NULL"] { #expect(try await depth(consumer, rows) == ["(3,exact,t)"], "\(consumer)") }
+        }
+        // What is in the batch has been taken, and is not accepted yet.
+        try await database.run("\(Self.claim); \(Self.note("a4"))")
+        #expect(try await depth("webhook:crm", "1") == ["(4,exact,t)"])
+        #expect(try await database.rows(Self.state) == ["(working,4,1)"])
+        // The end of a split message that has not ended does not wait. One is looked up for each 100 rows.
+        try await database.run(
+            """
+            INSERT INTO carillon.split_messages (app_id, id, last_id, lane, jobs, tokens)
+            SELECT 1, 100 + n, 100 + n, 1, 1, CASE n WHEN 1 THEN 1 ELSE 0 END FROM generate_series(1, 22) n;
+            INSERT INTO carillon.untaken_events (subscription_id, event_id, mask, events, broadcast_id)
+            SELECT s.id, 1000 + n, -1, 1, 100 + n FROM carillon.subscriptions s, generate_series(1, 22) n
+            """
+        )
+        #expect(try await depth("billing", "300") == [#"(6,"at least",t)"#])
+        for rows in ["2200", "NULL"] { #expect(try await depth("billing", rows) == ["(25,exact,t)"], "\(rows)") }
+        #expect(try await database.rows("SELECT events FROM carillon.consumers WHERE consumer = 'billing'") == ["(25)"])
+        #expect(try await depth("nobody", "1") == ["(0,exact,)"])
+    }
+
+    @Test func `who does not read how much waits does not pay for it`() async throws {
+        for view in [
+            "SELECT c.app, c.consumer FROM carillon.consumers c", "SELECT w.state FROM carillon.webhook_status w",
+        ] {
+            let plan = try await database.plan(view)
+            #expect(plan.contains("subscriptions") && !plan.contains("untaken_events"), "\(plan)")
+        }
     }
 
     @Test func `a rotated secret signs beside the old one, until that is over`() async throws {

@@ -118,6 +118,7 @@ import Testing
                 "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
                 "SELECT carillon.take_waiting(1, '{aa}', NULL)", "SELECT carillon.mark_claims(1, '{aa}', NULL)",
                 "TABLE carillon.events", "TABLE carillon.untaken_events", "TABLE carillon.subscriptions",
+                "TABLE carillon.webhook_status", "SELECT carillon.untaken_depth('demo', 'webhook:w')",
                 "TABLE carillon.sent_pushes", "SELECT carillon.record_sent(1, '{1}', '{aa}', '{NULL}')",
                 "SELECT carillon.note_dead(1, '{aa}', ARRAY[now()])",
                 "UPDATE carillon.apps SET paused = true", "TABLE carillon.unfinished", "DELETE FROM carillon.dedupe",
@@ -189,6 +190,7 @@ import Testing
                 "SELECT carillon.maintain_step('make', 'results')", "TABLE carillon.app_status",
                 "TABLE carillon.pending", "DELETE FROM carillon.dedupe", "SELECT carillon.promote(10)",
                 "SELECT carillon.take_over(1)", "SELECT carillon.note_dead(1, '{aa}', ARRAY[now()])",
+                "SELECT carillon.untaken_depth('demo', 'webhook:w')",
                 "TABLE carillon.consumers", "SELECT carillon.release(1, '{1}')",
                 "SELECT carillon.split(1, 1::smallint, 1, 1)",
                 "SELECT carillon.fall_asleep(1, 15, '{}', '{}', '{}', '{}', '{}')",
@@ -236,7 +238,8 @@ import Testing
                 "TABLE carillon.schema_migrations",
                 "TABLE carillon.maintenance", "SELECT carillon.default_partition_rows()",
                 "SELECT carillon.trace('demo', token => 'aa')", "SELECT carillon.search_token('aa')",
-                "SELECT carillon.search_owner('me')",
+                "SELECT carillon.search_owner('me')", "TABLE carillon.webhook_status",
+                "SELECT carillon.untaken_depth('demo', 'webhook:w')",
             ],
             as: "carillon_reader",
             allowed: true
@@ -253,6 +256,7 @@ import Testing
                 "SELECT carillon.requeue_failures(everything => true)", "TABLE carillon.failed_messages",
                 "SELECT carillon.register_token('demo', 'aa')", "DELETE FROM carillon.results",
                 "UPDATE carillon.apps SET paused = true", "DELETE FROM carillon.workers",
+                "SELECT carillon.pause_webhook('w')", "SELECT carillon.count_redelivery('w', now())",
             ],
             as: "carillon_reader",
             allowed: false

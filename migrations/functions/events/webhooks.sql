@@ -12,6 +12,13 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.new_webhook_secret IS 'Internal: returns a new secret, as Standard Webhooks writes it.';
 
+CREATE OR REPLACE FUNCTION carillon.unknown_webhook(name text) RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.refusal('name', 'the name of a webhook', quote_literal(name),
+        'The view carillon.webhook_status lists them.', '42704')
+$$;
+COMMENT ON FUNCTION carillon.unknown_webhook IS 'Internal: builds the error for a name that no webhook has.';
+
 CREATE OR REPLACE FUNCTION carillon.webhook_to_change(name text, on_behalf_of text) RETURNS carillon.webhooks
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -19,8 +26,7 @@ DECLARE
 BEGIN
     SELECT w.* INTO target FROM carillon.webhooks w WHERE w.name = webhook_to_change.name FOR NO KEY UPDATE;
     IF target.id IS NULL THEN
-        PERFORM carillon.refuse(carillon.refusal('name', 'the name of a webhook', quote_literal(webhook_to_change.name),
-            'The view carillon.webhook_status lists them.', '42704'));
+        PERFORM carillon.refuse(carillon.unknown_webhook(webhook_to_change.name));
     END IF;
     PERFORM carillon.act_for(on_behalf_of);
     RETURN target;
@@ -126,12 +132,14 @@ RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
-    why CONSTANT text := coalesce(left(nullif(btrim(reason), ''), 1000), 'by hand');
+    why CONSTANT text := left(nullif(btrim(reason), ''), 1000);
 BEGIN
-    IF target.paused_reason IS NOT NULL THEN
+    IF target.paused_at IS NOT NULL THEN
         RETURN false;
     END IF;
-    UPDATE carillon.webhooks w SET paused_reason = why WHERE w.id = target.id;
+    UPDATE carillon.webhooks w SET paused_at = now(), paused_reason = why,
+        paused_by = left(btrim(current_setting('carillon.on_behalf_of')), 60)
+    WHERE w.id = target.id;
     PERFORM carillon.record_webhook('pause', target, jsonb_build_object('reason', why));
     RETURN true;
 END
@@ -144,20 +152,21 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     target CONSTANT carillon.webhooks := carillon.webhook_to_change(name, on_behalf_of);
 BEGIN
-    -- Also attempts a batch now that would be attempted later. If none has failed, a worker is attempting it, or has died.
-    UPDATE carillon.webhooks w SET paused_reason = NULL, failing_since = NULL,
-        next_attempt_at = CASE WHEN w.failing_since IS NULL THEN w.next_attempt_at ELSE now() END
-    WHERE w.id = target.id;
-    NOTIFY carillon_events;
-    IF target.paused_reason IS NULL THEN
+    IF target.paused_at IS NULL AND target.failing_since IS NULL THEN
         RETURN false;
     END IF;
+    -- Also attempts a batch now that would be attempted later. If none has failed, a worker is attempting it, or has died.
+    UPDATE carillon.webhooks w SET paused_at = NULL, paused_by = NULL, paused_reason = NULL, failing_since = NULL,
+        next_attempt_at = CASE WHEN w.failing_since IS NULL THEN w.next_attempt_at ELSE now() END
+    WHERE w.id = target.id;
     PERFORM carillon.record_webhook('resume', target);
+    NOTIFY carillon_events;
     RETURN true;
 END
 $$;
 COMMENT ON FUNCTION carillon.resume_webhook IS
-    'Resumes a paused webhook, and has workers attempt it at once. Returns false if it was not paused. Recorded in audit.';
+    'Resumes a webhook that is paused or failing, and has workers attempt it at once. Returns false if there was nothing to '
+    'resume. Recorded in audit.';
 
 CREATE OR REPLACE FUNCTION carillon.redeliver_webhook(name text, since timestamptz, on_behalf_of text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -179,6 +188,34 @@ COMMENT ON FUNCTION carillon.redeliver_webhook IS
     'Posts the events that were stored for the app since a time to the webhook again, except broadcast_finished. Returns how many. '
     'Recorded in audit.';
 
+-- Stops after 10,000 events, or after so many rows of events: some may have no event that the webhook follows.
+CREATE OR REPLACE FUNCTION carillon.count_redelivery(
+    name text, since timestamptz, max_rows_read integer DEFAULT 2000, OUT events bigint, OUT events_precision text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
+DECLARE
+    max_events CONSTANT integer := 10000;
+    rows_read CONSTANT integer := greatest(coalesce(max_rows_read, 2000), 1);
+    target carillon.subscriptions;
+BEGIN
+    SELECT s.* INTO target FROM carillon.webhooks w JOIN carillon.subscriptions s ON s.id = w.subscription_id
+    WHERE w.name = count_redelivery.name;
+    IF target.id IS NULL THEN
+        PERFORM carillon.refuse(carillon.unknown_webhook(name));
+    END IF;
+    SELECT count(*) INTO events FROM (
+        SELECT FROM (
+            SELECT e FROM carillon.events e WHERE e.app_id = target.app_id AND e.at >= since ORDER BY e.at LIMIT rows_read
+        ) AS n CROSS JOIN LATERAL carillon.events_of(n.e, target.mask) LIMIT max_events) AS k;
+    events_precision := CASE WHEN events = max_events OR EXISTS (
+        SELECT FROM carillon.events e WHERE e.app_id = target.app_id AND e.at >= since ORDER BY e.at OFFSET rows_read LIMIT 1)
+        THEN 'at least' ELSE 'exact' END;
+END
+$$;
+COMMENT ON FUNCTION carillon.count_redelivery IS
+    'Internal: counts the events that redeliver_webhook would post again. Reads at most max_rows_read rows of events.';
+
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
 -- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
@@ -195,7 +232,7 @@ DECLARE
 BEGIN
     FOR hook IN
         SELECT w.* FROM carillon.webhooks w
-        WHERE w.paused_reason IS NULL
+        WHERE w.paused_at IS NULL
             AND (w.next_attempt_at <= clock_timestamp() OR w.next_attempt_at > clock_timestamp() + interval '2 hours')
             AND (failing IS NULL OR failing = (w.failing_since IS NOT NULL))
             AND (w.batch IS NOT NULL OR EXISTS (SELECT FROM carillon.untaken_events d WHERE d.subscription_id = w.subscription_id))
@@ -254,16 +291,19 @@ DECLARE
     hook carillon.webhooks;
 BEGIN
     UPDATE carillon.webhooks w SET
-        (batch, batch_id, batch_at, attempts, next_attempt_at, failing_since, last_error, accepted_at) = (
+        (batch, batch_id, batch_at, attempts, next_attempt_at, failing_since, failed_at, last_error, accepted_at) = (
             SELECT CASE WHEN error IS NOT NULL THEN w.batch END, CASE WHEN error IS NOT NULL THEN w.batch_id END,
                 CASE WHEN error IS NOT NULL THEN w.batch_at END, CASE WHEN error IS NOT NULL THEN w.attempts ELSE 0 END,
                 clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
-                CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, left(error, 1000),
-                CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
-        paused_reason = CASE WHEN pauses THEN coalesce(w.paused_reason, left(error, 1000)) ELSE w.paused_reason END
+                CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, CASE WHEN error IS NOT NULL THEN now() END,
+                left(error, 1000), CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
+        (paused_at, paused_reason) = (
+            SELECT CASE WHEN pauses AND w.paused_at IS NULL THEN now() ELSE w.paused_at END,
+                CASE WHEN pauses AND w.paused_at IS NULL THEN left(error, 1000) ELSE w.paused_reason END)
     WHERE w.id = webhook AND w.batch_id = settle_webhook.batch_id AND w.attempts = attempt
     RETURNING w.* INTO hook;
-    IF hook.id IS NOT NULL AND pauses THEN
+    -- A person may have paused it meanwhile.
+    IF hook.id IS NOT NULL AND pauses AND hook.paused_by IS NULL THEN
         PERFORM carillon.record_webhook('pause', hook, jsonb_build_object('reason', hook.paused_reason));
     END IF;
     RETURN hook.id IS NOT NULL;
@@ -277,7 +317,7 @@ CREATE OR REPLACE FUNCTION carillon.seconds_to_webhook() RETURNS double precisio
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT greatest(0.1, least(60, min(extract(epoch FROM w.next_attempt_at - clock_timestamp())) FILTER (
         WHERE w.batch IS NOT NULL AND isfinite(w.next_attempt_at))))::double precision
-    FROM carillon.webhooks w WHERE w.paused_reason IS NULL HAVING count(*) > 0
+    FROM carillon.webhooks w WHERE w.paused_at IS NULL HAVING count(*) > 0
 $$;
 COMMENT ON FUNCTION carillon.seconds_to_webhook IS
     'Internal: returns how long a worker may wait before it looks for webhooks that are due; null if there are none.';

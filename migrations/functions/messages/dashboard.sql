@@ -115,6 +115,40 @@ COMMENT ON FUNCTION carillon.token_counts IS
     'Internal: returns the number of registered tokens of each app and kind: exact up to 1,000, or up to a lower limit if there '
     'are many apps, and estimated beyond.';
 
+-- untaken_depth() reads the oldest rows. Whether a split message has ended takes as long as its jobs are many, so this is looked up
+-- for the first few only, one for each 100 rows that may be read. The batch of a webhook is taken, but not accepted.
+CREATE OR REPLACE FUNCTION carillon.untaken_depth(app text, consumer text, max_rows_read bigint DEFAULT 1000)
+RETURNS TABLE (events bigint, events_precision text, oldest_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
+DECLARE
+    max_ends CONSTANT bigint := max_rows_read / 100;
+    target carillon.subscriptions;
+BEGIN
+    SELECT s.* INTO target FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
+    WHERE a.name = untaken_depth.app AND s.consumer = untaken_depth.consumer;
+    RETURN QUERY
+    WITH few AS MATERIALIZED (
+        SELECT d.at, d.events - d.taken AS events, d.broadcast_id, count(d.broadcast_id) OVER (ORDER BY d.event_id) AS ends
+        FROM (SELECT d.* FROM carillon.untaken_events d WHERE d.subscription_id = target.id
+            ORDER BY d.subscription_id, d.event_id LIMIT max_rows_read + 1) AS d
+    ), counted AS (
+        SELECT f.at, f.events FROM few f
+        WHERE CASE WHEN f.broadcast_id IS NULL THEN true WHEN (f.ends > max_ends) IS NOT TRUE
+            THEN carillon.split_message_has_ended(target.app_id, f.broadcast_id) END
+        UNION ALL
+        SELECT r.at, r.last - r.first FROM carillon.webhooks w CROSS JOIN LATERAL unnest(w.batch) AS r
+        WHERE w.subscription_id = target.id
+    )
+    SELECT coalesce(sum(c.events), 0)::bigint, CASE WHEN EXISTS (
+        SELECT FROM few f HAVING count(*) > max_rows_read OR max(f.ends) > max_ends) THEN 'at least' ELSE 'exact' END, min(c.at)
+    FROM counted c;
+END
+$$;
+COMMENT ON FUNCTION carillon.untaken_depth IS
+    'Internal: returns how many events wait for a consumer of an app, or for the receiver of a webhook, and since when. Reads at '
+    'most max_rows_read rows; null: all.';
+
 CREATE OR REPLACE FUNCTION carillon.feedback_schedule(OUT next_run timestamptz, OUT every interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT t.next_run, t.every FROM carillon.fleet_tasks t WHERE t.name = 'feedback'

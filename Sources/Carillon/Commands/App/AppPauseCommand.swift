@@ -1,19 +1,20 @@
 import CarillonPushQueue
 
 extension Command {
-    static let appPause = change("app pause", "Stop sending for an app; its messages wait.", "Paused") { apps, name in
-        try await apps.pause(name)
+    static let appPause = change("app pause", "Stop sending for an app; its messages wait.", to: true) {
+        $1 ? "Paused the app \($0)." : "The app \($0) was already paused."
     }
 
-    static let appResume = change("app resume", "Resume sending for a paused app.", "Resumed") { apps, name in
-        try await apps.resume(name)
+    static let appResume = change("app resume", "Resume sending for a paused app.", to: false) {
+        $1 ? "Resumed the app \($0)." : "The app \($0) was not paused."
     }
 
+    /// - Parameter sentence: of the name, and whether something was changed.
     private static func change(
         _ name: String,
         _ summary: String,
-        _ deed: String,
-        _ change: @escaping @Sendable (AppStore, String) async throws -> App
+        to paused: Bool,
+        _ sentence: @escaping @Sendable (String, Bool) -> String
     ) -> Command {
         Command(
             name,
@@ -22,10 +23,10 @@ extension Command {
             arguments: [Argument("NAME", "The app.")],
             options: [.database]
         ) { invocation in
-            _ = try await DatabaseScope.with(invocation) { connection, _ in
-                try await change(AppStore(connection), invocation.name)
+            let isChanged = try await DatabaseScope.with(invocation) { connection, _ in
+                try await AppStore(connection).setPaused(paused, invocation.name)
             }
-            invocation.console.print("\(deed) the app \(invocation.name).")
+            invocation.console.print(sentence(invocation.name, isChanged))
             return .done
         }
     }

@@ -26,13 +26,13 @@ extension Command {
         "webhook pause",
         "Stop posting to a webhook; its events wait.",
         Statement("webhook_pause", "SELECT carillon.pause_webhook($1)")
-    ) { "Paused the webhook \($0)." }
+    ) { $1 ? "Paused the webhook \($0)." : "The webhook \($0) was already paused." }
 
     static let webhookResume = change(
         "webhook resume",
         "Resume a paused webhook, or attempt one that fails at once.",
         Statement("webhook_resume", "SELECT carillon.resume_webhook($1)")
-    ) { "Resumed the webhook \($0)." }
+    ) { $1 ? "Resumed the webhook \($0)." : "The webhook \($0) was not paused, and no attempt was delayed." }
 
     static let webhookRedeliver = Command(
         "webhook redeliver",
@@ -58,11 +58,12 @@ extension Command {
         }
     )
 
+    /// - Parameter sentence: of the name, and whether something was changed.
     private static func change(
         _ name: String,
         _ summary: String,
         _ statement: Statement,
-        _ sentence: @escaping @Sendable (String) -> String
+        _ sentence: @escaping @Sendable (String, Bool) -> String
     ) -> Command {
         Command(
             name,
@@ -71,10 +72,10 @@ extension Command {
             arguments: [Argument("NAME", "The webhook.")],
             options: [.database]
         ) { invocation in
-            try await DatabaseScope.with(invocation) { connection, _ -> Void in
-                try await connection.execute(statement, Parameters(invocation.name))
+            let isChanged = try await DatabaseScope.with(invocation) { connection, _ in
+                try await connection.query(statement, Parameters(invocation.name)) { try $0.bool(0, 0) }
             }
-            invocation.console.print(sentence(invocation.name))
+            invocation.console.print(sentence(invocation.name, isChanged))
             return .done
         }
     }

@@ -27,7 +27,8 @@ extension Command {
                         .left("STATE") { $0.state.rawValue },
                         .right("WAITING") { String($0.events) },
                         .left("ACCEPTED") { $0.acceptedAt?.text ?? "-" },
-                        .left("ERROR") { $0.pausedReason?.visible ?? $0.lastError?.visible ?? "-" }
+                        .left("SINCE") { $0.since?.text ?? "-" },
+                        .left("WHY") { $0.cause?.visible ?? "-" }
                     )
                 )
             }
@@ -65,9 +66,9 @@ extension WebhookRecord {
     fileprivate var lines: [(String, String)] {
         [
             ("name", name), ("app", app), ("url", url), ("kinds", kinds?.joined(separator: ", ") ?? "all"),
-            ("state", state.rawValue), ("waiting", backlog), ("accepted", acceptedAt?.readable ?? "never"),
-            ("paused", pausedReason ?? "-"), ("failing since", failingSince?.readable ?? "-"),
-            ("last error", lastError ?? "-"), ("next attempt", nextAttemptAt?.readable ?? "-"),
+            ("state", stateText), ("waiting", backlog), ("accepted", acceptedAt?.readable ?? "never"),
+            ("last error", lastError.map { "\($0), at \(failedAt?.readable ?? "-")" } ?? "-"),
+            ("next attempt", nextAttemptAt?.readable ?? "-"),
         ]
     }
 }

@@ -18,7 +18,7 @@ struct AppControls {
                 ActionForm.field(
                     "Why",
                     "reason",
-                    maxLength: AppAction.reasonLength,
+                    maxLength: Form.reasonLength,
                     isWide: true,
                     note: "shown with the app"
                 )

@@ -37,6 +37,7 @@ struct AppQuery {
             from: database
         )
         async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
+        async let followers = Followers.read(of: name, from: database)
         guard let app = try await found.first, let settings = try await settings.first else {
             throw RequestError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
         }
@@ -46,6 +47,7 @@ struct AppQuery {
             span: span,
             buckets: try await buckets,
             failures: try await failures,
+            followers: try await followers,
             changes: try await changes
         )
     }

@@ -26,6 +26,7 @@ struct AppView: PageView {
     let span: PushCountSpan
     let buckets: [PushCounts]
     let failures: [FailureGroup]
+    let followers: Followers
     let changes: [Change]
 
     var title: String { app.name }
@@ -68,6 +69,12 @@ struct AppView: PageView {
                 HTML(.a, .href(withDismissed)) { "show them" }
                 "."
             }
+        }
+        HTML(.h2) { "What follows its events" }
+        if followers.isEmpty {
+            HTML(.p, .class("note")) { "No webhook and no consumer: 'carillon webhook add' adds a webhook." }
+        } else {
+            followers.tables(withApp: false)
         }
         HTML(.h2) { "Settings" }
         facts
@@ -141,7 +148,9 @@ struct AppView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows), "changes": changes,
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows),
+            "webhooks": followers.webhooks, "webhooks_precision": followers.webhooksPrecision,
+            "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision, "changes": changes,
             "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }

@@ -14,9 +14,10 @@ struct AppListQuery {
     }
 
     func run() async throws -> AppListView {
-        AppListView(
-            isFirst: after == nil,
-            apps: try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database)
+        async let followers = after == nil ? Followers.read(from: database) : nil
+        return AppListView(
+            apps: try await AppStatus.bounded(after: after, maxRows: Int64(Self.pageLength), from: database),
+            followers: try await followers
         )
     }
 }

@@ -3,8 +3,11 @@ import CarillonText
 import CarillonWeb
 
 struct AppListView: PageView {
-    let isFirst: Bool
     let apps: [AppStatus]
+    /// Of all apps; nil after the first page.
+    let followers: Followers?
+
+    private var isFirst: Bool { followers != nil }
 
     private var more: Link? {
         guard apps.count == AppListQuery.pageLength, let last = apps.last else { return nil }
@@ -25,7 +28,14 @@ struct AppListView: PageView {
             HTML(.p) { "There are no more apps." }
         }
         HTML.pager(("The first", isFirst ? nil : Link("apps")), ("More", more))
+        if let followers { followers.tables(withApp: true) }
     }
 
-    var json: JSONValue { ["apps": apps, "more": more?.text] }
+    var json: JSONValue {
+        [
+            "apps": apps, "more": more?.text, "webhooks": followers?.webhooks,
+            "webhooks_precision": followers?.webhooksPrecision, "consumers": followers?.consumers,
+            "consumers_precision": followers?.consumersPrecision,
+        ]
+    }
 }

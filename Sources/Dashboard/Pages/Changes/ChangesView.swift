@@ -18,7 +18,7 @@ struct ChangesView: PageView {
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
-            "Changes of apps, credentials, API tokens, isolated roles and watched tables, wherever they were made; and what "
+            "Changes of apps, credentials, webhooks, API tokens, isolated roles and watched tables, wherever they were made; and what "
             "people cancelled, requeued, dismissed, tested or did to channels. PostgreSQL has verified the login; the person "
             "and the source are only what the login stated."
         }

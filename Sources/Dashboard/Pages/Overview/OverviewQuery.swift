@@ -12,6 +12,12 @@ struct OverviewQuery {
         async let day = span == .day ? PushCounts.read(app: nil, .day, from: database) : nil
         async let maintenance = MaintenanceReport(from: database)
         async let horizon = HorizonHolder.find(from: database)
+        async let webhooks = WebhookRecord.all(
+            onlyNotWorking: true,
+            maxRows: Int64(OverviewView.maxWebhooks),
+            countingTo: Followers.depth,
+            from: database
+        )
         async let latency = Latency(from: database)
         async let appCount = ReadDepth.appCount(from: database)
         let found = try await apps
@@ -20,12 +26,14 @@ struct OverviewQuery {
             workers: try await fleet.workers,
             minutes: try await minutes,
             day: try await day,
+            readsAllWebhooks: try await webhooks.count < OverviewView.maxWebhooks,
             countsMore: try await appCount > ReadDepth.maxApps,
             findings: OverviewFindings.all(
                 apps: found,
                 fleet: try await fleet,
                 maintenance: try await maintenance,
-                horizon: try await horizon
+                horizon: try await horizon,
+                webhooks: try await webhooks
             ),
             latency: try await latency
         )

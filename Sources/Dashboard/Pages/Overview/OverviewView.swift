@@ -6,6 +6,8 @@ import CarillonWeb
 struct OverviewView: PageView {
     /// The maximum number of apps that are read, in order of name.
     static let maxApps = 200
+    /// The maximum number of webhooks that are read, of those that do not work.
+    static let maxWebhooks = 50
     /// The maximum number of apps that are shown.
     private static let shown = 20
 
@@ -15,6 +17,7 @@ struct OverviewView: PageView {
     let minutes: [PushCounts]
     /// The last day; nil if the chart shows the last hour.
     let day: [PushCounts]?
+    let readsAllWebhooks: Bool
     /// Whether there are more apps than `minutes` and `day` cover.
     let countsMore: Bool
     let findings: [Finding]
@@ -141,7 +144,8 @@ struct OverviewView: PageView {
 
     var json: JSONValue {
         [
-            "findings": findings.map(\.json).json, "findings_precision": ofAll.precision,
+            "findings": findings.map(\.json).json,
+            "findings_precision": Amount.Precision(isCut: apps.count == Self.maxApps || !readsAllWebhooks),
             "sent_per_second": sentPerSecond, "sent_per_second_precision": counted,
             "failed_per_second": failedPerSecond, "failed_per_second_precision": counted,
             "retried_per_second": retriedPerSecond, "retried_per_second_precision": counted,

@@ -157,14 +157,18 @@ import Testing
         )
         #expect(try await shop.run("check").output.contains("ok       webhooks"))
         try await shop.database.connection.script(
-            "UPDATE carillon.webhooks SET failing_since = now() - interval '2 hours', last_error = 'the receiver answered 500'"
+            """
+            UPDATE carillon.webhooks SET failing_since = now() - interval '2 hours', failed_at = now(),
+                last_error = 'the receiver answered 500'
+            """
         )
         let failing = try await shop.run("check").output
-        #expect(failing.contains("warning  webhooks      The webhook crm of shop has failed since"), "\(failing)")
+        #expect(failing.contains("warning  webhooks      The webhook crm of shop has been failing since"), "\(failing)")
         #expect(failing.contains("the receiver answered 500. 2 events wait"), "\(failing)")
-        try await shop.database.connection.script("SELECT carillon.pause_webhook('crm', 'a sale')")
+        try await shop.database.connection.script("SELECT carillon.pause_webhook('crm', 'a sale', 'anna')")
         let paused = try await shop.run("check").output
-        #expect(paused.contains("The webhook crm of shop is paused: a sale. 2 events wait"), "\(paused)")
+        #expect(paused.contains("The webhook crm of shop has been paused since "), "\(paused)")
+        #expect(paused.contains(" UTC by anna: a sale. 2 events wait"), "\(paused)")
         #expect(paused.contains("run 'carillon webhook resume crm'"), "\(paused)")
     }
 

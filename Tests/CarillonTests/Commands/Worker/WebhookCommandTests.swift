@@ -50,7 +50,21 @@ import Testing
                 #expect(line.contains("webhook_paused") && line.contains("410"), "\(line)")
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
-            #expect(try await shop.run("webhook", "resume", "crm").status == 0)
+            let paused = try await shop.run("webhook", "list").output
+            #expect(paused.contains("paused") && paused.contains("by a worker: the receiver answered 410"), "\(paused)")
+            for (verb, sentence) in [
+                ("pause", "The webhook crm was already paused."), ("resume", "Resumed the webhook crm."),
+                ("resume", "The webhook crm was not paused, and no attempt was delayed."),
+            ] {
+                let said = try await shop.run("webhook", verb, "crm")
+                #expect(said.status == 0 && said.output == sentence + "\n", "\(said.output) \(said.errors)")
+            }
+            // The list, the page of a webhook and its JSON read the state of the same view: it has not worked since.
+            let resumed = try await shop.run("webhook", "list").output
+            #expect(resumed.contains("failing") && resumed.contains("the receiver answered 410"), "\(resumed)")
+            let shown = try await shop.run("webhook", "show", "crm").output
+            #expect(shown.contains("failing since ") && shown.contains("the receiver answered 410"), "\(shown)")
+            #expect(try await shop.run("webhook", "list", "--json").output.contains("\"state\":\"failing\""))
             let removed = try await shop.run("webhook", "remove", "crm", "--yes")
             #expect(removed.status == 0 && removed.output.contains("Removed"), "\(removed.errors)")
             #expect(try await shop.run("webhook", "show", "crm").status == 1)

@@ -1,0 +1,49 @@
+import CarillonPostgres
+import CarillonSchema
+import CarillonText
+import CarillonWeb
+
+/// Asks for confirmation before events are posted to a webhook again.
+struct RedeliveryView: PageView {
+    struct Found: Decodable, Sendable {
+        let since: Moment
+        let events: Int64
+        let eventsPrecision: Amount.Precision
+    }
+
+    let name: String
+    let found: Found
+
+    var title: String { "Post events again to \(name)" }
+    var section: PageSection { .apps }
+
+    @HTMLBuilder func content(for viewer: Viewer) -> HTML {
+        if found.events == 0, found.eventsPrecision == .exact {
+            HTML(.p, .class("notice")) {
+                "No event that this webhook follows has been stored since "
+                found.since.html
+                ", or none is stored any more."
+            }
+        } else {
+            HTML(.p, .class("lead")) {
+                "Post \(found.eventsPrecision.prefixed(Counted.text(found.events, "event"))) again, stored since "
+                found.since.html
+                "?"
+            }
+            HTML(.p, .class("note")) {
+                "The receiver gets them with the same ids as before, and new events after them. If the webhook is paused, they wait "
+                    + "until it is resumed. Events of the kind broadcast_finished are left out."
+            }
+            ActionForm.html(
+                Link("webhooks", name, "redeliver"),
+                viewer,
+                hidden: ["since": String(found.since.microseconds)]
+            ) { ActionForm.button("Post again", isDangerous: true) }
+        }
+        HTML(.p) { HTML(.a, .href(.webhook(name))) { "Back to the webhook" } }
+    }
+
+    var json: JSONValue {
+        ["name": name, "since": found.since, "events": found.events, "events_precision": found.eventsPrecision]
+    }
+}
