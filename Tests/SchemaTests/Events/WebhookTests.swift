@@ -160,6 +160,8 @@ import Testing
         ("add_webhook('w', 'demo', 'http://example.com/')", "22023"),
         ("add_webhook('w', 'demo', 'ftp://example.com/')", "22023"),
         ("add_webhook('w', 'demo', 'https://user:secret@example.com/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://example.com:65536/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://[::1]:0')", "22023"),
         ("add_webhook('w', 'demo', 'https://example.com/ x')", "22023"), ("add_webhook('w', 'demo', NULL)", "22023"),
         ("add_webhook('w', 'demo', 'https://example.com/', '{nope}')", "22023"),
         ("add_webhook('crm', 'demo', 'https://example.com/')", "42710"), ("remove_webhook('nope')", "42704"),
@@ -172,6 +174,13 @@ import Testing
         let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.\(call)") }
         #expect(error?.sqlState == state, "\(error?.message ?? "")")
         #expect(error.map { "\($0)".contains("secret@") || "\($0)".contains("whsec_") } == false)
+    }
+
+    @Test func `a port is what follows the host, and nothing after it`() async throws {
+        for (number, url) in ["https://example.com:65535", "https://[fe80::1]/", "https://a/:99999?b:0"].enumerated() {
+            try await database.run("SELECT carillon.add_webhook('w\(number)', 'demo', '\(url)')")
+        }
+        #expect(try await database.number("SELECT count(*) FROM carillon.webhooks") == 3)
     }
 
     @Test func `what forget erases is not in a batch that was taken before`() async throws {

@@ -62,6 +62,8 @@ BEGIN
         refusal := carillon.refusal('url', 'an https URL of at most 2048 bytes, without a user and a fragment',
             quote_literal(regexp_replace(url, '//[^/]*@', '//***@')),
             'The receiver checks the signature, so the URL needs no password.');
+    ELSIF substring(url FROM '^https?://[^/?]*:([0-9]{1,5})(?:[/?]|$)')::integer NOT BETWEEN 1 AND 65535 THEN
+        refusal := carillon.refusal('url', 'a URL with a port from 1 to 65535, or without one', quote_literal(url));
     ELSIF url NOT LIKE 'https://%' AND allow_private IS NOT TRUE THEN
         refusal := carillon.refusal('url', 'an https URL, unless private addresses are allowed', quote_literal(url),
             'Events contain device tokens: without TLS, they can be read on the way.');
