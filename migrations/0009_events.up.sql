@@ -150,6 +150,7 @@ CREATE TABLE carillon.webhooks (
     attempts         integer NOT NULL DEFAULT 0,  -- of the batch
     next_attempt_at  timestamptz NOT NULL DEFAULT now(),  -- while a worker attempts it: when another one may
     failing_since    timestamptz,
+    is_slow          boolean NOT NULL DEFAULT false,  -- the last attempt took long
     last_error       text,
     accepted_at      timestamptz,  -- the last batch
     CONSTRAINT webhooks_name_has_1_to_200_bytes CHECK (octet_length(name) BETWEEN 1 AND 200),

@@ -183,8 +183,8 @@ COMMENT ON FUNCTION carillon.redeliver_webhook IS
 
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
--- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
-CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, failing boolean DEFAULT NULL) RETURNS TABLE (
+-- With `apart`, it claims only those that fail or are slow, or only the others, so that these take no places of the others.
+CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, apart boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
@@ -199,7 +199,7 @@ BEGIN
         SELECT w.* FROM carillon.webhooks w
         WHERE w.paused_reason IS NULL
             AND (w.next_attempt_at <= clock_timestamp() OR w.next_attempt_at > clock_timestamp() + interval '2 hours')
-            AND (failing IS NULL OR failing = (w.failing_since IS NOT NULL))
+            AND (apart IS NULL OR apart = (w.failing_since IS NOT NULL OR w.is_slow))
             AND (w.batch IS NOT NULL OR EXISTS (SELECT FROM carillon.untaken_events d WHERE d.subscription_id = w.subscription_id))
         ORDER BY w.next_attempt_at LIMIT max_webhooks FOR NO KEY UPDATE SKIP LOCKED
     LOOP
@@ -249,7 +249,8 @@ COMMENT ON FUNCTION carillon.webhook_batch IS
 
 -- Without an error, the receiver has accepted the batch.
 CREATE OR REPLACE FUNCTION carillon.settle_webhook(
-    webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean
+    webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean,
+    slow boolean DEFAULT false
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -262,6 +263,7 @@ BEGIN
                 clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
                 CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, left(error, 1000),
                 CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
+        is_slow = slow,
         paused_reason = CASE WHEN pauses THEN coalesce(w.paused_reason, left(error, 1000)) ELSE w.paused_reason END
     WHERE w.id = webhook AND w.batch_id = settle_webhook.batch_id AND w.attempts = attempt
     RETURNING w.* INTO hook;
