@@ -95,13 +95,16 @@ CREATE TABLE carillon.apps (
         AND topics = string_to_array(array_to_string(topics, ' '), ' ')),
     CONSTRAINT apps_environment_is_known CHECK (environment IN ('production', 'sandbox')),
     CONSTRAINT apps_protocol_is_known CHECK (protocol IN ('http2', 'binary')),
-    CONSTRAINT apps_gateway_is_host_and_port CHECK (gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+    CONSTRAINT apps_gateway_is_host_and_port CHECK (gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
+        AND substring(gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_gateway_ca_has_a_gateway CHECK (
         gateway_ca IS NULL OR num_nonnulls(gateway, feedback_gateway, channel_gateway) > 0),
     CONSTRAINT apps_feedback_gateway_is_host_and_port CHECK (
-        feedback_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+        feedback_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
+        AND substring(feedback_gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_channel_gateway_is_host_and_port CHECK (
-        channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'),
+        channel_gateway ~ '^([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$'
+        AND substring(channel_gateway FROM ':([0-9]{1,5})$')::integer BETWEEN 1 AND 65535),
     CONSTRAINT apps_max_rate_is_positive CHECK (max_rate > 0),
     CONSTRAINT apps_max_per_device_is_positive CHECK (max_per_device > 0),
     CONSTRAINT apps_max_attempts_is_positive CHECK (max_attempts > 0),

@@ -153,12 +153,14 @@ CREATE TABLE carillon.webhooks (
     next_attempt_at  timestamptz NOT NULL DEFAULT now(),  -- while a worker attempts it: when another one may
     failing_since    timestamptz,  -- null also if it has been resumed since, so that it is not paused again at once
     failed_at        timestamptz,  -- the last attempt, if it failed
+    is_slow          boolean NOT NULL DEFAULT false,  -- the last attempt took long
     last_error       text,  -- of that attempt
     accepted_at      timestamptz,  -- the last batch
     CONSTRAINT webhooks_name_has_1_to_200_bytes CHECK (octet_length(name) BETWEEN 1 AND 200),
     -- Without a user, because audit and error messages show it.
     CONSTRAINT webhooks_url_is_http CHECK (octet_length(url) <= 2048
-        AND url ~ '^https?://([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?([/?][!"$-~]*)?$'),
+        AND url ~ '^https?://([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?([/?][!"$-~]*)?$'
+        AND coalesce(substring(url FROM '^https?://[^/?]*:([0-9]{1,5})(?:[/?]|$)')::integer, 443) BETWEEN 1 AND 65535),
     CONSTRAINT webhooks_url_is_encrypted CHECK (allows_private OR url LIKE 'https://%'),
     CONSTRAINT webhooks_ca_is_256_kb_at_most CHECK (octet_length(ca) <= 262144)
 );

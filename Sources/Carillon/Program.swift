@@ -82,11 +82,8 @@ struct Program {
 
     /// Warns of a password on the command line, which every user can read in the list of processes.
     private func exposures(_ settings: Settings) -> [String] {
-        [Option.database, .to].filter { settings.isShown($0) }.compactMap { option in
-            let texts =
-                option.flag == Option.database.flag
-                ? settings.databases : [settings.database(option)].compactMap(\.self)
-            guard Redactor(texts.map(\.text)).hidesAny else { return nil }
+        Option.all.filter { settings.isShown($0) }.compactMap { option in
+            guard Redactor(settings.secrets(of: option)).hidesAny else { return nil }
             return
                 "--\(option.flag) has a password, which other users of this machine can read there: use --\(option.flag)-file"
                 + (option.customary.map { " or \($0)" } ?? "") + "."

@@ -13,4 +13,6 @@ struct ClaimedWebhook: Decodable, Sendable {
     let batchAt: Moment
     let attempt: Int32
     let failingSeconds: Double?
+    /// Its last attempt failed or was slow.
+    let isApart: Bool
 }

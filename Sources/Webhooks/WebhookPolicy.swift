@@ -16,6 +16,8 @@ package enum WebhookPolicy {
     package static let longestWait = Duration.seconds(3_600)
     /// How long attempts may fail before the webhook is paused.
     package static let maxFailing = Duration.seconds(3 * 86_400)
+    /// A receiver that takes longer is slow: its webhook is attempted among those that fail.
+    package static let maxPrompt = Duration.seconds(2)
 
     private static let gone = 410
 

@@ -8,8 +8,8 @@ import CarillonSchema
 package actor WebhookRunner {
     /// How many webhooks are attempted at the same time. A receiver takes 15 s at most, and then waits for its back-off.
     private static let maxAtOnce = 50
-    /// How many of those that fail are attempted besides: receivers that are dead do not delay the others.
-    private static let maxFailingAtOnce = 25
+    /// How many of those whose last attempt failed or was slow are attempted besides: they do not delay the others.
+    private static let maxApartAtOnce = 25
     private static let timeout = Duration.seconds(15)
 
     private let database: DatabaseSource
@@ -26,7 +26,7 @@ package actor WebhookRunner {
     private var limit: Task<Void, Never>?
     private var pace = WebhookPace()
     private var atOnce = 0
-    private var failingAtOnce = 0
+    private var apartAtOnce = 0
     private var isStopping = false
     private var isAway = false
     /// Why an attempt could not be settled.
@@ -144,7 +144,7 @@ package actor WebhookRunner {
                 pace.asks()
                 let claimed: [ClaimedWebhook] = try await connection.values(
                     of: WebhookStatements.claim,
-                    Parameters(Int32(Self.maxAtOnce - atOnce), Int32(Self.maxFailingAtOnce - failingAtOnce))
+                    Parameters(Int32(Self.maxAtOnce - atOnce), Int32(Self.maxApartAtOnce - apartAtOnce))
                 )
                 for webhook in claimed {
                     count(webhook, 1)
@@ -152,14 +152,14 @@ package actor WebhookRunner {
                 }
                 if once {
                     if claimed.isEmpty { return }
-                    while atOnce + failingAtOnce > 0 { try await rest(until: nil) }
+                    while atOnce + apartAtOnce > 0 { try await rest(until: nil) }
                     continue
                 }
                 let waits: [Double?] = try await connection.values(of: WebhookStatements.wait)
                 let wait =
                     waits.compactMap(\.self).first.map { Duration.seconds($0) } ?? (isPooled ? .seconds(60) : nil)
                 // Without a free place, it waits for one.
-                let isFull = atOnce == Self.maxAtOnce || failingAtOnce == Self.maxFailingAtOnce
+                let isFull = atOnce == Self.maxAtOnce || apartAtOnce == Self.maxApartAtOnce
                 pace.asked(at: .now, wait: isFull ? .seconds(1) : wait)
                 while !isStopping, pace.next.map({ $0 > .now }) ?? true { try await rest(until: pace.next) }
             }
@@ -184,7 +184,7 @@ package actor WebhookRunner {
     }
 
     private func count(_ webhook: ClaimedWebhook, _ change: Int) {
-        if webhook.failingSeconds == nil { atOnce += change } else { failingAtOnce += change }
+        if webhook.isApart { apartAtOnce += change } else { atOnce += change }
     }
 
     // MARK: Posting
@@ -199,6 +199,7 @@ package actor WebhookRunner {
                 of: WebhookStatements.batch,
                 Parameters(webhook.id, webhook.batchId)
             )
+            let begin = MonotonicInstant.now
             // The retention of all of them is over.
             let outcome =
                 events.isEmpty
@@ -209,7 +210,8 @@ package actor WebhookRunner {
                 failing: webhook.failingSeconds.map { .seconds($0) },
                 using: &random
             )
-            try await settle(webhook, decision, events: events.count, on: connection)
+            let isSlow = MonotonicInstant.now - begin > WebhookPolicy.maxPrompt
+            try await settle(webhook, decision, events: events.count, isSlow: isSlow, on: connection)
         } catch {
             failure = error
             throw error
@@ -248,6 +250,7 @@ package actor WebhookRunner {
         _ webhook: ClaimedWebhook,
         _ decision: WebhookPolicy.Decision,
         events: Int,
+        isSlow: Bool,
         on connection: PostgresConnection
     ) async throws {
         let error: String?
@@ -261,7 +264,7 @@ package actor WebhookRunner {
         }
         try await connection.execute(
             WebhookStatements.settle,
-            Parameters(webhook.id, webhook.batchId, webhook.attempt, error, wait.seconds, pauses)
+            Parameters(webhook.id, webhook.batchId, webhook.attempt, error, wait.seconds, pauses, isSlow)
         )
         counted.withLock { counts in
             counts.count(webhook.name) {

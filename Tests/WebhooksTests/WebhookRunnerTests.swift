@@ -153,20 +153,54 @@ import Testing
         }
     }
 
-    @Test func `receivers that fail leave places for the others, however many they are`() async throws {
+    @Test(arguments: ["failing_since = now()", "is_slow = true"])
+    func `receivers that fail or are slow leave places for the others, however many they are`(
+        state: String
+    ) async throws {
         let silent = try SilentPort(host: "127.0.0.1")
         try await with { runner, _, record, loop in
             let add = "carillon.add_webhook('slow' || i, 'demo', 'https://127.0.0.1:\(silent.port)/', NULL, true)"
             try await database.run("SELECT \(add) FROM generate_series(1, 80) AS i")
-            try await database.run("UPDATE carillon.webhooks SET failing_since = now() WHERE name <> 'crm'")
+            try await database.run("UPDATE carillon.webhooks SET \(state) WHERE name <> 'crm'")
             try await database.run(Self.note("a1"))
             async let running: Void = runner.run()
-            let attempted = "SELECT count(*) FROM carillon.webhooks WHERE attempts = 1 AND failing_since IS NOT NULL"
+            let attempted = "SELECT count(*) FROM carillon.webhooks WHERE attempts = 1 AND name <> 'crm'"
             try await loop.eventually("some are attempted") { try await database.number(attempted) == 25 }
             try await database.run(Self.note("a2"))
             try await loop.eventually("the other receiver has both events") { record.requests.count == 2 }
             await runner.stop(within: .seconds(60))
             await running
+        }
+    }
+
+    @Test func `a receiver is slow after a late answer, until it answers soon again`() async throws {
+        let record = Record()
+        let mayAnswer = Gate()
+        try await RawGateway.with(alpn: ["http/1.1"]) { line in
+            while let request = try await line.nextWebhookRequest() {
+                _ = record.add(request)
+                await mayAnswer.pass()
+                try await line.respond(200)
+            }
+        } test: { gateway, port in
+            _ = try await add("crm", port, root: gateway.rootPEM)
+            try await withRunner(record) { runner, loop in
+                let slow = "SELECT count(*) FROM carillon.webhooks WHERE is_slow"
+                try await database.run(Self.note("a1"))
+                async let first: Void = runner.runOnce()
+                try await loop.eventually("the receiver has the batch") { !record.requests.isEmpty }
+                let late = MonotonicInstant.now + WebhookPolicy.maxPrompt
+                try await loop.eventually("it has taken long") { .now > late }
+                mayAnswer.open()
+                try await first
+                #expect(try await database.number(slow) == 1)
+                try await loop.eventually("it answers soon") {
+                    try await database.run(Self.note("a2"))
+                    try await runner.runOnce()
+                    return try await database.number(slow) == 0
+                }
+                #expect(record.reports.isEmpty)
+            }
         }
     }
 

@@ -30,8 +30,8 @@ struct DatabaseFile: Sendable, Equatable {
         return texts[index]
     }
 
-    static func emptiness(of path: String) -> String {
-        "The file \(path) is empty: write the database's URL into it"
+    static func emptiness(of path: String, lacking content: String = "the database's URL") -> String {
+        "The file \(path) is empty: write \(content) into it"
     }
 
     private static let advice = "it is read again for each connection, which uses the password that it then contains"

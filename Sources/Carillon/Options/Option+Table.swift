@@ -78,10 +78,10 @@ extension Option {
     static let http = Option("http", .address)
         .help("Address to serve metrics and health on, such as 127.0.0.1:9464.")
 
-    static let webhookProxy = Option("webhook-proxy", .text("URL"), secrecy: .sensitive)
+    static let webhookProxy = Option("webhook-proxy", .proxy, secrecy: .sensitive)
         .help(
-            "Post webhooks through this proxy. It looks up the receivers' names, so it has to refuse private addresses: with it, "
-                + "--allow-private has no effect on addresses."
+            "Post webhooks through this HTTP proxy. It looks up the receivers' names, so it has to refuse private addresses: "
+                + "with it, --allow-private has no effect on addresses."
         )
 
     // webhook

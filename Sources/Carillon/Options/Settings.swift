@@ -97,8 +97,11 @@ struct Settings: Sendable {
     /// For commands that work on one database.
     var database: DatabaseSource { databases[databases.count - 1].source }
 
-    var secrets: [String] {
-        Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }.compactMap { value in
+    var secrets: [String] { Option.all.flatMap { secrets(of: $0) } }
+
+    /// What was given for an option, if that may be or contain a secret.
+    func secrets(of option: Option) -> [String] {
+        (option.secrecy == .open ? [] : values[option.flag] ?? []).compactMap { value in
             switch value {
             case .text(let text): text
             case .database(let database): database.text

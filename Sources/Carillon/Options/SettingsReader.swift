@@ -76,10 +76,13 @@ struct SettingsReader {
     private func values(of option: Option, inFile path: String, from source: String) throws(UsageError) -> [OptionValue]
     {
         let text = try secret(in: path, of: option, from: source)
+        let isDatabase = if case .database = option.kind { true } else { false }
+        if text.isEmpty {
+            let content = isDatabase ? "the database's URL" : "the value of --\(option.flag)"
+            throw UsageError("\(source): \(DatabaseFile.emptiness(of: path, lacking: content)).")
+        }
         let values = try self.values(of: option, text, from: source)
-        guard case .database = option.kind else { return values }
-        if text.isEmpty { throw UsageError("\(source): \(DatabaseFile.emptiness(of: path)).") }
-        guard SmallFile.isRegular(path) else { return values }
+        guard isDatabase, SmallFile.isRegular(path) else { return values }
         return values.enumerated().map { index, value in
             guard case .database(let database) = value else { return value }
             let file = DatabaseFile(

@@ -17,9 +17,13 @@ struct SmallFile {
     }
 
     /// Whether it can be read again. A pipe can be read only once.
-    static func isRegular(_ path: String) -> Bool {
+    static func isRegular(_ path: String) -> Bool { has(path, S_IFREG) }
+
+    static func isFolder(_ path: String) -> Bool { has(path, S_IFDIR) }
+
+    private static func has(_ path: String, _ format: mode_t) -> Bool {
         var facts = stat()
-        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == format
     }
 
     /// The path without links and dots; nil if there is no such file.

@@ -13,6 +13,8 @@ enum ValueKind: Sendable {
     case duration(ClosedRange<Duration>)
     /// `host:port`, or a port alone on this machine.
     case address
+    /// The URL of an HTTP proxy, which may contain a password. libcurl would not find an error before the first request.
+    case proxy
     /// The path of a file or folder; the associated word is its placeholder in `--help`.
     case file(String)
     case choice([String])
@@ -22,7 +24,7 @@ enum ValueKind: Sendable {
         switch self {
         case .flag: nil
         case .text(let word), .file(let word): word
-        case .database: "URL"
+        case .database, .proxy: "URL"
         case .count: "N"
         case .duration: "D"
         case .address: "ADDR"
@@ -44,6 +46,7 @@ enum ValueKind: Sendable {
             "a duration from \(DurationText.write(range.lowerBound)) to \(DurationText.write(range.upperBound)), "
                 + "written like 250ms, 10s or 5m"
         case .address: "an address such as 127.0.0.1:9464"
+        case .proxy: "the URL of a proxy with its port, such as http://proxy.example:3128"
         case .file: "the path of a file"
         case .choice(let words): words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
         }
@@ -67,8 +70,15 @@ enum ValueKind: Sendable {
             DurationText.read(text).flatMap { range.contains($0) ? .duration($0) : nil }
         case .address:
             Address(text).map { .address($0) }
+        case .proxy: Self.isProxy(text) ? .text(text) : nil
         case .choice(let words):
             words.contains(text) ? .text(text) : nil
         }
+    }
+
+    private static func isProxy(_ text: String) -> Bool {
+        let parts = /https?:\/\/(?:[!"$-.0->A-~]*@)?(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})\/?/
+        guard let port = text.wholeMatch(of: parts)?.output.1 else { return false }
+        return UInt16(port).map { $0 > 0 } ?? false
     }
 }

@@ -15,6 +15,7 @@ import Testing
         arguments: [Argument("NAME", required: false, "a name")],
         options: [
             .once, .maxInFlight, .lease, .http, .file, .environment, .database, .passphrase, .token, .json, .badge,
+            .webhookProxy,
         ],
         run: { _ in .done }
     )
@@ -148,6 +149,42 @@ import Testing
     @Test func `a secret's file that is not there is named`() throws {
         let sentence = try #require(refusal(["sample", "run", "--passphrase-file", "/nowhere/at-all"]))
         #expect(sentence.contains("/nowhere/at-all") && sentence.contains("no such file"))
+    }
+
+    @Test(arguments: [
+        "http://proxy.example:3128", "https://proxy.example:1/", "http://user:p%40ss:w-1~@10.0.0.1:65535",
+        "http://[fd00::1]:8080",
+    ])
+    func `a proxy is a URL with a port, and may have a password`(text: String) throws {
+        #expect(try settings(["--webhook-proxy", text]).text(.webhookProxy) == text)
+    }
+
+    @Test(arguments: [
+        "", "proxy.example:3128", "ftp://proxy.example:21", "socks5://proxy.example:1080", "http://proxy.example",
+        "http://:3128", "http://", "http:// proxy.example:3128", "http://proxy example:3128", "http://proxy.example:0",
+        "http://proxy.example:65536", "http://canary@secret@proxy.example:3128", "http://proxy.example:3128/canary",
+        "http://proxy.example:3128\n", "http://[fd00::1:3128", "http://us\u{1}er:canary@proxy.example:3128",
+    ])
+    func `anything else is refused as a proxy, with what to write, and without being repeated`(text: String) {
+        let sentence = "takes the URL of a proxy with its port, such as http://proxy.example:3128."
+        #expect(refusal(["sample", "run", "--webhook-proxy", text]) == "--webhook-proxy \(sentence)")
+        guard !text.isEmpty else { return }
+        #expect(
+            refusal(["sample", "run"], environment: ["CARILLON_WEBHOOK_PROXY": text])
+                == "CARILLON_WEBHOOK_PROXY \(sentence)"
+        )
+    }
+
+    @Test(arguments: [Option.webhookProxy, .passphrase])
+    func `an empty file of a secret is named, with what to write into it`(option: Option) throws {
+        try TemporaryFolder.with { folder in
+            let path = try folder.write("empty", "\n")
+            let flag = try #require(option.fileFlag)
+            let sentence = "The file \(path) is empty: write the value of --\(option.flag) into it."
+            #expect(refusal(["sample", "run", "--\(flag)", path]) == "--\(flag): \(sentence)")
+            let variable = option.variable + "_FILE"
+            #expect(refusal(["sample", "run"], environment: [variable: path]) == "\(variable): \(sentence)")
+        }
     }
 
     @Test func `flags may stand before the command, and two dashes end them`() throws {

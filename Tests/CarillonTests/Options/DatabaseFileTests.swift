@@ -126,6 +126,14 @@ import Testing
         }
     }
 
+    @Test func `a password of a proxy in an argument is warned of, and not shown`() async throws {
+        let words = ["worker", "--once", "--database", "host=/nowhere"]
+        let proxy = ["--webhook-proxy", "http://user:canary@127.0.0.1:1"]
+        let run = try await ProgramRun.run(words + proxy)
+        #expect(run.errors.contains("--webhook-proxy has a password, which other users of this machine can read there"))
+        #expect(!run.errors.contains("canary"), "\(run.errors)")
+    }
+
     @Test func `a secret that stands where the name of its file belongs is not repeated`() async throws {
         for words in [["--passphrase-file", "canary-secret"], ["--passphrase-file=canary/secret"]] {
             let run = try await ProgramRun.run(["credential", "import", "a", "--file", "b"] + words)

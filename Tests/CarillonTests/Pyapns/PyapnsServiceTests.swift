@@ -167,6 +167,14 @@ import Testing
         }
     }
 
+    @Test func `a path for certificates that is not a folder is refused at the start`() async throws {
+        for path in [shop.folder.file("missing"), try shop.folder.write("file", "")] {
+            let ended = try await shop.run("pyapns", "--port", "0", "--certificate-folder", path)
+            let sentence = "--certificate-folder takes the path of a folder that exists, not '\(path)'."
+            #expect(ended.status == 2 && ended.errors.contains(sentence), "\(ended.errors)")
+        }
+    }
+
     @Test func `beyond this machine it takes a token, and nobody is served without it`() async throws {
         for host in ["0.0.0.0", "::", "192.0.2.1", "localhost.example"] {
             let ended = try await shop.run("pyapns", "--port", "0", "--host", host)

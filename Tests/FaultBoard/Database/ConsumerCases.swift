@@ -51,9 +51,7 @@ import Testing
     @Test func `R15: whenever sessions that take events are killed, no event is lost, and none is committed twice`()
         async throws
     {
-        var settings = PrivateCluster.Settings.fast
-        settings.parameters = ["synchronous_commit": "on"]
-        try await Scene.with(on: .own(settings)) { scene in
+        try await Scene.with(on: .own(.crashSafe)) { scene in
             try await scene.client.run(
                 "CREATE TABLE taken (id text, kind text, message_id bigint); SELECT carillon.subscribe('board', 'follower')"
             )

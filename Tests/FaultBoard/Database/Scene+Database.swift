@@ -2,6 +2,15 @@ import CarillonIO
 import CarillonPostgres
 import TestSupport
 
+extension PrivateCluster.Settings {
+    /// Fast, but what was committed survives a crash of the server.
+    static var crashSafe: Self {
+        var settings = Self.fast
+        settings.parameters = ["synchronous_commit": "on"]
+        return settings
+    }
+}
+
 extension Scene {
     /// The name of the case's database.
     var database: String {

@@ -6,15 +6,8 @@ import Testing
 
 /// Faults of the database server.
 @Suite struct ServerCases {
-    /// Fast, but what was committed survives a crash of the server.
-    private static var crashSafe: PrivateCluster.Settings {
-        var settings = PrivateCluster.Settings.fast
-        settings.parameters = ["synchronous_commit": "on"]
-        return settings
-    }
-
     @Test func `D2: a database that restarts under load is used again soon after it is up`() async throws {
-        try await Scene.with(on: .own(Self.crashSafe)) { scene in
+        try await Scene.with(on: .own(.crashSafe)) { scene in
             try await scene.fleet.started()
             try await scene.underLoad {
                 for _ in 1...Board.sized(1, full: 5) {
@@ -28,7 +21,7 @@ import Testing
     }
 
     @Test func `D3: a database that crashes under load loses nothing that was committed`() async throws {
-        try await Scene.with(on: .own(Self.crashSafe)) { scene in
+        try await Scene.with(on: .own(.crashSafe)) { scene in
             let crashes = Board.sized(1, full: 5)
             try await scene.fleet.started(2, ["--max-in-flight", "500"])
             try await scene.underLoad {

@@ -15,6 +15,7 @@ import Testing
             "", "localhost", ":443", "localhost:", "localhost:x", "http://localhost:80", "file:///etc/passwd",
             "user@localhost:443", "localhost:443/path", "localhost:443?x", "localhost:443 ", "local host:443",
             "localhost:80\r\nX: y", "localhost:443\n", "[::1]", "[::1%lo]:443", "unix:/tmp/socket:1", "%6c:443",
+            "localhost:0", "localhost:65536", "[::1]:99999",
         ]
         for column in Self.columns {
             for address in addresses {

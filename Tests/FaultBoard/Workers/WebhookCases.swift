@@ -5,7 +5,7 @@ import Testing
 /// Receivers of webhooks that do what they must not, and a worker that dies.
 @Suite struct WebhookCases {
     @Test(.scene)
-    func `W26: hostile receivers of webhooks delay no push, and after a kill the good one lacks no event`()
+    func `R16, W26: hostile receivers of webhooks delay no push, and after a kill the good one lacks no event`()
         async throws
     {
         let silent = try SilentPort(host: "127.0.0.1")

@@ -17,9 +17,10 @@ import Testing
     }
 
     /// - Parameter error: why the receiver has not accepted the batch; nil: it has.
-    private static func settle(attempt: Int, error: String? = nil, pauses: Bool = false) -> String {
+    private static func settle(attempt: Int, error: String? = nil, pauses: Bool = false, slow: Bool = false) -> String {
         """
-        SELECT carillon.settle_webhook(w.id, w.batch_id, \(attempt), \(error.map { "'\($0)'" } ?? "NULL"), 60, \(pauses))
+        SELECT carillon.settle_webhook(
+            w.id, w.batch_id, \(attempt), \(error.map { "'\($0)'" } ?? "NULL"), 60, \(pauses), \(slow))
         FROM carillon.webhooks w
         """
     }
@@ -132,18 +133,32 @@ import Testing
         )
     }
 
-    @Test func `those that fail are claimed apart from the others`() async throws {
+    @Test func `those that fail or are slow are claimed apart from the others`() async throws {
         for name in ["one", "two", "three"] {
             try await database.run("SELECT carillon.add_webhook('\(name)', 'demo', 'https://example.com/\(name)')")
         }
         try await database.run(
-            "\(Self.note("a1")); UPDATE carillon.webhooks SET failing_since = now() WHERE name <> 'one'"
+            """
+            \(Self.note("a1")); UPDATE carillon.webhooks SET failing_since = now() WHERE name = 'two';
+            UPDATE carillon.webhooks SET is_slow = true WHERE name = 'three'
+            """
         )
         let claim = "SELECT c.name FROM carillon.claim_webhooks"
         #expect(try await database.rows("\(claim)(0, true) AS c") == [])
         #expect(try await database.rows("\(claim)(9, false) AS c") == ["(one)"])
         #expect(try await database.rows("\(claim)(1, true) AS c").count == 1)
         #expect(try await database.rows("\(claim)(9, true) AS c").count == 1)
+    }
+
+    @Test func `a webhook is slow if its last attempt was`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1"))")
+        let claim = "SELECT c.name FROM carillon.claim_webhooks(9, %) AS c"
+        #expect(try await database.rows(claim.replacing("%", with: "false")) == ["(crm)"])
+        try await database.run("\(Self.settle(attempt: 1, slow: true)); \(Self.note("a2"))")
+        #expect(try await database.rows(claim.replacing("%", with: "false")) == [])
+        #expect(try await database.rows(claim.replacing("%", with: "true")) == ["(crm)"])
+        try await database.run("\(Self.settle(attempt: 1)); \(Self.note("a3"))")
+        #expect(try await database.rows(claim.replacing("%", with: "false")) == ["(crm)"])
     }
 
     @Test func `who resumes a webhook that does not fail has no second worker attempt its batch`() async throws {
@@ -260,6 +275,8 @@ import Testing
         ("add_webhook('w', 'demo', 'http://example.com/')", "22023"),
         ("add_webhook('w', 'demo', 'ftp://example.com/')", "22023"),
         ("add_webhook('w', 'demo', 'https://user:secret@example.com/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://example.com:65536/')", "22023"),
+        ("add_webhook('w', 'demo', 'https://[::1]:0')", "22023"),
         ("add_webhook('w', 'demo', 'https://example.com/ x')", "22023"), ("add_webhook('w', 'demo', NULL)", "22023"),
         ("add_webhook('w', 'demo', 'https://example.com/', '{nope}')", "22023"),
         ("add_webhook('crm', 'demo', 'https://example.com/')", "42710"), ("remove_webhook('nope')", "42704"),
@@ -272,6 +289,13 @@ import Testing
         let error = await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.\(call)") }
         #expect(error?.sqlState == state, "\(error?.message ?? "")")
         #expect(error.map { "\($0)".contains("secret@") || "\($0)".contains("whsec_") } == false)
+    }
+
+    @Test func `a port is what follows the host, and nothing after it`() async throws {
+        for (number, url) in ["https://example.com:65535", "https://[fe80::1]/", "https://a/:99999?b:0"].enumerated() {
+            try await database.run("SELECT carillon.add_webhook('w\(number)', 'demo', '\(url)')")
+        }
+        #expect(try await database.number("SELECT count(*) FROM carillon.webhooks") == 3)
     }
 
     @Test func `what forget erases is not in a batch that was taken before`() async throws {

@@ -50,14 +50,15 @@ package struct Suspension: Sendable {
 
     /// All processes of a PostgreSQL server.
     package func add(server cluster: PrivateCluster) async throws {
-        let file = cluster.folder + "/server.pid"
-        guard let server = Int32(try TemporaryFolder.text(of: file).prefix(while: \.isNumber)) else {
-            throw IOError(.system, "\(file) has no process ID")
-        }
+        let server = try cluster.server
         // Once it is suspended, it starts no other process.
         try await add([server])
-        let children = try TemporaryFolder.text(of: "/proc/\(server)/task/\(server)/children")
-        try await add(children.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) })
+        try await add(Self.children(of: server))
+    }
+
+    static func children(of process: Int32) throws -> [Int32] {
+        let children = try TemporaryFolder.text(of: "/proc/\(process)/task/\(process)/children")
+        return children.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
     }
 
     /// Sessions of PostgreSQL that are idle: one that is suspended during a statement may hold locks that stop the whole server.
@@ -70,13 +71,15 @@ package struct Suspension: Sendable {
         }
     }
 
+    private static func isRunning(_ process: Int32) -> Bool { state(of: process) != "T" && !hasEnded(process) }
+
+    /// Also if nobody has waited for it yet.
+    static func hasEnded(_ process: Int32) -> Bool { state(of: process).map { "ZX".contains($0) } ?? true }
+
     /// proc(5): the state follows the name, which is in parentheses.
-    private static func isRunning(_ process: Int32) -> Bool {
-        guard let text = try? TemporaryFolder.text(of: "/proc/\(process)/stat"),
-            let state = text.split(separator: ")").last?.first(where: { $0 != " " })
-        else { return false }
-        // Suspended, or ended and not yet waited for.
-        return !"TZX".contains(state)
+    private static func state(of process: Int32) -> Character? {
+        let text = try? TemporaryFolder.text(of: "/proc/\(process)/stat")
+        return text?.split(separator: ")").last?.first { $0 != " " }
     }
 
     /// By the title that PostgreSQL gives to each of its processes.

@@ -68,6 +68,8 @@ BEGIN
         refusal := carillon.refusal('url', 'an https URL of at most 2048 bytes, without a user and a fragment',
             quote_literal(regexp_replace(url, '//[^/]*@', '//***@')),
             'The receiver checks the signature, so the URL needs no password.');
+    ELSIF substring(url FROM '^https?://[^/?]*:([0-9]{1,5})(?:[/?]|$)')::integer NOT BETWEEN 1 AND 65535 THEN
+        refusal := carillon.refusal('url', 'a URL with a port from 1 to 65535, or without one', quote_literal(url));
     ELSIF url NOT LIKE 'https://%' AND allow_private IS NOT TRUE THEN
         refusal := carillon.refusal('url', 'an https URL, unless private addresses are allowed', quote_literal(url),
             'Events contain device tokens: without TLS, they can be read on the way.');
@@ -218,8 +220,8 @@ COMMENT ON FUNCTION carillon.count_redelivery IS
 
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
--- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
-CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, failing boolean DEFAULT NULL) RETURNS TABLE (
+-- With `apart`, it claims only those that fail or are slow, or only the others, so that these take no places of the others.
+CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, apart boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
@@ -234,7 +236,7 @@ BEGIN
         SELECT w.* FROM carillon.webhooks w
         WHERE w.paused_at IS NULL
             AND (w.next_attempt_at <= clock_timestamp() OR w.next_attempt_at > clock_timestamp() + interval '2 hours')
-            AND (failing IS NULL OR failing = (w.failing_since IS NOT NULL))
+            AND (apart IS NULL OR apart = (w.failing_since IS NOT NULL OR w.is_slow))
             AND (w.batch IS NOT NULL OR EXISTS (SELECT FROM carillon.untaken_events d WHERE d.subscription_id = w.subscription_id))
         ORDER BY w.next_attempt_at LIMIT max_webhooks FOR NO KEY UPDATE SKIP LOCKED
     LOOP
@@ -284,7 +286,8 @@ COMMENT ON FUNCTION carillon.webhook_batch IS
 
 -- Without an error, the receiver has accepted the batch.
 CREATE OR REPLACE FUNCTION carillon.settle_webhook(
-    webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean
+    webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean,
+    slow boolean DEFAULT false
 ) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -297,6 +300,7 @@ BEGIN
                 clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
                 CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, CASE WHEN error IS NOT NULL THEN now() END,
                 left(error, 1000), CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
+        is_slow = slow,
         (paused_at, paused_reason) = (
             SELECT CASE WHEN pauses AND w.paused_at IS NULL THEN now() ELSE w.paused_at END,
                 CASE WHEN pauses AND w.paused_at IS NULL THEN left(error, 1000) ELSE w.paused_reason END)

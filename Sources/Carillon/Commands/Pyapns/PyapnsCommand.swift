@@ -56,6 +56,10 @@ private struct PyapnsCommand {
                     + "and name its file with --access-token-file."
             )
         }
+        // The fault for a path that cannot be read does not say why.
+        if let folder = settings.text(.certificateFolder), !SmallFile.isFolder(folder) {
+            throw UsageError("--certificate-folder takes the path of a folder that exists, not '\(folder)'.")
+        }
         return try await EventLoop.with(name: "command") { loop in
             try await DatabaseScope.with(invocation, on: loop) { connection in
                 try await SchemaCheck.run(on: connection)

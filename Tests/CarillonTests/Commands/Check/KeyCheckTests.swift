@@ -93,7 +93,7 @@ import Testing
             "webhooks": [
                 "id", "name", "subscription_id", "url", "ca", "allows_private", "old_secret_until", "paused_reason",
                 "created_at", "batch", "batch_id", "batch_at", "attempts", "next_attempt_at", "failing_since",
-                "last_error", "accepted_at",
+                "is_slow", "last_error", "accepted_at",
             ],
         ]
         for (table, columns) in CheckStatements.secrets where !columns.isEmpty {
