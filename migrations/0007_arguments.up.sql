@@ -52,7 +52,9 @@ CREATE TYPE carillon.push_rules AS (
     is_silent            boolean,
     needs_expiration     boolean,
     needs_provider_token boolean,
-    token_kind           text
+    token_kind           text,
+    start_kind           text,    -- of the tokens that starts are sent to, if it is another
+    is_update            boolean  -- an older push to a token must never arrive after a newer one
 );
 COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one push type, as push_types returns it.';
 

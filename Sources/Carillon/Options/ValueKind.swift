@@ -1,3 +1,4 @@
+import CarillonPushRules
 import CarillonText
 import CarillonWeb
 
@@ -16,6 +17,8 @@ enum ValueKind: Sendable {
     /// The path of a file or folder; the associated word is its placeholder in `--help`.
     case file(String)
     case choice([String])
+    /// A kind of tokens, which need not be a known one.
+    case tokenKind
 
     /// The placeholder of the value in `--help`; nil for a flag.
     var placeholder: String? {
@@ -27,6 +30,7 @@ enum ValueKind: Sendable {
         case .duration: "D"
         case .address: "ADDR"
         case .choice(let words): words.joined(separator: "|")
+        case .tokenKind: "KIND"
         }
     }
 
@@ -46,6 +50,7 @@ enum ValueKind: Sendable {
         case .address: "an address such as 127.0.0.1:9464"
         case .file: "the path of a file"
         case .choice(let words): words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        case .tokenKind: TokenKind.form
         }
     }
 
@@ -69,6 +74,8 @@ enum ValueKind: Sendable {
             Address(text).map { .address($0) }
         case .choice(let words):
             words.contains(text) ? .text(text) : nil
+        case .tokenKind:
+            TokenKind(rawValue: text).map { .text($0.rawValue) }
         }
     }
 }

@@ -165,7 +165,7 @@ extension APIRoute {
             function: "publish",
             members: [
                 APIField("channel", .string, required: true), APIField("content_state", .object),
-                APIField("event", .choice(["update", "end"])), APIField("dismissal_date", .time),
+                APIField("event", .string), APIField("dismissal_date", .time),
             ] + activity.filter { $0.name != "topic" },
             answer: .message
         ),

@@ -108,6 +108,32 @@ import Testing
         }
     }
 
+    @Test func `a program is told what was not checked`() async throws {
+        try await Self.with { shop, caller in
+            try await shop.database.run(
+                "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
+            )
+            let said = #""notices":["Argument \"push_type\" is 'spatial', which this version of Carillon does not know"#
+            let type = #""push_type": "spatial", "topic": "com.example.shop.push-type.spatial""#
+            Self.expect(
+                await caller.post("/messages", #"{"tokens": ["ab"], "alert": "x", \#(type)}"#),
+                "201",
+                said
+            )
+            let refused = await caller.post("/messages", #"{"tokens": ["ab"], "alert": "x", "push_type": "spatial"}"#)
+            Self.expect(refused, "400", "pass its topic too")
+            let kind = await caller.post("/tokens", #"{"token": "ab", "kind": "spatial"}"#)
+            Self.expect(kind, "200", #"{"notices":["Argument \"kind\" is 'spatial'"#)
+            Self.expect(await caller.post("/tokens", #"{"token": "ab", "kind": "widget"}"#), "204")
+            Self.expect(await caller.post("/tokens", #"{"token": "ab", "kind": "Spatial"}"#), "400")
+            let level = #"{"tokens": ["ab"], "alert": "x", "interruption_level": "loud"}"#
+            Self.expect(await caller.post("/messages", level), "201", #"Argument \"interruption_level\" is 'loud'"#)
+            try await shop.database.run("SELECT carillon.record_channel('shop', 'QUJD', 0, 'r')")
+            let event = #"{"channel": "r", "content_state": {}, "event": "pause"}"#
+            Self.expect(await caller.post("/publish", event), "201", #"Argument \"event\" is 'pause'"#)
+        }
+    }
+
     @Test func `a number whose text would be huge is refused, but not a text that looks like one`() async throws {
         try await Self.with { _, caller in
             for number in ["1e1000", "1E+130000", "1.5e-16383", "[1e0001]"] {

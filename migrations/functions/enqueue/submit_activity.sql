@@ -38,7 +38,7 @@ $$;
 COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
         'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];

@@ -72,6 +72,23 @@ COMMENT ON FUNCTION carillon.next_due IS
     'Internal: returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most '
     'max_rows_read jobs.';
 
+-- kinds_of_tokens() finds one kind after the other along tokens_by_kind. Kinds that are not known come last.
+CREATE OR REPLACE FUNCTION carillon.kinds_of_tokens(app integer, max_kinds integer DEFAULT 50) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE found AS (
+        SELECT '' AS kind, 0 AS place
+        UNION ALL
+        SELECT next.kind, f.place + 1 FROM found f CROSS JOIN LATERAL (
+            SELECT t.kind FROM carillon.tokens t
+            WHERE t.app_id = kinds_of_tokens.app AND t.kind > f.kind AND t.kind <> 'device' ORDER BY t.kind LIMIT 1) AS next
+        WHERE f.place < max_kinds
+    )
+    SELECT k.kind FROM (SELECT 'device' AS kind UNION ALL SELECT f.kind FROM found f WHERE f.place > 0) AS k
+    ORDER BY array_position(carillon.token_kinds(), k.kind), k.kind
+$$;
+COMMENT ON FUNCTION carillon.kinds_of_tokens IS
+    'Internal: returns device, and the other kinds of the registered tokens of an app, at most max_kinds.';
+
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(max_apps integer DEFAULT 100)
@@ -85,7 +102,7 @@ DECLARE
 BEGIN
     FOR one IN
         SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
-        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+        CROSS JOIN LATERAL carillon.kinds_of_tokens(a.id) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
             -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
