@@ -30,8 +30,8 @@ COMMENT ON COLUMN carillon.tokens.owner IS 'an id of your own, such as a user''s
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
-    'push_to_talk, mdm, or another name of at most 64 lower-case letters, digits, hyphens and underscores, for a push type that '
-    'Apple has added since; a broadcast reaches one kind';
+    'push_to_talk, mdm, media_session, media_start, or another name of at most 64 lower-case letters, digits, hyphens and '
+    'underscores, for a push type that Apple has added since; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
     'when the token expires, for example because its Live Activity ends; from then on broadcasts skip it and maintenance '
     'deletes it; null means never';

@@ -130,7 +130,8 @@ BEGIN
         FROM (VALUES
             ('carillon_app, carillon_tenant', '
                 push push_each enqueue broadcast submit
-                start_activity update_activity end_activity publish submit_activity submit_publication
+                start_activity update_activity end_activity start_media update_media end_media publish
+                submit_activity submit_media submit_publication
                 message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
                 requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind

@@ -106,6 +106,15 @@ package struct PushTypeRules: Sendable {
         ),
         Self("mdm", "A request to a managed device to contact its server.", to: "mdm"),
         Self(
+            "nowplaying",
+            as: "nowPlaying",
+            "The start, an update or the end of a remote media session (iOS 27).",
+            topicSuffix: ".push-type.nowplaying",
+            to: "media_session",
+            start: "media_start",
+            isUpdate: true
+        ),
+        Self(
             "pushtotalk",
             as: "pushToTalk",
             "An invitation to a Push to Talk channel.",

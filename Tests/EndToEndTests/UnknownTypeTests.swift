@@ -14,22 +14,13 @@ import Testing
         allowed: Bool = true,
         _ body: (TestQueue, APNsSimulator) async throws -> Void
     ) async throws {
-        try await APNsSimulator.with {
-            $0.recordsRequests = true
-            $0.allowsUnknownTypes = allowed
-            $0.answers = try ["e=400:SpatialRetired", "f=503:SpatialAsleep*1"].map { try AnswerRule(parsing: $0) }
-        } _: { simulator in
-            try await TestQueue.with { queue in
-                try await queue.database.run(
-                    """
-                    UPDATE carillon.certificates SET certificate = NULL, key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ',
-                        private_key = '\(try APNsSimulator.makeSigningKey())';
-                    UPDATE carillon.apps SET gateway = 'localhost:\(simulator.port)', gateway_ca = '\(simulator.rootPEM)'
-                    """
-                )
-                try await body(queue, simulator)
-            }
-        }
+        try await TestQueue.with(
+            simulator: {
+                $0.allowsUnknownTypes = allowed
+                $0.answers = try ["e=400:SpatialRetired", "f=503:SpatialAsleep*1"].map { try AnswerRule(parsing: $0) }
+            },
+            body
+        )
     }
 
     private static func enqueue(_ token: String, _ queue: TestQueue, more: String = "") async throws {

@@ -86,7 +86,9 @@ import Testing
         }
     }
 
-    @Test func `a program starts, updates and ends Live Activities, and publishes to a channel`() async throws {
+    @Test func `a program starts, updates and ends Live Activities and media sessions, and publishes to a channel`()
+        async throws
+    {
         try await Self.with { shop, caller in
             try await shop.database.run(
                 "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
@@ -97,6 +99,12 @@ import Testing
             Self.expect(await caller.post("/activities/start", start), "201", "\"is_new\":true")
             Self.expect(await caller.post("/activities/update", #"{\#(tokens), "content_state": {"a": 2}}"#), "201")
             Self.expect(await caller.post("/activities/end", "{\(tokens)}"), "201")
+            for event in ["start", "update", "end"] {
+                let media = #"{\#(tokens), "attributes": {"id": "radio"}}"#
+                Self.expect(await caller.post("/media/\(event)", media), "201", "\"is_new\":true")
+                let unnamed = #"{\#(tokens), "attributes": {"title": "x"}}"#
+                Self.expect(await caller.post("/media/\(event)", unnamed), "400", #"Argument \"attributes\" takes"#)
+            }
             let missing = await caller.post("/activities/update", "{\(tokens)}")
             Self.expect(missing, "400", #"Argument \"content_state\" takes a JSON object"#)
             Self.expect(await caller.post("/channels", #"{"reference": "m 1"}"#), "200", #"{"reference":"m 1"}"#)

@@ -3,7 +3,7 @@
 -- push_types() is the table that all checks use. `make docs` writes its rows, from PushTypeRules.swift. The row channel is for
 -- pushes to channels: they are separate requests, with the push type liveactivity. The last row is for all types without one.
 CREATE OR REPLACE FUNCTION carillon.push_types() RETURNS SETOF carillon.push_rules
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 13 AS $$
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 14 AS $$
     VALUES
         ('alert', '', '{10,5,1}'::smallint[], NULL::smallint, 4096, 64, false, false, false, 'device', NULL, false),
         ('background', '', '{5}', 5, 4096, 64, true, false, false, 'device', NULL, false),
@@ -14,6 +14,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 13 AS $$
             'live_activity', 'push_to_start', true),
         ('location', '.location-query', '{10,5,1}', NULL, 4096, 64, false, false, true, 'location', NULL, false),
         ('mdm', '', '{10,5,1}', NULL, 4096, 64, false, false, false, 'mdm', NULL, false),
+        ('nowplaying', '.push-type.nowplaying', '{10,5,1}', NULL, 4096, 64, false, false, false,
+            'media_session', 'media_start', true),
         ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false, 'push_to_talk', NULL, false),
         ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false, 'voip', NULL, false),
         ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false, 'widget', NULL, false),

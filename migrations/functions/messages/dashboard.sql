@@ -139,29 +139,37 @@ $$;
 COMMENT ON FUNCTION carillon.feedback_schedule IS
     'Internal: returns when the next feedback pass of a worker is due, and the interval between passes.';
 
--- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
+-- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest. Media sessions need not expire: of
+-- these, it looks at about as many, those of the first 1,000 apps.
+DROP FUNCTION IF EXISTS carillon.newest_activities(integer);
 CREATE OR REPLACE FUNCTION carillon.newest_activities(max_rows integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
-    message_id bigint, waiting integer)
+    message_id bigint, waiting integer, kind text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT a.name, t.token,
         CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
             ELSE 'updated' END,
-        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates, t.kind
     FROM (
-        SELECT n.* FROM (
+        (SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000))
+        UNION ALL
+        SELECT n.* FROM (SELECT a.id FROM carillon.apps a ORDER BY a.name LIMIT 1000) f CROSS JOIN LATERAL (
+            SELECT * FROM carillon.tokens t
+            WHERE t.app_id = f.id AND t.kind = 'media_session' AND (t.expires_at IS NULL OR t.expires_at > now())
+            LIMIT (SELECT greatest(5, 5000 / greatest(count(*), 1)) FROM carillon.apps)) n
+        ORDER BY last_update DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.update_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
         SELECT count(*)::integer AS updates FROM (
             SELECT FROM carillon.updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
-    ORDER BY t.expires_at DESC, a.name, t.token
+    ORDER BY t.last_update DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Internal: returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and '
-    'when the activity ends.';
+    'Internal: returns the newest Live Activities and media sessions: whether an update waits, the last update sent and its '
+    'timestamp, and when the token expires.';
 
 -- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (

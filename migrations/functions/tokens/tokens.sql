@@ -64,6 +64,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         'push_to_start',
         'location',
         'mdm',
+        'media_session',
+        'media_start',
         'push_to_talk',
         'voip',
         'widget'
