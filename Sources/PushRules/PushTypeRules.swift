@@ -130,7 +130,6 @@ package struct PushTypeRules: Sendable {
         "channel",
         "An update of the Live Activities that follow a channel.",
         to: nil,
-        priorities: [.ten, .five],
         payloadLimit: 5120,
         collapseIDLimit: 0,
         isUpdate: true,

@@ -6,7 +6,7 @@ public struct SimulatorConfiguration: Sendable {
     public enum Environment: String, Sendable, CaseIterable {
         /// api.push.apple.com.
         case production
-        /// api.sandbox.push.apple.com: answers also carry an `apns-unique-id`.
+        /// api.sandbox.push.apple.com: every answer also carries an `apns-unique-id`, not only those to accepted broadcasts.
         case sandbox
     }
 

@@ -19,7 +19,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 14 AS $$
         ('pushtotalk', '.voip-ptt', '{10,5,1}', NULL, 4096, 64, false, false, false, 'push_to_talk', NULL, false),
         ('voip', '.voip', '{10,5,1}', NULL, 5120, 64, false, false, false, 'voip', NULL, false),
         ('widgets', '.push-type.widgets', '{10,5,1}', NULL, 4096, 64, false, false, false, 'widget', NULL, false),
-        ('channel', '', '{10,5}', NULL, 5120, 0, false, true, false, NULL, NULL, true),
+        ('channel', '', '{10,5,1}', NULL, 5120, 0, false, true, false, NULL, NULL, true),
         (NULL, '', '{10,5,1}', NULL, 8192, 64, false, false, false, NULL, NULL, false)
 $$;
 COMMENT ON FUNCTION carillon.push_types IS
