@@ -145,7 +145,8 @@ COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken marks
 COMMENT ON COLUMN carillon.apps.collapse_unknown IS
     'whether a push without a collapse id whose outcome is unknown is sent again with its apns-id as collapse id';
 COMMENT ON COLUMN carillon.apps.keep_unique_ids IS
-    'whether results and failures keep the apns-unique-id, which APNs sends in the sandbox and Apple''s push console uses';
+    'whether results and failures keep the apns-unique-id, which APNs sends in the sandbox and for broadcasts to channels, and '
+    'Apple''s push console uses';
 COMMENT ON COLUMN carillon.apps.keep_sent IS
     'how long the device token of each push that APNs accepted is kept, for trace; null means not at all';
 COMMENT ON COLUMN carillon.apps.moved_to IS

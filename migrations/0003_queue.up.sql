@@ -55,8 +55,8 @@ COMMENT ON COLUMN carillon.messages.lane IS
     '0 urgent, 1 normal, 2 bulk; another number is a lane of its own, as urgent as the nearest of these';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each one is a push';
 COMMENT ON COLUMN carillon.messages.payload IS
-    'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity a worker replaces the 0 in '
-    'the prefix {"aps":{"timestamp":0, with the time of sending; null if payloads has one for each';
+    'the payload for all device tokens, sent byte for byte, except that for push_type liveactivity or nowplaying a worker replaces '
+    'the 0 in the prefix {"aps":{"timestamp":0, with the time of sending; null if payloads has one for each';
 COMMENT ON COLUMN carillon.messages.payloads IS
     'instead of payload: one payload for each device token, by position; sent in the same way';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; a plain INSERT does not derive it from the payload';
@@ -310,8 +310,8 @@ ALTER TABLE carillon.updates SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 COMMENT ON TABLE carillon.updates IS
-    'Internal: updates of Live Activities and channels that are not sent yet, one row for each token of each update. '
-    'update_activity, end_activity and publish write it.';
+    'Internal: updates of Live Activities, media sessions and channels that are not sent yet, one row for each token of each '
+    'update. update_activity, end_activity, update_media, end_media and publish write it.';
 
 -- The latest update of each token that a worker has sent or is about to send.
 CREATE TABLE carillon.update_stamps (

@@ -12,9 +12,8 @@ CREATE TABLE carillon.tokens (
         token ~ '^(?:[0-9a-f][0-9a-f])+$' AND length(token) <= 512),
     -- Short enough for an index entry.
     CONSTRAINT tokens_owner_is_2048_bytes_at_most CHECK (octet_length(owner) <= 2048),
-    -- As in token_kinds(). No broadcast would reach a token of an unknown kind.
-    CONSTRAINT tokens_kind_is_known CHECK (kind IN ('device', 'live_activity', 'push_to_start', 'widget', 'complication',
-        'control', 'voip', 'location', 'file_provider', 'push_to_talk', 'mdm'))
+    -- token_kinds() has those of today. The first condition is for speed.
+    CONSTRAINT tokens_kind_is_a_name CHECK (kind = 'device' OR kind COLLATE "C" ~ '^[a-z0-9_-]{1,64}$')
 );
 ALTER TABLE carillon.tokens SET (
     fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000
@@ -31,7 +30,8 @@ COMMENT ON COLUMN carillon.tokens.owner IS 'an id of your own, such as a user''s
 COMMENT ON COLUMN carillon.tokens.badge IS 'the number that badge_add adds to and sends; set_badge sets it';
 COMMENT ON COLUMN carillon.tokens.kind IS
     'what the token is for: device, live_activity, push_to_start, widget, complication, control, voip, location, file_provider, '
-    'push_to_talk or mdm; a broadcast reaches one kind';
+    'push_to_talk, mdm, media_session, media_start, or another name of at most 64 lower-case letters, digits, hyphens and '
+    'underscores, for a push type that Apple has added since; a broadcast reaches one kind';
 COMMENT ON COLUMN carillon.tokens.expires_at IS
     'when the token expires, for example because its Live Activity ends; from then on broadcasts skip it and maintenance '
     'deletes it; null means never';

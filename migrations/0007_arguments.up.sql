@@ -52,7 +52,9 @@ CREATE TYPE carillon.push_rules AS (
     is_silent            boolean,
     needs_expiration     boolean,
     needs_provider_token boolean,
-    token_kind           text
+    token_kind           text,
+    start_kind           text,    -- of the tokens that starts are sent to, if it is another
+    is_update            boolean  -- an older push to a token must never arrive after a newer one
 );
 COMMENT ON TYPE carillon.push_rules IS 'What Apple requires of the pushes of one push type, as push_types returns it.';
 
@@ -239,6 +241,28 @@ CREATE TYPE carillon.activity_arguments AS (
 );
 COMMENT ON TYPE carillon.activity_arguments IS
     'Internal: the arguments of a call of start_activity, update_activity or end_activity.';
+
+CREATE TYPE carillon.media_arguments AS (
+    app             text,
+    tokens          text[],
+    event           text,
+    attributes_text text,   -- as text, or as JSON
+    everyone        boolean,
+    apns_timestamp  timestamptz,
+    priority        bigint,
+    expires_at      timestamptz,
+    run_at          timestamptz,
+    lane            bigint,
+    reference       text,
+    dedupe_key      text,
+    dedupe_for      interval,
+    on_unknown      text,
+    topic           text,
+    aps             jsonb,
+    extra           jsonb
+);
+COMMENT ON TYPE carillon.media_arguments IS
+    'Internal: the arguments of a call of start_media, update_media or end_media.';
 
 CREATE TYPE carillon.publication AS (
     app             text,

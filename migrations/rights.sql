@@ -130,11 +130,12 @@ BEGIN
         FROM (VALUES
             ('carillon_app, carillon_tenant', '
                 push push_each enqueue broadcast submit
-                start_activity update_activity end_activity publish submit_activity submit_publication
+                start_activity update_activity end_activity start_media update_media end_media publish
+                submit_activity submit_media submit_publication
                 message_status message_jobs trace broadcast_progress cancel cancel_messages cancel_found cancel_broadcast
                 requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
-                usual_end is_usual token_text push_types
+                note_unknown usual_end is_usual token_text push_types
                 request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app
                 list_tokens list_channels page_size'),
             ('carillon_app, carillon_worker', 'check_installation'),
@@ -151,8 +152,8 @@ BEGIN
                  preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook
                  count_redelivery'),
             ('carillon_worker', '
-                topics_of push_types app_id apps_of_caller refusal refuse unknown_app use_session_path record_on_behalf
-                wider_role roles_of_all_apps
+                topics_of is_derived_topic push_types app_id apps_of_caller refusal refuse unknown_app use_session_path
+                record_on_behalf wider_role roles_of_all_apps
                 installation_state validity queue_depth depth_precision scheduled_depth next_due
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of
                 pace_devices pace_push lock_waiting_jobs apply_pace
@@ -163,7 +164,7 @@ BEGIN
                 record_failed dead_status keep_requeueable return_going_back settle_unrecorded end_unrecorded
                 is_transient is_refusal fail_jobs discard_unreadable split_job split
                 shortened_token shortened_tokens use_session_commit max_payload_bytes oversized_payload
-                find_cancelled lock_unfinished record_cancelled as_cancelled end_as_cancelled count_tokens
+                find_cancelled lock_unfinished record_cancelled as_cancelled is_update end_as_cancelled count_tokens
                 stopped_tokens forgotten_tokens divide_jobs begin_stopped stop_pushes drop_stopped take_stops
                 kept_references unforgotten_job unforgotten_failures unstopped_jobs without_tokens
                 stop_going_back settle_stopped

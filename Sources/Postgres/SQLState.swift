@@ -51,6 +51,8 @@ package enum SQLState {
     package static let tooDeep = "54001"
     /// In a notice: devices do nothing with the push.
     package static let ignoredByDevices = "01IGN"
+    /// In a notice: a value that this version does not know was not checked.
+    package static let unknownValue = "01UNK"
     /// Nothing may be sent from this database: it is a copy, or the connection has the wrong name.
     package static let wrongPlace = "55000"
 

@@ -6,7 +6,7 @@ public struct SimulatorConfiguration: Sendable {
     public enum Environment: String, Sendable, CaseIterable {
         /// api.push.apple.com.
         case production
-        /// api.sandbox.push.apple.com: answers also carry an `apns-unique-id`.
+        /// api.sandbox.push.apple.com: every answer also carries an `apns-unique-id`, not only those to accepted broadcasts.
         case sandbox
     }
 
@@ -28,6 +28,8 @@ public struct SimulatorConfiguration: Sendable {
     /// Whether to refuse incorrect requests that Apple accepts: provider tokens with a DER signature or an `iat` in quotes, and
     /// connections that do not negotiate `h2`.
     public var isPedantic = false
+    /// Whether to accept push types that this version does not know, to any topic. Apple refuses those that it does not have.
+    public var allowsUnknownTypes = false
     /// Whether a device token belongs to the app of its first accepted push and is refused to other apps
     /// (`DeviceTokenNotForTopic`). The million most recently used device tokens are remembered.
     public var bindsTokens = true

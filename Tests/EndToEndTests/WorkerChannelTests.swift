@@ -45,6 +45,83 @@ import Testing
         }
     }
 
+    /// Channels at a simulator of production: one that stores nothing, and one that stores the last message.
+    private static func withSimulator(
+        _ rules: [String] = [],
+        _ body: (TestQueue, APNsSimulator) async throws -> Void
+    ) async throws {
+        try await TestQueue.with(simulator: { $0.answers = try rules.map { try AnswerRule(parsing: $0) } }) {
+            queue,
+            simulator in
+            for (reference, policy) in [("plain", 0), ("stored", 1)] {
+                let id = try simulator.addChannel(to: "org.example.app", storesMessages: policy == 1)
+                try await queue.database.run(
+                    "SELECT carillon.record_channel('app', '\(id)', \(policy), '\(reference)')"
+                )
+            }
+            try await body(queue, simulator)
+        }
+    }
+
+    @Test func `a broadcast has the priority and the expiry that Apple takes, and its unique id is kept`() async throws
+    {
+        try await Self.withSimulator { queue, simulator in
+            try await queue.database.run(
+                """
+                UPDATE carillon.apps SET keep_unique_ids = true;
+                SELECT carillon.publish('app', 'plain', '{"home": 1}', priority => 1, reference => 'low');
+                SELECT carillon.publish('app', 'stored', '{"home": 1}', reference => 'stored')
+                """
+            )
+            let backend = HTTP2Backend(.longTimeouts)
+            try await queue.drain(backend)
+            try await queue.database.run(
+                "SELECT carillon.publish('app', 'plain', event => 'end', alert => 'Over', reference => 'end')"
+            )
+            try await queue.drain(backend)
+            await backend.shutdown()
+            let requests = await simulator.receivedRequests()
+            #expect(requests.allSatisfy { $0.channelAction == "broadcast" && $0.status == 200 && $0.topic == nil })
+            func request(_ priority: String) -> [ReceivedRequest] { requests.filter { $0.priority == priority } }
+            // A broadcast without apns-expiration would be refused.
+            #expect(request("1").map(\.expiration) == ["0"] && request("10").map(\.expiration) == ["0"])
+            let stored = try #require(request("5").first?.expiration.flatMap { Int($0) })
+            let now = try await queue.database.number("extract(epoch FROM now())")
+            #expect((now + 7 * 3600)...(now + 9 * 3600) ~= stored)
+            #expect(
+                try await queue.database.rows(
+                    """
+                    SELECT r.reference, carillon.token_text(s.key) = c.channel_id FROM carillon.results r
+                    CROSS JOIN LATERAL jsonb_each_text(r.apns_unique_ids) AS s
+                    JOIN carillon.channels c ON c.reference = CASE r.reference WHEN 'stored' THEN 'stored' ELSE 'plain' END
+                    ORDER BY 1
+                    """
+                ) == ["(end,t)", "(low,t)", "(stored,t)"]
+            )
+        }
+    }
+
+    @Test(arguments: ["FeatureNotEnabled", "BroadcastFeatureNotEnabled"])
+    func `an app without the capability keeps its channels, and its messages fail with Apple's reason`(
+        name: String
+    ) async throws {
+        try await Self.withSimulator(["broadcast=400:\(name)"]) { queue, _ in
+            try await queue.database.run("SELECT carillon.publish('app', 'plain', '{}')")
+            let backend = HTTP2Backend(.longTimeouts)
+            try await queue.drain(backend)
+            await backend.shutdown()
+            #expect(
+                try await queue.database.rows("SELECT status, reason, attempt FROM carillon.failures") == [
+                    "(400,\(name),1)"
+                ]
+            )
+            #expect(
+                try await queue.database.number("SELECT count(*) FROM carillon.channels WHERE state = 'ready'") == 2
+            )
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.held_apps") == 0)
+        }
+    }
+
     @Test(.queue) func `a worker with once makes the channels that were requested`() async throws {
         try await queue.database.run("UPDATE carillon.apps SET channel_gateway = 'localhost:2'")
         _ = try await queue.database.value("carillon.request_channel('app', 0, 'match')")

@@ -110,7 +110,7 @@ class Service:
         for name in ("apns-topic", "apns-id"):
             if name in head:
                 self.faults.append("a broadcast has " + name)
-        if head.get("apns-push-type") != "liveactivity" or head.get("apns-priority") not in ("5", "10", None):
+        if head.get("apns-push-type") != "liveactivity" or head.get("apns-priority") not in ("1", "5", "10", None):
             return self.refuse(400, "InvalidPushType")
         if not (head.get("apns-expiration") or "").isdigit():
             return self.refuse(400, "BadExpirationDate")

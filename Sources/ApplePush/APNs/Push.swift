@@ -13,7 +13,8 @@ extension APNs {
         /// Apple's name for the reason, if APNs rejected it.
         public let reason: String?
 
-        /// The identity under which Apple's push console lists it, from the header `apns-unique-id`. Only the sandbox sends it.
+        /// The identity under which Apple's push console lists it, from the header `apns-unique-id`. The sandbox sends it and, for
+        /// accepted broadcasts to channels, production.
         public let uniqueID: PushID?
 
         /// Why it was not sent, if it was not.

@@ -60,8 +60,14 @@ extension APNs {
     ///   - message: An update of a Live Activity. Its tokens are ignored, and so is the suffix of its topic. Its expiry must be nil
     ///     or once unless the channel stores the last message.
     ///   - channel: The channel, created by ``Channels/create(_:)``.
+    ///   - priority: The priority in place of the message's. It may be ``Priority/low``, which other updates of Live Activities may
+    ///     not have.
     /// - Throws: A `PushError` if the message cannot be encoded or has another push type, or if nothing was sent.
-    public func publish(_ message: Message, to channel: ChannelID) async throws(PushError) -> Push {
+    public func publish(
+        _ message: Message,
+        to channel: ChannelID,
+        priority: Priority? = nil
+    ) async throws(PushError) -> Push {
         guard message.pushType == .liveActivity else {
             throw PushError(
                 .invalidMessage,
@@ -71,6 +77,7 @@ extension APNs {
         var push = message
         push.tokens = [channel.hexadecimal]
         push.pushType = .channel
+        push.priority = priority ?? message.priority
         let suffix = PushType.liveActivity.topicSuffix
         if let topic = push.topic, topic.hasSuffix(suffix) { push.topic = String(topic.dropLast(suffix.count)) }
         let outcomes = try await outcomes(of: push)

@@ -251,7 +251,7 @@ final class HTTP2Conversation: Conversation {
         deliveries.end(push, .accepted)
     }
 
-    /// The sandbox sends `apns-unique-id` with each answer, production never.
+    /// The sandbox sends `apns-unique-id` with each answer. Apple's page on broadcasts does not limit it to the sandbox.
     private func identify(_ push: QueuedPush, by answer: HTTP2Response) {
         let id = session.withField(0, of: answer) { value in
             PushID(String(decoding: value.byteOffsets.map { value[byte: $0] }, as: UTF8.self))

@@ -39,7 +39,8 @@ extension APNs.Message: Codable {
         try container.encodeIfPresent(topic, forKey: .topic)
     }
 
-    /// Reads a message. A payload together with named fields is an error, and so is an unknown push type.
+    /// Reads a message. A payload together with named fields is an error, and so is a push type that the library does not know if
+    /// the message has no topic.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         var id = PushID.random()
@@ -49,15 +50,24 @@ extension APNs.Message: Codable {
             }
             id = given
         }
+        let pushType = try container.decodeIfPresent(PushType.self, forKey: .pushType) ?? .alert
+        let topic = try container.decodeIfPresent(String.self, forKey: .topic)
+        if topic == nil, pushType.isCustom, (try? container.decode(String.self, forKey: .pushType)) != nil {
+            throw DecodingError.dataCorruptedError(
+                forKey: .pushType,
+                in: container,
+                debugDescription: "The library does not know the push type “\(pushType)”: the message needs a topic."
+            )
+        }
         try self.init(
             id: id,
             tokens: container.decode([String].self, forKey: .tokens),
             payload: Self.payload(from: container),
-            pushType: container.decodeIfPresent(PushType.self, forKey: .pushType) ?? .alert,
+            pushType: pushType,
             priority: container.decodeIfPresent(APNs.Priority.self, forKey: .priority),
             expiration: container.decodeIfPresent(Int64.self, forKey: .expiration),
             collapseID: container.decodeIfPresent(String.self, forKey: .collapseID),
-            topic: container.decodeIfPresent(String.self, forKey: .topic)
+            topic: topic
         )
     }
 

@@ -6,7 +6,8 @@ extension PushType: Codable {
         case defaultPriority = "default_priority"
     }
 
-    /// Reads the type from its name, or a custom type from an object.
+    /// Reads the type from its name, or a custom type from an object. A name that is not Apple's makes a custom type without a
+    /// topic suffix.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: CodingKeys.self) {
             try self.init(
@@ -19,8 +20,11 @@ extension PushType: Codable {
         }
         let container = try decoder.singleValueContainer()
         let name = try container.decode(String.self)
-        guard let type = Self(name: name) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "There is no push type “\(name)”.")
+        guard name != Self.channel.name, let type = Self(name: name) ?? Self(unknown: name) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "There can be no push type “\(name)”."
+            )
         }
         self = type
     }

@@ -17,6 +17,8 @@ extension PushType {
     public static let location = known("location")
     /// A request to a managed device to contact its server.
     public static let mdm = known("mdm")
+    /// The start, an update or the end of a remote media session (iOS 27).
+    public static let nowPlaying = known("nowplaying")
     /// An invitation to a Push to Talk channel.
     public static let pushToTalk = known("pushtotalk")
     /// An incoming call.

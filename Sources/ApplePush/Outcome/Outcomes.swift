@@ -48,8 +48,8 @@ public struct Outcomes: Sendable, RandomAccessCollection {
         set { outcomes[position] = newValue }
     }
 
-    /// The header `apns-unique-id` of the answer to the push at this position: its identity in Apple's push console. Only the
-    /// sandbox sends it.
+    /// The header `apns-unique-id` of the answer to the push at this position: its identity in Apple's push console. The sandbox
+    /// sends it and, for accepted broadcasts to channels, production.
     public func uniqueID(at position: Int) -> PushID? { uniqueIDs.isEmpty ? nil : uniqueIDs[position] }
 
     /// Whether the gateway has sent a unique ID with any answer.

@@ -176,8 +176,8 @@ extension Option {
         .help("Time that an unknown channel is kept after it was first seen.")
 
     // tokens import
-    static let kind = Option("kind", .choice(TokenKind.names))
-        .help("The kind of tokens whose line does not give one.")
+    static let kind = Option("kind", .tokenKind)
+        .help("The kind of tokens whose line does not give one: \(TokenKind.form).")
     static let rejects = Option("rejects", .file("FILE"))
         .help("Write the refused lines to this file, as CSV with line number and reason.")
 
@@ -259,6 +259,8 @@ extension Option {
         .help("Keep the certificate authority in this folder, so that each start has the same root certificate.")
     static let pedantic = Option("pedantic", .flag)
         .help("Refuse what Apple tolerates: DER signatures, iat as a string, connections that do not negotiate h2.")
+    static let allowUnknownTypes = Option("allow-unknown-types", .flag)
+        .help("Accept push types that this version does not know, to any topic.")
     static let anyTopic = Option("any-topic", .flag)
         .help("Accept each device token for any topic; without this, only for the first topic that it was used with.")
     static let caOut = Option("ca-out", .file("FILE"))

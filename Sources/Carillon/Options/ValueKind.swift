@@ -1,3 +1,4 @@
+import CarillonPushRules
 import CarillonText
 import CarillonWeb
 
@@ -18,6 +19,8 @@ enum ValueKind: Sendable {
     /// The path of a file or folder; the associated word is its placeholder in `--help`.
     case file(String)
     case choice([String])
+    /// A kind of tokens, which need not be a known one.
+    case tokenKind
 
     /// The placeholder of the value in `--help`; nil for a flag.
     var placeholder: String? {
@@ -29,6 +32,7 @@ enum ValueKind: Sendable {
         case .duration: "D"
         case .address: "ADDR"
         case .choice(let words): words.joined(separator: "|")
+        case .tokenKind: "KIND"
         }
     }
 
@@ -49,6 +53,7 @@ enum ValueKind: Sendable {
         case .proxy: "the URL of a proxy with its port, such as http://proxy.example:3128"
         case .file: "the path of a file"
         case .choice(let words): words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        case .tokenKind: TokenKind.form
         }
     }
 
@@ -73,6 +78,8 @@ enum ValueKind: Sendable {
         case .proxy: Self.isProxy(text) ? .text(text) : nil
         case .choice(let words):
             words.contains(text) ? .text(text) : nil
+        case .tokenKind:
+            TokenKind(rawValue: text).map { .text($0.rawValue) }
         }
     }
 

@@ -67,7 +67,7 @@ struct PyapnsService: Sendable {
     private func notify(_ call: NotifyCall) async throws -> XMLRPCValue {
         let group: ServiceDatabase.Group = call.tokens.count > Self.smallCall ? .large : .small
         let (jobs, notices) = try await database.query(NotifyCall.statement, call.sqlParameters, group) { rows in
-            (rows.count, rows.noticesOfIgnoredPushes)
+            (rows.count, rows.noticesOfSchema)
         }
         for notice in notices { log.ignored(notice, app: call.app) }
         log.log.debug("Notifications were enqueued.", ["app": call.app, "tokens": call.tokens.count, "messages": jobs])

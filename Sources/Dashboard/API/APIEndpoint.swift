@@ -92,7 +92,7 @@ final class APIEndpoint: Sendable {
                 answer: try rows.stringIfPresent(0, "answer"),
                 isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
                 isEmpty: try rows.bool(0, "is_empty"),
-                notices: rows.noticesOfIgnoredPushes
+                notices: rows.noticesOfSchema
             )
         }
     }
@@ -113,7 +113,10 @@ final class APIEndpoint: Sendable {
                 )
             }
             return Response(json: value.text + "\n")
-        case .nothing: return Response(status: 204)
+        case .nothing where result.notices.isEmpty: return Response(status: 204)
+        case .nothing:
+            let answer: JSONValue = ["notices": result.notices]
+            return Response(json: answer.text + "\n")
         }
     }
 

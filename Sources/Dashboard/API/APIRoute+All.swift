@@ -1,7 +1,7 @@
 import CarillonWeb
 
 extension APIRoute {
-    static let all: [APIRoute] = messages + activities + channels + tokens + events
+    static let all: [APIRoute] = messages + activities + media + channels + tokens + events
 
     /// `POST /messages`, which is older than the versioned routes. The token alone names the app.
     static let unversioned: APIRoute = {
@@ -125,6 +125,28 @@ extension APIRoute {
         ),
     ]
 
+    private static let media = [
+        ("start", "Starts a remote media session."), ("update", "Updates remote media sessions."),
+        ("end", "Ends remote media sessions."),
+    ].map { event, summary in
+        APIRoute(
+            name: "\(event)_media",
+            method: .post,
+            path: "/media/\(event)",
+            right: .send,
+            summary: summary,
+            function: "\(event)_media",
+            members: [
+                APIField("tokens", .list(.token), required: event != "start"),
+                APIField("attributes", .object, required: true),
+            ] + (event == "start" ? [APIField("everyone", .boolean)] : []) + [
+                APIField("apns_timestamp", .time), APIField("topic", .string), APIField("aps", .object),
+                APIField("extra", .object),
+            ] + delivery,
+            answer: .message
+        )
+    }
+
     private static let channels: [APIRoute] = [
         APIRoute(
             name: "request_channel",
@@ -165,7 +187,7 @@ extension APIRoute {
             function: "publish",
             members: [
                 APIField("channel", .string, required: true), APIField("content_state", .object),
-                APIField("event", .choice(["update", "end"])), APIField("dismissal_date", .time),
+                APIField("event", .string), APIField("dismissal_date", .time),
             ] + activity.filter { $0.name != "topic" },
             answer: .message
         ),

@@ -32,7 +32,7 @@ struct TestPushAction {
             }
             let parameters = Parameters(app, push.body.text)
             let preview = try await changing.query(Self.preview, parameters) { rows in
-                (message: try rows.record(0) as TestPushView.Preview, notices: rows.noticesOfIgnoredPushes)
+                (message: try rows.record(0) as TestPushView.Preview, notices: rows.noticesOfSchema)
             }
             var page = try await view(push)
             page.preview = preview.message

@@ -20,10 +20,10 @@ package struct Rows: ~Copyable {
     /// The first notices of the statement.
     package var notices: [ServerNotice] { result.notices }
 
-    /// Notices about pushes that devices ignore. Others may come from triggers, and clients without access to the database must not see
-    /// them.
-    package var noticesOfIgnoredPushes: [String] {
-        notices.filter { $0.sqlState == SQLState.ignoredByDevices }.map(\.sentence)
+    /// Notices about pushes that devices ignore, and about values that were not checked. Others may come from triggers, and clients
+    /// without access to the database must not see them.
+    package var noticesOfSchema: [String] {
+        notices.filter { [SQLState.ignoredByDevices, SQLState.unknownValue].contains($0.sqlState) }.map(\.sentence)
     }
 
     package var columnCount: Int { types.count }

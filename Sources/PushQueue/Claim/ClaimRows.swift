@@ -96,7 +96,10 @@ extension ClaimReader {
         )
         waited(since: job.createdAt, attempt: job.attempt)
         let priority = try rows.int16(row, ifUsed: columns.priority)
-        let pushType = try rows.string(row, ifUsed: columns.pushType).map { PushType(stored: $0) } ?? .alert
+        var pushType: PushType? = .alert
+        if let name = try rows.string(row, ifUsed: columns.pushType) {
+            pushType = try Self.pushType(named: name, rows, row, columns)
+        }
         let topicIsAllowed = try !rows.has(row, columns.topicNotAllowed)
         let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withText(row, columns.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
@@ -118,6 +121,19 @@ extension ClaimReader {
         try rows.forEachElement(row, columns.tokens) { token in
             if let token { add(token) } else { add(RawSpan()) }
         }
+    }
+
+    /// Nil for a type that cannot be sent: one that this version does not know is sent only to a topic that the row names.
+    private static func pushType(
+        named name: String,
+        _ rows: borrowing Rows,
+        _ row: Int,
+        _ columns: ClaimColumns
+    ) throws(PostgresError) -> PushType? {
+        if let type = PushType(stored: name) { return type }
+        var hasTopic = false
+        try rows.withText(row, columns.topic, else: []) { hasTopic = $0.byteCount > 0 }
+        return hasTopic ? PushType(unknown: name) : nil
     }
 
     private mutating func readPayload(

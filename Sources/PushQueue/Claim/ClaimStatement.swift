@@ -100,7 +100,9 @@ package enum ClaimStatement {
     /// The app's topics are looked up once, and only if a row names a topic. With an empty one, the certificate decides.
     private static let topicNotAllowed = """
         CASE WHEN p.topic IS NULL OR p.topic = '' THEN NULL
-            WHEN p.topic <> ALL ((SELECT carillon.topics_of($1))::text[]) THEN true END AS topic_not_allowed
+            WHEN p.topic <> ALL ((SELECT carillon.topics_of($1))::text[])
+                AND NOT carillon.is_derived_topic(p.topic, p.push_type, (SELECT carillon.topics_of($1)))
+            THEN true END AS topic_not_allowed
         """
 
     /// How often a push is sent again because the outcome was unknown.

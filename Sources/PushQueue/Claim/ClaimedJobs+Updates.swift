@@ -1,7 +1,7 @@
 import ApplePush
 import CarillonIO
 
-/// Updates of Live Activities and channels: which of them are sent, and the time in their payloads.
+/// Updates of Live Activities, media sessions and channels: which of them are sent, and the time in their payloads.
 extension ClaimedJobs {
     /// The positions of updates in the batch.
     var updates: [Int32] {
@@ -102,9 +102,6 @@ extension PushBatch {
 }
 
 extension PushType {
-    /// A push replaces what an earlier one to the same token has shown, so an older one must never arrive after a newer one.
-    var isUpdate: Bool { self == .liveActivity || self == .channel }
-
     /// Apple delivers a few of them an hour to a device, and may drop the rest.
     var isPaced: Bool { self == .background }
 }

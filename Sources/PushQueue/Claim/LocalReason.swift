@@ -18,7 +18,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedCollapseID = "MalformedCollapseId"
     /// The priority is not one that the push type may have.
     case unknownPriority = "UnknownPriority"
-    /// Apple has no such push type.
+    /// No push type can have this name, or it is none that this version knows and the message names no topic.
     case unknownPushType = "UnknownPushType"
     /// `on_unknown` is neither retry nor fail.
     case malformedOnUnknown = "MalformedOnUnknown"

@@ -1,6 +1,6 @@
 import ApplePush
 
-/// The time of sending in the payload of a Live Activity: a timestamp of 0, right at the beginning, asks for it.
+/// The time of sending in the payload of an update: a timestamp of 0, right at the beginning, asks for it.
 enum SendingTime {
     private static let opening = Array(#"{"aps":{"timestamp":"#.utf8)
     private static let placeholder = opening + Array("0,".utf8)

@@ -35,6 +35,7 @@ extension Routines {
             File("functions/enqueue/push_types.sql", Files.push_types_sql),
             File("functions/enqueue/submit.sql", Files.submit_sql),
             File("functions/enqueue/submit_activity.sql", Files.submit_activity_sql),
+            File("functions/enqueue/submit_media.sql", Files.submit_media_sql),
             File("functions/enqueue/submit_publication.sql", Files.submit_publication_sql),
             File("functions/events/note_events.sql", Files.note_events_sql),
             File("functions/events/peek_events.sql", Files.peek_events_sql),

@@ -65,7 +65,7 @@ package enum ReasonText {
         "MalformedTopic": "The topic is too long, or has characters that are not allowed.",
         "MalformedCollapseId": "The collapse id is too long, or has characters that are not allowed.",
         "UnknownPriority": "The priority is not one that the push type allows.",
-        "UnknownPushType": "Apple has no such push type.",
+        "UnknownPushType": "Carillon does not know this push type, and the message names no topic.",
         "MalformedOnUnknown": "on_unknown is neither retry nor fail.",
     ]
 

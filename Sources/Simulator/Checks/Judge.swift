@@ -12,7 +12,7 @@ struct Judge {
 
     init(_ configuration: SimulatorConfiguration, channels: ChannelTable) {
         self.channels = ChannelRequestCheck(table: channels)
-        check = RequestCheck(topics: configuration.topics)
+        check = RequestCheck(topics: configuration.topics, allowsUnknownTypes: configuration.allowsUnknownTypes)
         keys = ProviderKeys(
             configuration.providerKeys,
             environment: configuration.environment,
@@ -131,7 +131,8 @@ struct Judge {
         in bytes: Span<UInt8>,
         _ credential: ClientCredential
     ) -> DeviceTokenOwners.App? {
-        guard owners != nil, let rules = PushTypeRules(of: head, in: bytes) else { return nil }
+        guard owners != nil else { return nil }
+        let rules = PushTypeRules(of: head, in: bytes) ?? .unknown
         if head.topic.isPresent {
             let topic = bytes.extracting(head.topic.range)
             return owners?.app(named: topic.extracting(rules.app(in: topic)))

@@ -25,6 +25,8 @@ enum Judgement: Sendable, Equatable {
         case .payloadEmpty, .badRequestPayload: return Self.fault(of: payload)
         case .invalidPushType, .topicDisallowed:
             guard let rules = PushTypeRules(of: head, in: bytes) else {
+                // With --allow-unknown-types, the topic is what is wrong.
+                guard refusal == .invalidPushType else { return nil }
                 return
                     "apns-push-type is not one of \(PushTypeRules.all.map(\.name.description).joined(separator: ", "))."
             }

@@ -13,7 +13,7 @@ extension PushTypeRules.Priorities {
 }
 
 extension PushTypeRules {
-    /// The rules for a request; nil if it names a push type that does not exist.
+    /// The rules for a request; nil if it names a push type that is not in the table.
     init?(of head: RequestHead, in bytes: Span<UInt8>) {
         guard head.pushType.isPresent else {
             // Older clients omit the field; then any topic is allowed.
@@ -52,7 +52,11 @@ extension PushTypeRules {
 
     /// The bytes of a topic that name the app: all but the suffix of a push type.
     func app(in topic: Span<UInt8>) -> Range<Int> {
-        let rule = name.utf8CodeUnitCount > 0 ? self : PushTypeRules(suffixOf: topic)
-        return 0..<topic.count - (rule?.topicSuffix.utf8CodeUnitCount ?? 0)
+        guard let rule = name.utf8CodeUnitCount > 0 ? self : PushTypeRules(suffixOf: topic) else {
+            // Most suffixes of new types begin like this.
+            let end = topic.indices.first { topic.extracting($0...).hasPrefix(".push-type.") }
+            return 0..<(end ?? topic.count)
+        }
+        return 0..<topic.count - rule.topicSuffix.utf8CodeUnitCount
     }
 }

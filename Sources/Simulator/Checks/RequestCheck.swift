@@ -5,13 +5,17 @@ import CarillonText
 struct RequestCheck {
     /// The bundle IDs that provider tokens may push to, in the order of their addition; empty for any.
     private(set) var topics: [[UInt8]]
+    private let allowsUnknownTypes: Bool
     private var json = JSONObjectCheck()
     /// The last good payload, so that one payload for many device tokens is parsed only once.
     private var goodPayload: [UInt8] = []
     /// The last good topic without a push type's suffix, so that a topic shared by most requests is checked only once.
     private var plainTopic: [UInt8] = []
 
-    init(topics: [String]) { self.topics = topics.map { Array($0.utf8) } }
+    init(topics: [String], allowsUnknownTypes: Bool = false) {
+        self.topics = topics.map { Array($0.utf8) }
+        self.allowsUnknownTypes = allowsUnknownTypes
+    }
 
     mutating func allow(_ topic: String) {
         let topic = Array(topic.utf8)
@@ -47,7 +51,7 @@ struct RequestCheck {
         {
             return .badCollapseID
         }
-        guard let rules else { return .invalidPushType }
+        guard let rules = rules ?? unknownType(of: head, in: bytes) else { return .invalidPushType }
         if head.priority.isPresent {
             guard let priority = PushTypeRules.Priorities(field: bytes.extracting(head.priority.range)),
                 rules.priorities.contains(priority)
@@ -60,6 +64,10 @@ struct RequestCheck {
         }
         if let refusal = refusalOfPayload(payload, limit: rules.payloadLimit) { return refusal }
         return HeaderForm.isDeviceToken(bytes.extracting(head.deviceToken(in: bytes))) ? nil : .badDeviceToken
+    }
+
+    private func unknownType(of head: RequestHead, in bytes: Span<UInt8>) -> PushTypeRules? {
+        allowsUnknownTypes && PushTypeRules.isName(bytes.extracting(head.pushType.range)) ? .unknown : nil
     }
 
     private mutating func refusalOfTopic(

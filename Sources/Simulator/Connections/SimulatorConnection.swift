@@ -285,7 +285,9 @@ final class SimulatorConnection {
         if case .managed(let channelAnswer) = judgement, let channel = channelAnswer.channelID {
             server.block.append("apns-channel-id", channel.span.bytes, indexing: .never)
         }
-        if server.isSandbox, state.service == .pushes {
+        // Apple's page on broadcasts lists it for successful ones, in both environments.
+        let isBroadcast = if case .broadcast = judgement { status == 200 } else { false }
+        if state.service == .pushes, server.isSandbox || isBroadcast {
             id.removeAll(keepingCapacity: true)
             server.ids.append(to: &id)
             server.block.append("apns-unique-id", id.span.bytes, indexing: .never)

@@ -90,6 +90,38 @@ import Testing
         }
     }
 
+    /// Apple's page has one name, and its sandbox answered with the other.
+    @Test(arguments: ["FeatureNotEnabled", "BroadcastFeatureNotEnabled"])
+    func `an app without the capability is told so, whichever name the reason has`(name: String) async throws {
+        let rules = ["create=400:\(name)", "broadcast=400:\(name)"]
+        try await with({ $0.answers = try rules.map { try AnswerRule(parsing: $0) } }) { simulator, channels, apns in
+            let create = await error { () throws(ChannelError) in _ = try await channels.create(.nothing) }
+            #expect(create?.code == .refused && create?.reason == name && create?.isRetryable == false)
+            #expect(create?.message.contains("Enable the capability Broadcast") == true)
+            let channel = ChannelID(try simulator.addChannel(to: Self.app))
+            let push = try await apns.publish(try update(), to: channel)
+            #expect(push.reason == name && !push.isRetryable && push.outcome.action == .failMessage)
+        }
+    }
+
+    @Test func `a broadcast may have the priority 1, and its unique id is kept in production too`() async throws {
+        try await with { simulator, channels, apns in
+            let channel = try await channels.create(.nothing)
+            let push = try await apns.publish(try update(), to: channel, priority: .low)
+            #expect(push.isAccepted && push.uniqueID != nil)
+            let usual = try await apns.publish(try update(), to: channel)
+            #expect(usual.isAccepted && usual.uniqueID != nil && usual.uniqueID != push.uniqueID)
+            let alert = try await apns.send(
+                Message(tokens: [String(repeating: "ab", count: 32)], alert: "Hi", topic: Self.app)
+            )
+            #expect(alert.pushes.map(\.uniqueID) == [nil])
+            let priorities = await simulator.receivedRequests().filter { $0.channelAction == "broadcast" }.map(
+                \.priority
+            )
+            #expect(priorities == ["1", "5"])
+        }
+    }
+
     @Test func `refusals are told with their reason, and say what to do`() async throws {
         let rule = try AnswerRule(parsing: "create=400:BroadcastFeatureNotEnabled")
         try await with({ $0.answers = [rule, try AnswerRule(parsing: "list=503+9")] }) { simulator, channels, apns in

@@ -37,8 +37,8 @@ import Testing
         #expect(try JSONEncoder().encode(PushType.voip) == Data(#""voip""#.utf8))
     }
 
-    @Test(arguments: ["", "two words", "line\nbreak", "Grüße", String(repeating: "x", count: 65)])
-    func `a name that a header cannot contain is an error`(name: String) {
+    @Test(arguments: ["", "two words", "line\nbreak", "Spatial", "größe", "a_b", String(repeating: "x", count: 65)])
+    func `a name that no push type can have is an error`(name: String) {
         let error = #expect(throws: PushError.self) { try PushType(custom: name) }
         #expect(error?.code == .invalidMessage)
     }
@@ -49,13 +49,40 @@ import Testing
         #expect(throws: PushError.self) { try PushType(custom: "suffix", payloadLimit: 0) }
     }
 
-    @Test func `a process can have two hundred custom types, and known ones thereafter`() throws {
-        var types = CustomPushTypes()
-        let rows = (0...CustomPushTypes.limit).map { PushType.Facts(name: "t\($0)", suffix: "", payloadLimit: 1) }
-        for (place, row) in rows.dropLast().enumerated() { #expect(try types.place(of: row) == place) }
-        let error = #expect(throws: PushError.self) { try types.place(of: rows[CustomPushTypes.limit]) }
-        #expect(error?.message.contains("t200") == true)
-        #expect(try types.place(of: rows[7]) == 7)
-        #expect(PushType.table.count + CustomPushTypes.limit <= 256)
+    @Test func `a process can have any number of custom types`() throws {
+        let types = try (0..<1_000).map { try PushType(custom: "t\($0)", topicSuffix: ".t") }
+        #expect(Set(types).count == types.count)
+        #expect(types.map(\.name) == (0..<1_000).map { "t\($0)" })
+    }
+
+    @Test func `a message may name a type that the library does not know, together with its topic`() async throws {
+        let text = #"{"tokens":["a1"],"alert":"x","push_type":"spatial","topic":"com.example.app.spatial"}"#
+        let message = try JSONDecoder().decode(Message.self, from: Data(text.utf8))
+        #expect(message.pushType.isCustom)
+        let backend = RecordedBackend()
+        let connection = Session(backend: backend)
+            .connection(to: .production, credential: try TestCredential.providerToken())
+        #expect(try await APNs(connection).send(message).accepted == 1)
+        let sent = try #require(backend.sent.first)
+        #expect((sent.pushType.name, sent.topic) == ("spatial", "com.example.app.spatial"))
+        for wrong in [
+            #"{"tokens":["a1"],"alert":"x","push_type":"spatial"}"#,
+            #"{"tokens":["a1"],"alert":"x","push_type":"spatial","topic":null}"#,
+            #"{"tokens":["a1"],"alert":"x","push_type":"Spatial","topic":"com.example.app"}"#,
+            #"{"tokens":["a1"],"alert":"x","push_type":"spatial\r\nx: y","topic":"com.example.app"}"#,
+            #"{"tokens":["a1"],"alert":"x","push_type":"channel","topic":"com.example.app"}"#,
+        ] {
+            #expect(throws: DecodingError.self, "\(wrong)") {
+                try JSONDecoder().decode(Message.self, from: Data(wrong.utf8))
+            }
+        }
+    }
+
+    @Test func `the queue stores the name of a type, and limits its payload to what a claim keeps`() throws {
+        let type = try #require(PushType(unknown: "spatial"))
+        #expect((type.name, type.topicSuffix, type.payloadLimit) == ("spatial", "", 8_192))
+        #expect(type.allows(priority: 1) && !type.allows(priority: 7) && !type.isUpdate)
+        #expect(PushType(unknown: "Spatial") == nil && PushType(stored: "spatial") == nil)
+        #expect(PushType.liveActivity.isUpdate && PushType.channel.isUpdate && !PushType.alert.isUpdate)
     }
 }

@@ -86,7 +86,9 @@ import Testing
         }
     }
 
-    @Test func `a program starts, updates and ends Live Activities, and publishes to a channel`() async throws {
+    @Test func `a program starts, updates and ends Live Activities and media sessions, and publishes to a channel`()
+        async throws
+    {
         try await Self.with { shop, caller in
             try await shop.database.run(
                 "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
@@ -97,6 +99,12 @@ import Testing
             Self.expect(await caller.post("/activities/start", start), "201", "\"is_new\":true")
             Self.expect(await caller.post("/activities/update", #"{\#(tokens), "content_state": {"a": 2}}"#), "201")
             Self.expect(await caller.post("/activities/end", "{\(tokens)}"), "201")
+            for event in ["start", "update", "end"] {
+                let media = #"{\#(tokens), "attributes": {"id": "radio"}}"#
+                Self.expect(await caller.post("/media/\(event)", media), "201", "\"is_new\":true")
+                let unnamed = #"{\#(tokens), "attributes": {"title": "x"}}"#
+                Self.expect(await caller.post("/media/\(event)", unnamed), "400", #"Argument \"attributes\" takes"#)
+            }
             let missing = await caller.post("/activities/update", "{\(tokens)}")
             Self.expect(missing, "400", #"Argument \"content_state\" takes a JSON object"#)
             Self.expect(await caller.post("/channels", #"{"reference": "m 1"}"#), "200", #"{"reference":"m 1"}"#)
@@ -105,6 +113,32 @@ import Testing
             Self.expect(early, "409", "takes a channel that is ready")
             Self.expect(await caller.delete("/channels/m%201"), "204")
             Self.expect(await caller.delete("/channels/m%201"), "404", "takes the reference or the id")
+        }
+    }
+
+    @Test func `a program is told what was not checked`() async throws {
+        try await Self.with { shop, caller in
+            try await shop.database.run(
+                "UPDATE carillon.certificates SET certificate = NULL, private_key = 'k', key_id = 'K', team_id = 'T'"
+            )
+            let said = #""notices":["Argument \"push_type\" is 'spatial', which this version of Carillon does not know"#
+            let type = #""push_type": "spatial", "topic": "com.example.shop.push-type.spatial""#
+            Self.expect(
+                await caller.post("/messages", #"{"tokens": ["ab"], "alert": "x", \#(type)}"#),
+                "201",
+                said
+            )
+            let refused = await caller.post("/messages", #"{"tokens": ["ab"], "alert": "x", "push_type": "spatial"}"#)
+            Self.expect(refused, "400", "pass its topic too")
+            let kind = await caller.post("/tokens", #"{"token": "ab", "kind": "spatial"}"#)
+            Self.expect(kind, "200", #"{"notices":["Argument \"kind\" is 'spatial'"#)
+            Self.expect(await caller.post("/tokens", #"{"token": "ab", "kind": "widget"}"#), "204")
+            Self.expect(await caller.post("/tokens", #"{"token": "ab", "kind": "Spatial"}"#), "400")
+            let level = #"{"tokens": ["ab"], "alert": "x", "interruption_level": "loud"}"#
+            Self.expect(await caller.post("/messages", level), "201", #"Argument \"interruption_level\" is 'loud'"#)
+            try await shop.database.run("SELECT carillon.record_channel('shop', 'QUJD', 0, 'r')")
+            let event = #"{"channel": "r", "content_state": {}, "event": "pause"}"#
+            Self.expect(await caller.post("/publish", event), "201", #"Argument \"event\" is 'pause'"#)
         }
     }
 

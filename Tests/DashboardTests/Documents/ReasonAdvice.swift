@@ -80,7 +80,8 @@ struct ReasonAdvice {
         "TopicNotAllowed": "Name a [topic of the app](isolation.md#topics).",
         "UnknownApp": "Use the `id` of a row of `carillon.apps` as `app_id`.",
         "UnknownPriority": priority,
-        "UnknownPushType": "Use one of the [push types](enqueue.md#push-types).",
+        "UnknownPushType":
+            "Use one of the [push types](enqueue.md#push-types), or [name the topic](enqueue.md#what-this-version-does-not-know).",
         "Unqueued": "Remove what makes PostgreSQL refuse the row: its error is in the worker's log. Then requeue it.",
         "Unreadable": "Enqueue it again as smaller rows.",
         "Unrecorded": "Remove what makes PostgreSQL refuse the outcome: its error is in the worker's log.",

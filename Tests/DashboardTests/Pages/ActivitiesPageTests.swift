@@ -22,8 +22,32 @@ import Testing
                 let one = try #require(json.split(separator: "{").first { $0.contains("\"token\":\"\(token)") })
                 #expect(one.contains("\"state\":\"\(state)\"") && one.contains("\"waiting\":\(waiting)"), "\(one)")
             }
+            #expect(json.contains("\"kind\":\"live_activity\""))
             let page = try DashboardClient.read(await client.get("/activities"), "/activities").text
             #expect(page.contains("update waits") && page.contains("Under way"))
+        }
+    }
+
+    @Test func `a media session is listed too, though it need not expire`() async throws {
+        try await shop.database.run(
+            """
+            UPDATE carillon.certificates SET topics = '{com.example.shop,com.example.shop.push-type.nowplaying}';
+            SELECT carillon.register_token('shop', '\(Shop.token("a1"))', kind => 'media_session');
+            SELECT carillon.register_token('shop', '\(Shop.token("a2"))', kind => 'media_session',
+                expires_at => now() + interval '1 hour');
+            SELECT carillon.register_token('shop', '\(Shop.token("a3"))', kind => 'media_start');
+            INSERT INTO carillon.tokens (app_id, token, kind, expires_at)
+            SELECT a.id, '\(Shop.token("a4"))', 'media_session', now() - interval '1 s' FROM carillon.apps a;
+            SELECT carillon.update_media('shop', '{\(Shop.token("a1"))}', '{"id": 1}')
+            """
+        )
+        #expect(try await shop.drain().status == 0)
+        try await DashboardClient.with(shop.database.url, in: shop.folder) { client, _ in
+            let json = await client.get("/activities", json: true).body
+            #expect(json.matches(of: /"kind":"media_session"/).count == 2, "\(json)")
+            #expect(json.contains("\"state\":\"updated\"") && json.contains("\"ends_at\":null"), "\(json)")
+            let page = try DashboardClient.read(await client.get("/activities"), "/activities").text
+            #expect(page.contains("media session"), "\(page)")
         }
     }
 }

@@ -98,7 +98,8 @@ import Testing
             "preview_message", "send_test", "call_with_token", "pause_webhook", "resume_webhook", "redeliver_webhook",
         ],
         "carillon_app": [
-            "submit", "submit_activity", "cancel", "cancel_messages", "cancel_found", "cancel_broadcast",
+            "submit", "submit_activity", "submit_media", "cancel", "cancel_messages", "cancel_found",
+            "cancel_broadcast",
             "broadcast_progress", "forget",
             "register_token", "unregister_token", "requeue_failures", "message_status", "message_jobs", "trace",
             "apps_of_caller",
@@ -110,7 +111,8 @@ import Testing
             "message_jobs",
             "message_status",
             "record_channel", "remove_channel", "request_channel", "requeue_failures", "submit", "submit_activity",
-            "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe", "unsubscribe",
+            "submit_media", "submit_publication", "trace", "unregister_token", "push", "push_each", "subscribe",
+            "unsubscribe",
             "take_events", "peek_events", "acknowledge_events",
         ],
         "carillon_worker": [

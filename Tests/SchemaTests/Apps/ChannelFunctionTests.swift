@@ -138,6 +138,20 @@ import Testing
         )
     }
 
+    @Test func `a broadcast may have each of Apple's priorities, unlike an update to a token`() async throws {
+        try await ready(database)
+        for priority in [10, 5, 1] {
+            _ = try await database.value("carillon.publish('demo', 'r', '{}', priority => \(priority))")
+        }
+        #expect(
+            try await database.rows("SELECT priority FROM carillon.messages ORDER BY id") == ["(10)", "(5)", "(1)"]
+        )
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.update_activity('demo', '{aa}', '{}', priority => 1)")
+        }
+        #expect(error?.message == #"argument "priority" takes 10 or 5 for push type liveactivity, got 1"#)
+    }
+
     @Test func `a channel that stores the last message gets an expiry, and one that stores nothing has none`()
         async throws
     {
@@ -170,7 +184,7 @@ import Testing
             "publish('demo', 'r', '{}', expires_at => '2100-01-01Z')",
             #"argument "expires_at" takes null for a channel that stores nothing (policy 0)"#
         ),
-        ("publish('demo', 'r', '{}', priority => 1)", #"argument "priority" takes 10 or 5, got 1"#),
+        ("publish('demo', 'r', '{}', priority => 7)", #"argument "priority" takes 10, 5 or 1, got 7"#),
         (
             "publish('demo', 'r', '{}', dismissal_date => now())",
             #"argument "dismissal_date" takes a time only if event is 'end'"#

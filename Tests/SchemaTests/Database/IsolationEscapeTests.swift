@@ -38,6 +38,7 @@ import Testing
                 "carillon.record_channel('other', 'BBBB', 0, 'mine')::text",
                 "carillon.remove_channel('other', 'theirs')::text",
                 "carillon.update_activity('other', '{aa}', '{}')::text",
+                "carillon.update_media('other', '{aa}', '{\"id\": 1}')::text",
             ]
             for call in calls + IsolationTests.pushes("other").map({ "\($0)::text" }) {
                 let error = await #expect(throws: PostgresError.self, "\(call)") { try await run(call) }

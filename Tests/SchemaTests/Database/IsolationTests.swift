@@ -261,8 +261,8 @@ import Testing
                 "(cancel_messages)", "(channel)", "(forget)", "(installation_fault)", "(message_jobs)",
                 "(message_status)", "(peek_events)", "(push)", "(push)", "(push_each)", "(record_channel)",
                 "(remove_channel)", "(request_channel)", "(requeue_failures)", "(submit)", "(submit_activity)",
-                "(submit_publication)", "(subscribe)", "(take_events)", "(trace)", "(unregister_token)",
-                "(unsubscribe)",
+                "(submit_media)", "(submit_publication)", "(subscribe)", "(take_events)", "(trace)",
+                "(unregister_token)", "(unsubscribe)",
             ]
         )
     }

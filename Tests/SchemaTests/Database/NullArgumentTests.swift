@@ -36,18 +36,29 @@ import Testing
     private static let startForNobody = start.map { $0.replacing("'{cd}'", with: "NULL") }
     private static let update = ["", "::jsonb"].map { "update_activity('demo', '{ef}', '{}'\($0)" }
     private static let end = ["", "::jsonb"].map { "end_activity('demo', '{ef}', '{}'\($0)" }
+    private static let media = #"media('demo', '{fe}', '{"id": 1}'"#
     private static let publish = ["", "::jsonb"].map { "publish('demo', 'final', '{}'\($0)" }
     private static let batch = "('demo', after => '-infinity', until => 'infinity'"
 
     private static let examples: [Example] = [
-        Example("on_unknown", not: "'fail'", [enqueue, broadcast, start, update, end, publish].flatMap(\.self)),
+        Example(
+            "on_unknown",
+            not: "'fail'",
+            [enqueue, broadcast, start, update, end, publish, ["start_", "update_", "end_"].map { $0 + media }]
+                .flatMap(\.self)
+        ),
         Example(
             "on_duplicate",
             not: "'existing'",
             [enqueue, broadcast, publish].flatMap(\.self).map { $0 + ", dedupe_key => 'taken'" }
         ),
         Example("strict", not: "true", enqueueToNobody + broadcastToNobody),
-        Example("push_token", not: "false", start), Example("everyone", not: "true", startForNobody),
+        Example("push_token", not: "false", start),
+        Example(
+            "everyone",
+            not: "true",
+            startForNobody + ["start_" + media.replacing("'{fe}'", with: "NULL")]
+        ),
         Example("event", not: "'end'", publish), Example("policy", not: "1", ["request_channel('demo'"]),
         Example("reference", not: "'mine'", ["request_channel('demo'"]),
         Example("badge", not: "3", ["set_badge('demo', 'ab'"]),
@@ -77,7 +88,8 @@ import Testing
     /// The oldest rows lie just beyond what a search reads by default.
     private static let rows = """
         INSERT INTO carillon.tokens (app_id, token, kind, badge, expires_at) VALUES (1, 'ab', 'device', 7, NULL),
-            (1, 'cd', 'push_to_start', 0, NULL), (1, 'ef', 'live_activity', 0, now() + interval '1 hour');
+            (1, 'cd', 'push_to_start', 0, NULL), (1, 'ef', 'live_activity', 0, now() + interval '1 hour'),
+            (1, 'dc', 'media_start', 0, NULL);
         INSERT INTO carillon.channels (app_id, reference, policy, channel_id, state) VALUES (1, 'final', 0, 'AAAA', 'ready');
         SELECT carillon.enqueue('demo', '{ab}', 'First', dedupe_key => 'taken');
         SELECT carillon.subscribe('demo', 'follower'), carillon.note_dead(1, '{ab,cd}', ARRAY[now(), now()]);

@@ -13,15 +13,20 @@ import Testing
     }
 
     @Test func `the function in SQL returns the table`() throws {
-        let rows = (PushTypeRules.all + [.channel]).enumerated().map { place, rules in
+        let all = PushTypeRules.all + [.channel, .unknown]
+        let rows = all.enumerated().map { place, rules in
             let numbers = "'{\(rules.priorities.numbers.map(String.init).joined(separator: ","))}'"
             let values = [
-                "'\(rules.name)'", "'\(rules.topicSuffix)'", numbers + (place == 0 ? "::smallint[]" : ""),
+                rules.name.utf8CodeUnitCount == 0 ? "NULL" : "'\(rules.name)'", "'\(rules.topicSuffix)'",
+                numbers + (place == 0 ? "::smallint[]" : ""),
                 (rules.defaultPriority.map { "\($0)" } ?? "NULL") + (place == 0 ? "::smallint" : ""),
                 "\(rules.payloadLimit)", "\(rules.collapseIDLimit)", "\(rules.isSilent)", "\(rules.needsExpiration)",
-                "\(rules.needsProviderToken)", rules.tokenKind.map { "'\($0.rawValue)'" } ?? "NULL",
+                "\(rules.needsProviderToken)", rules.tokenKind.map { "'\($0)'" } ?? "NULL",
+                rules.startKind.map { "'\($0)'" } ?? "NULL", "\(rules.isUpdate)",
             ]
-            return "        (\(values.joined(separator: ", ")))" + (place < PushTypeRules.all.count ? "," : "")
+            let gap = rules.startKind == nil ? " " : "\n            "
+            let text = values[..<9].joined(separator: ", ") + "," + gap + values[9...].joined(separator: ", ")
+            return "        (\(text))" + (place < all.count - 1 ? "," : "")
         }
         let page = GeneratedPage("migrations/functions/enqueue/push_types.sql")
         try page.expect(rows, after: "    VALUES", before: "\n$$;")

@@ -50,6 +50,13 @@ struct SQLGroup {
             "end_activity"
         ),
         Self(
+            "Functions: media sessions",
+            guides: ["media-sessions.md"],
+            "start_media",
+            "update_media",
+            "end_media"
+        ),
+        Self(
             "Functions: channels",
             guides: ["channels.md"],
             "request_channel",

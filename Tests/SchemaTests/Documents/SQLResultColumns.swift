@@ -26,7 +26,7 @@ enum SQLResultColumns {
             "payload": "the payload",
         ],
         "push_types": [
-            "push_type": "apns-push-type, or channel",
+            "push_type": "apns-push-type, or channel; null for all other types",
             "topic_suffix": "the suffix that its topics append to the bundle ID",
             "priorities": "the priorities that it may have",
             "default_priority": "the priority that is sent if a message has none; null if none is sent",
@@ -37,6 +37,8 @@ enum SQLResultColumns {
             "needs_provider_token":
                 "whether a signing key is required: a certificate is refused even if it names the topic",
             "token_kind": "the kind of its tokens",
+            "start_kind": "the kind of the tokens that starts are sent to, if it is another",
+            "is_update": "whether an older push to a token is never sent after a newer one",
         ],
         "search_reference": ["id": "the id of the message"],
     ]

@@ -134,7 +134,8 @@ import Testing
     /// Every value of the rows that these functions make, and every argument.
     private static let functions = """
         (VALUES ('enqueue', 'message_arguments'), ('broadcast', 'message_arguments'), ('start_activity', 'activity_arguments'),
-            ('update_activity', 'activity_arguments'), ('end_activity', 'activity_arguments'), ('publish', 'publication')
+            ('update_activity', 'activity_arguments'), ('end_activity', 'activity_arguments'), ('publish', 'publication'),
+            ('start_media', 'media_arguments'), ('update_media', 'media_arguments'), ('end_media', 'media_arguments')
         ) AS f(name, type) JOIN pg_proc p ON p.proname = f.name AND p.pronamespace = 'carillon'::regnamespace
         """
 

@@ -50,6 +50,7 @@ import Testing
         "start_activity('demo', '{ab}', 'T', '{}', '{}', title => 'x', topic => 'com.bank.push-type.liveactivity')",
         "update_activity('demo', '{ab}', '{}', topic => 'com.bank.push-type.liveactivity')",
         "end_activity('demo', '{ab}', topic => 'com.bank.push-type.liveactivity')",
+        #"update_media('demo', '{ab}', '{"id": 1}', topic => 'com.bank.push-type.nowplaying')"#,
         #"send_test('demo', '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')"#,
         #"preview_message('demo', '{"tokens": ["ab"], "alert": "x", "topic": "com.bank"}')"#,
         """

@@ -76,8 +76,8 @@ import Testing
         (#"filter_criteria => 'x', aps => '{"filter-criteria": "x"}'"#, "filter_criteria", "the member"),
         (#"stale_date => now(), aps => '{"stale-date": 1}'"#, "stale_date", "the member"),
         (
-            "alert => 'x', interruption_level => 'loud'", "interruption_level",
-            "one of passive, active, time-sensitive, critical, got 'loud'"
+            "alert => 'x', interruption_level => 'Loud'", "interruption_level",
+            "one of passive, active, time-sensitive, critical, got 'Loud'"
         ),
         ("alert => 'x', relevance_score => 'NaN'", "relevance_score", "a finite number, got NaN"),
         ("alert => 'x', relevance_score => '-Infinity'", "relevance_score", "a finite number, got -Infinity"),

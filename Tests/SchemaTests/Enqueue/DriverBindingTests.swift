@@ -177,6 +177,24 @@ import Testing
         )
     }
 
+    @Test(arguments: Self.drivers)
+    func `a driver finds the functions of media sessions with any parameter types`(_ driver: Driver) async throws {
+        for json in driver.json {
+            for name in ["start_media", "update_media", "end_media"] {
+                try await call(
+                    "carillon.\(name)(app => $1, tokens => $2, attributes => $3, priority => $4)",
+                    [driver.text, driver.texts, json, driver.number[0]],
+                    #"'demo', '{ab}', '{"id":"r"}', 5"#,
+                    in: database
+                )
+            }
+        }
+        #expect(
+            try await database.rows("SELECT DISTINCT payload -> 'aps' ->> 'attributes' FROM carillon.messages")
+                == [#"("{""id"":""r""}")"#]
+        )
+    }
+
     /// As a wrapper does that binds every argument.
     @Test(arguments: Self.drivers)
     func `null is accepted in any type`(_ driver: Driver) async throws {

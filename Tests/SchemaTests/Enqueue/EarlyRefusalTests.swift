@@ -35,7 +35,7 @@ import Testing
             ("enqueue('demo', '{ab}', 'x', push_type => 'location')", "app"),
             ("enqueue('demo', '{ab}', 'x', topic => 'com.other')", "topic"),
             ("update_activity('demo', '{ab}', '{\"score\": 1}'::jsonb)", "app"),
-            ("end_activity('demo', '{ab}')", "app"),
+            ("end_activity('demo', '{ab}')", "app"), ("end_media('demo', '{ab}', '{\"id\": 1}')", "app"),
             ("start_activity('demo', '{ab}', 'T', '{}'::jsonb, '{}'::jsonb, title => 'x')", "app"),
         ]
         for (call, argument) in refused {

@@ -7,7 +7,7 @@ import Testing
 
 /// The table of what Apple asks of each push type, which SQL and Swift both have, and what SQL makes of it.
 @Suite(.demo) struct PushRulesTests {
-    private static let all = PushTypeRules.all + [.channel]
+    private static let all = PushTypeRules.all + [.channel, .unknown]
 
     @Test func `SQL has the rows of the table in Swift, and each row by its name`() async throws {
         let expected = Self.all.map { rules in
@@ -17,16 +17,21 @@ import Testing
                     ? "{5}" : "\"{\(rules.priorities.numbers.map(String.init).joined(separator: ","))}\"",
                 rules.defaultPriority.map { "\($0)" } ?? "", "\(rules.payloadLimit)", "\(rules.collapseIDLimit)",
                 rules.isSilent ? "t" : "f", rules.needsExpiration ? "t" : "f", rules.needsProviderToken ? "t" : "f",
-                rules.tokenKind?.rawValue ?? "",
+                rules.tokenKind.map { "\($0)" } ?? "", rules.startKind.map { "\($0)" } ?? "",
+                rules.isUpdate ? "t" : "f",
             ].joined(separator: ",")
         }
         #expect(try await database.rows("SELECT * FROM carillon.push_types()") == expected.map { "(\($0))" })
         for row in try await database.rows(
-            "SELECT p = carillon.rules_of(p.push_type) FROM carillon.push_types() AS p"
+            "SELECT p = carillon.rules_of(coalesce(p.push_type, 'smell')) FROM carillon.push_types() AS p"
         ) {
             #expect(row == "(t)")
         }
-        #expect(try await database.value("(carillon.rules_of('smell')).push_type") == nil)
+        for rules in Self.all {
+            let isUpdate = try await database.value("carillon.is_update('\(rules.name)')")
+            #expect(isUpdate == "\(rules.isUpdate)", "\(rules.name)")
+        }
+        #expect(try await database.value("SELECT r IS NULL FROM carillon.rules_of(NULL) AS r") == "true")
     }
 
     @Test func `every push type can be enqueued`() async throws {
@@ -38,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the error for an unknown push type lists all push types`() async throws {
+    @Test func `the error for an unknown push type without a topic lists all push types`() async throws {
         let error = await #expect(throws: PostgresError.self) {
             try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
         }

@@ -151,7 +151,7 @@ import Testing
                 (broadcast(to: plain, ("apns-expiration", nil)), 400, "BadExpirationDate"),
                 (broadcast(to: plain, ("apns-expiration", "soon")), 400, "BadExpirationDate"),
                 (broadcast(to: plain, ("apns-expiration", "1900000000")), 400, "BadExpirationDate"),
-                (broadcast(to: plain, ("apns-priority", "1")), 400, "BadPriority"),
+                (broadcast(to: plain, ("apns-priority", "7")), 400, "BadPriority"),
                 (broadcast(to: plain, ("apns-request-id", "1")), 400, "BadMessageId"),
                 (broadcast(to: plain, body: ""), 400, "PayloadEmpty"),
                 (broadcast(to: plain, body: "{"), 400, "BadRequestPayload"),
@@ -164,6 +164,44 @@ import Testing
                 #expect(reason(try await gateway.send([request])[0]) == refusal(status, name))
             }
             #expect(try await gateway.send([broadcast(to: stores)])[0].status == 200)
+        }
+    }
+
+    @Test func `a broadcast has any of the priorities 10, 5 and 1, or none, and may end with an alert`() async throws {
+        try await manage { simulator, _, gateway in
+            let channel = try simulator.addChannel(to: Self.app)
+            for priority in ["10", "5", "1", nil] {
+                let answer = try await gateway.send([broadcast(to: channel, ("apns-priority", priority))])[0]
+                #expect(reason(answer) == "200 ", "\(priority ?? "none")")
+            }
+            let end = #"{"aps":{"timestamp":2,"event":"end","content-state":{},"alert":{"title":"Over"}}}"#
+            let answer = try await gateway.send([broadcast(to: channel, ("apns-priority", "10"), body: end)])[0]
+            #expect(reason(answer) == "200 ")
+        }
+    }
+
+    @Test(arguments: SimulatorConfiguration.Environment.allCases)
+    func `an accepted broadcast is answered with an apns-unique-id in both environments`(
+        environment: SimulatorConfiguration.Environment
+    ) async throws {
+        try await TestSimulator.with {
+            $0.environment = environment
+            $0.answers = [try AnswerRule(parsing: "broadcast=500*1")]
+        } _: { simulator, _, loop in
+            let channel = try simulator.addChannel(to: Self.app)
+            let client = try await SimulatorClient.connect(
+                to: simulator,
+                certificate: simulator.issueCertificate(topics: [Self.app]),
+                keeping: ["apns-request-id", "apns-unique-id"],
+                on: loop
+            )
+            let isSandbox = environment == .sandbox
+            let refused = try await client.send([broadcast(to: channel)])[0]
+            #expect(refused.status == 500 && refused.uniqueID.isEmpty != isSandbox)
+            let accepted = try await client.send([broadcast(to: channel)])[0]
+            #expect(accepted.status == 200 && accepted.uniqueID.count == 36)
+            let push = try await client.send([SampleRequest()])[0]
+            #expect(push.status == 200 && push.uniqueID.isEmpty != isSandbox)
         }
     }
 

@@ -103,6 +103,27 @@ import Testing
         }
     }
 
+    @Test func `a push type that is not known is accepted on request only, to any topic, and checked otherwise`() {
+        let fields: KeyValuePairs = ["apns-push-type": "spatial"]
+        let known = SampleRequest(topic: "com.example.app.push-type.spatial", fields)
+        func refusal(_ request: SampleRequest, topics: [String] = []) -> APNsRefusal? {
+            var check = RequestCheck(topics: topics, allowsUnknownTypes: true)
+            return request.refusal(by: &check, credential: .providerToken)
+        }
+        #expect(self.refusal(known) == .invalidPushType)
+        #expect(refusal(known) == nil)
+        #expect(refusal(SampleRequest(topic: "com.example.app.voip", fields)) == nil)
+        #expect(refusal(known, topics: ["com.example.app"]) == nil)
+        #expect(refusal(known, topics: ["com.example"]) == .topicDisallowed)
+        #expect(refusal(SampleRequest(topic: nil, fields)) == .missingTopic)
+        #expect(refusal(SampleRequest(["apns-push-type": "spatial", "apns-priority": "7"])) == .badPriority)
+        #expect(refusal(known.with(payload: Self.sized(8_192))) == nil)
+        #expect(refusal(known.with(payload: Self.sized(8_193))) == .payloadTooLarge)
+        for name in ["", "Spatial", "spa tial", "spatial_", String(repeating: "s", count: 65)] {
+            #expect(refusal(SampleRequest(["apns-push-type": name])) == .invalidPushType, "\(name)")
+        }
+    }
+
     @Test func `a push type that does not fit the topic is refused, and a missing one is accepted`() {
         let endings = PushTypeRules.all.filter { $0.topicSuffix.utf8CodeUnitCount > 0 }
         #expect(!endings.isEmpty)

@@ -56,7 +56,9 @@ COMMENT ON FUNCTION carillon.names_topic IS
     'Internal: whether a certificate that no program has read yet may name a topic; null if it names none or is invalid.';
 
 -- check_topic() does not take the message, because PL/pgSQL would copy it with all its tokens.
-CREATE OR REPLACE FUNCTION carillon.check_topic(app_name text, given text, rules carillon.push_rules) RETURNS carillon.refusal
+CREATE OR REPLACE FUNCTION carillon.check_topic(
+    app_name text, given text, push_type text, rules carillon.push_rules
+) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     other carillon.push_rules;
@@ -69,7 +71,7 @@ BEGIN
             format('a bundle ID followed by %s for push type %s', rules.topic_suffix, rules.push_type),
             quote_literal(given), 'Leave it out to use the topic of the app with this suffix.');
     END IF;
-    IF rules.topic_suffix = '' THEN
+    IF rules.topic_suffix = '' AND rules.push_type IS NOT NULL THEN
         SELECT p.* INTO other FROM carillon.push_types() AS p
         WHERE p.topic_suffix <> '' AND right(given, length(p.topic_suffix)) = p.topic_suffix
             -- A bundle ID may have the same ending.
@@ -80,9 +82,14 @@ BEGIN
                 quote_literal(given), format('Pass push_type => %L, which has such topics.', other.push_type));
         END IF;
     END IF;
-    IF given <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = app_name)::text[]) THEN
+    IF given <> ALL ((SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = app_name)::text[])
+        AND NOT carillon.is_derived_topic(given, push_type, (
+            SELECT carillon.topics_of(a.id) FROM carillon.apps a WHERE a.name = app_name))
+    THEN
         RETURN carillon.refusal('topic', format('a topic of the app %L', app_name), quote_literal(given),
-            'Leave it out to use the app''s own topic, or list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
+            CASE WHEN rules.push_type IS NULL THEN format('Pass the app''s own topic followed by .push-type.%s, or', push_type)
+                ELSE 'Leave it out to use the app''s own topic, or' END
+            || ' list it with ''carillon app set NAME --topics TOPIC,TOPIC''.');
     END IF;
     RETURN NULL;
 END
@@ -116,7 +123,7 @@ BEGIN
             quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
     IF m.topic IS NOT NULL THEN
-        refusal := carillon.check_topic(m.app, m.topic, rules);
+        refusal := carillon.check_topic(m.app, m.topic, push_type, rules);
         IF refusal.message IS NOT NULL THEN
             RETURN refusal;
         END IF;
@@ -184,7 +191,7 @@ COMMENT ON FUNCTION carillon.check_heading IS
     'null if all are valid.';
 
 CREATE OR REPLACE FUNCTION carillon.check_members(m carillon.message_arguments) RETURNS carillon.refusal
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     levels CONSTANT text[] := ARRAY['passive', 'active', 'time-sensitive', 'critical'];
     duplicate record;
@@ -197,9 +204,6 @@ BEGIN
     ELSIF m.badge_add IS NOT NULL AND m.badge IS NOT NULL THEN
         RETURN carillon.refusal('badge_add', 'null if badge is given', 'a value',
             'badge is the number that every device shows; badge_add is added to the number of each device.');
-    ELSIF m.interruption_level <> ALL (levels) THEN
-        RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
-            quote_literal(m.interruption_level));
     ELSIF m.relevance_score IN ('NaN', 'Infinity', '-Infinity') THEN
         RETURN carillon.refusal('relevance_score', 'a finite number', m.relevance_score::text);
     ELSIF m.stale_date < timestamptz 'epoch' OR m.stale_date >= timestamptz '2201-01-01 00:00:00Z' THEN
@@ -214,6 +218,14 @@ BEGIN
     ELSIF m.aps ? 'aps' THEN
         RETURN carillon.refusal('aps', 'the members of aps', 'an object with the key aps',
             'Pass the inner object; payload takes the whole payload.');
+    ELSIF m.interruption_level <> ALL (levels) THEN
+        IF NOT carillon.is_name(m.interruption_level) THEN
+            RETURN carillon.refusal('interruption_level', 'one of ' || array_to_string(levels, ', '),
+                quote_literal(m.interruption_level),
+                'Another level, whose name has at most 64 lower-case letters, digits and hyphens, is sent unchecked.');
+        END IF;
+        PERFORM carillon.note_unknown('interruption_level', m.interruption_level,
+            'A device may ignore a level that it does not know.');
     END IF;
     IF m.aps IS NULL THEN
         RETURN NULL;
@@ -247,7 +259,7 @@ COMMENT ON FUNCTION carillon.check_members IS
 CREATE OR REPLACE FUNCTION carillon.check_fields(
     m carillon.message_arguments, INOUT alert text, OUT sound text, OUT more text, OUT refusal carillon.refusal
 )
-LANGUAGE plpgsql IMMUTABLE AS $$
+LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- JSON that a driver sent as text. A plain alert never looks like this.
     IF m.alert ~ '^[[:space:]]*[{]' AND json_typeof(carillon.json_or_null(m.alert)) = 'object' THEN

@@ -35,12 +35,23 @@ $$;
 COMMENT ON FUNCTION carillon.compose IS 'Internal: returns a payload of these parts.';
 
 -- These refusals of draft() cost nothing for a message that is valid.
-CREATE OR REPLACE FUNCTION carillon.unknown_push_type(push_type text) RETURNS carillon.refusal
-LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('push_type', 'one of ' || string_agg(p.push_type, ', '), quote_literal(unknown_push_type.push_type))
-    FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'
+CREATE OR REPLACE FUNCTION carillon.check_unknown_type(push_type text, topic text) RETURNS carillon.refusal
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF carillon.is_name(push_type) AND push_type <> 'channel' AND topic IS NOT NULL THEN
+        PERFORM carillon.note_unknown('push_type', push_type,
+            'Apple refuses the push if it has no such type. SELECT * FROM carillon.push_types() lists those that are checked.');
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('push_type',
+        'one of ' || (SELECT string_agg(p.push_type, ', ') FROM carillon.push_types() AS p WHERE p.push_type <> 'channel'),
+        quote_literal(push_type), CASE WHEN push_type = 'channel' THEN 'carillon.publish sends to channels.'
+            ELSE 'Another type, whose name has at most 64 lower-case letters, digits and hyphens, is sent unchecked: pass its '
+                'topic too.' END);
+END
 $$;
-COMMENT ON FUNCTION carillon.unknown_push_type IS 'Internal: builds the error for an unknown push type.';
+COMMENT ON FUNCTION carillon.check_unknown_type IS
+    'Internal: returns the refusal of a push type that is not known, or notes that it is not known; null if it may be sent.';
 
 CREATE OR REPLACE FUNCTION carillon.empty_payload(push_type text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
@@ -49,6 +60,16 @@ LANGUAGE sql STABLE AS $$
         NULL, CASE push_type WHEN 'background' THEN 'A background push takes content_available => true.' END)
 $$;
 COMMENT ON FUNCTION carillon.empty_payload IS 'Internal: builds the error for a message without content.';
+
+CREATE OR REPLACE FUNCTION carillon.note_ignored(payload text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
+            'content-available or key of your own',
+        DETAIL = left(payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
+END
+$$;
+COMMENT ON FUNCTION carillon.note_ignored IS 'Internal: raises the notice about a payload that devices ignore.';
 
 CREATE OR REPLACE FUNCTION carillon.oversized_message(
     m carillon.message_arguments, bytes integer, push_type text, protocol text
@@ -94,8 +115,10 @@ BEGIN
         RETURN made;
     END IF;
     IF m.push_type IS NOT NULL AND ((carillon.rules_of(m.push_type)).push_type IS NULL OR m.push_type = 'channel') THEN
-        made.refusal := carillon.unknown_push_type(m.push_type);
-        RETURN made;
+        made.refusal := carillon.check_unknown_type(m.push_type, m.topic);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
     END IF;
     IF m.payloads IS NOT NULL THEN
         checked := carillon.check_payloads(m, protocol);
@@ -177,9 +200,7 @@ BEGIN
         END IF;
     END IF;
     IF ignored IS NOT NULL THEN
-        RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
-                'badge, sound, content-available or key of your own',
-            DETAIL = left(ignored, 200), HINT = 'Apple accepts it, and it counts as sent.';
+        PERFORM carillon.note_ignored(ignored);
     END IF;
     IF m.badge_add IS NOT NULL THEN
         front := '{"aps":{' || coalesce('"alert":' || alert || ',', '') || '"badge":';

@@ -1,6 +1,6 @@
--- The functions that applications call: enqueue, broadcast, start_activity, update_activity, end_activity and publish. They only
--- pass their arguments on as one row: submit(), submit_activity() and submit_publication(), each in the file of that name, do the
--- work.
+-- The functions that applications call: enqueue, broadcast, those for Live Activities and media sessions, and publish. They only
+-- pass their arguments on as one row: submit(), submit_activity(), submit_media() and submit_publication(), each in the file of
+-- that name, do the work.
 --
 -- The row has the fields of the type of the arguments, such as carillon.message_arguments. A body names the arguments by number,
 -- which PostgreSQL parses faster. A new argument goes last in the type, in the list of arguments and, by its number, in the row.
@@ -174,6 +174,37 @@ CREATE OR REPLACE FUNCTION carillon.end_activity(
         $17, $18, $19, $20, $21, $22))
 $$;
 
+-- One variant each: an anycompatible argument takes text and JSON, and only one is needed.
+CREATE OR REPLACE FUNCTION carillon.start_media(
+    app text, tokens text[], attributes anycompatible, everyone boolean = false, apns_timestamp timestamptz = NULL,
+    priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL,
+    extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_media(ROW($1, $2, 'start', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', $4, $5, $6, $7, $8,
+        $9, $10, $11, $12, $13, $14, $15, $16))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.update_media(
+    app text, tokens text[], attributes anycompatible, apns_timestamp timestamptz = NULL,
+    priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL,
+    extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_media(ROW($1, $2, 'update', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', NULL, $4, $5, $6, $7,
+        $8, $9, $10, $11, $12, $13, $14, $15))
+$$;
+
+CREATE OR REPLACE FUNCTION carillon.end_media(
+    app text, tokens text[], attributes anycompatible, apns_timestamp timestamptz = NULL,
+    priority bigint = NULL, expires_at timestamptz = NULL, run_at timestamptz = NULL, lane bigint = NULL, reference text = NULL,
+    dedupe_key text = NULL, dedupe_for interval = NULL, on_unknown text = 'retry', topic text = NULL, aps jsonb = NULL,
+    extra jsonb = NULL
+) RETURNS bigint LANGUAGE sql AS $$
+    SELECT carillon.submit_media(ROW($1, $2, 'end', pg_catalog.to_jsonb($3) OPERATOR(pg_catalog.#>>) '{}', NULL, $4, $5, $6, $7,
+        $8, $9, $10, $11, $12, $13, $14, $15))
+$$;
+
 CREATE OR REPLACE FUNCTION carillon.publish(
     app text, channel text, content_state text = NULL, event text = 'update', alert anycompatible = NULL,
     stale_date timestamptz = NULL, dismissal_date timestamptz = NULL, relevance_score double precision = NULL,
@@ -221,6 +252,16 @@ BEGIN
             ('end_activity',
                 'Ends Live Activities and sets their last content. Pass an array even for a single token. Returns the id of the '
                 'message, or null if there are no tokens or the dedupe_key is taken.'),
+            ('start_media',
+                'Starts a remote media session on the devices of media_start tokens or, with everyone, on all devices of the app. '
+                'Pass an array even for a single token. Returns the id of the message, or null if there are no tokens or the '
+                'dedupe_key is taken.'),
+            ('update_media',
+                'Updates remote media sessions. An older update of a token is never sent after a newer one. Pass an array even for '
+                'a single token. Returns the id of the message, or null if there are no tokens or the dedupe_key is taken.'),
+            ('end_media',
+                'Ends remote media sessions. Pass an array even for a single token. Returns the id of the message, or null if '
+                'there are no tokens or the dedupe_key is taken.'),
             ('publish',
                 'Publishes an update to the Live Activities that follow a channel, or ends them. Returns the id of the message, '
                 'or null if the dedupe_key is taken.')

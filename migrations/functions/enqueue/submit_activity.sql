@@ -1,5 +1,5 @@
 -- Starts, updates and ends Live Activities. enqueue.sql has the functions that users call. submit_activity() checks what only these
--- pushes have, calls submit(), and notes updates in the same transaction, so that none is sent before its order is known.
+-- pushes have. What is about timestamps is also for media sessions.
 
 -- Apple takes an object as the alert of an activity, not plain text.
 CREATE OR REPLACE FUNCTION carillon.activity_alert(a carillon.activity_arguments, OUT alert jsonb, OUT refusal carillon.refusal)
@@ -38,7 +38,7 @@ $$;
 COMMENT ON FUNCTION carillon.activity_alert IS 'Internal: returns the alert of a Live Activity as JSON.';
 
 CREATE OR REPLACE FUNCTION carillon.check_activity(a carillon.activity_arguments, alert jsonb) RETURNS carillon.refusal
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     members CONSTANT text[] := ARRAY['timestamp', 'event', 'content-state', 'attributes-type', 'attributes', 'alert',
         'input-push-token', 'input-push-channel', 'stale-date', 'dismissal-date', 'relevance-score'];
@@ -89,7 +89,80 @@ $$;
 COMMENT ON FUNCTION carillon.check_activity IS
     'Internal: returns the refusal of an argument that belongs to a Live Activity; null if all are valid.';
 
--- A worker replaces the timestamp 0 with the time of sending, so nine bytes are reserved in the payload.
+-- The payload of an update, or of a start. A worker replaces the timestamp 0 with the time of sending.
+CREATE OR REPLACE FUNCTION carillon.timed_payload(
+    stamp timestamptz, event text, members text, aps jsonb, extra jsonb
+) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT '{"aps":{' || concat_ws(',', '"timestamp":' || coalesce(floor(extract(epoch FROM stamp)), 0),
+        '"event":"' || event || '"', nullif(members, ''),
+        CASE WHEN aps <> '{}' THEN left(substr(carillon.compact_json(aps), 2), -1) END)
+        || CASE WHEN extra <> '{}' THEN '},' || substr(carillon.compact_json(extra), 2) ELSE '}}' END
+$$;
+COMMENT ON FUNCTION carillon.timed_payload IS
+    'Internal: returns a payload with a timestamp, an event, these members of aps as JSON, and those of two objects.';
+
+-- Nine bytes are reserved for the time of sending.
+CREATE OR REPLACE FUNCTION carillon.check_timed_size(
+    payload text, stamp timestamptz, push_type text, arguments text[], contents text[]
+) RETURNS carillon.refusal
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    size CONSTANT integer := octet_length(payload) + CASE WHEN stamp IS NULL THEN 9 ELSE 0 END;
+BEGIN
+    IF size <= carillon.payload_limit(push_type) THEN
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal((
+            SELECT p.name FROM unnest(arguments, contents) AS p(name, value)
+            ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
+        'a value for a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
+END
+$$;
+COMMENT ON FUNCTION carillon.check_timed_size IS
+    'Internal: returns the refusal of the largest of these arguments if a payload is too large; null if it is not.';
+
+-- Notes each job of an update in the transaction that enqueues it, so that none is sent before its order is known. Starts have no
+-- order.
+CREATE OR REPLACE FUNCTION carillon.submit_timed(m carillon.message_arguments, event text, everyone boolean) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    target integer;
+    message bigint;
+    due_at timestamptz;
+    last bigint;
+BEGIN
+    m.payload_type := 'text'::regtype;
+    m.on_duplicate := 'null';
+    message := carillon.submit(m, everyone);
+    IF event = 'start' OR message IS NULL THEN
+        RETURN message;
+    END IF;
+    SELECT k.id INTO target FROM carillon.apps k WHERE k.name = m.app;
+    IF target IS NULL THEN
+        RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(m.app)
+        USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
+    END IF;
+    due_at := greatest(clock_timestamp(), m.run_at);
+    IF cardinality(m.tokens) <= carillon.tokens_per_job() THEN
+        PERFORM carillon.note_update(target, message, m.tokens, event = 'end', due_at, m.expires_at);
+        RETURN message;
+    END IF;
+    SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = target AND b.id = message;
+    PERFORM carillon.note_update(target, j.id, j.tokens, event = 'end', due_at, m.expires_at) FROM (
+        -- submit() has checked the lane.
+        SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
+        WHERE q.app_id = target AND q.lane IN (0, 1, 2) AND q.id BETWEEN message AND coalesce(last, message)
+        UNION ALL
+        SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
+        WHERE q.app_id = target AND q.id BETWEEN message AND coalesce(last, message)
+    ) AS j WHERE last IS NULL OR j.broadcast_id = message;
+    RETURN message;
+END
+$$;
+COMMENT ON FUNCTION carillon.submit_timed IS
+    'Internal: enqueues a start, or an update or an end in the order of its tokens: see order_updates().';
+
 CREATE OR REPLACE FUNCTION carillon.submit_activity(a carillon.activity_arguments) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -97,11 +170,6 @@ DECLARE
     made record := carillon.activity_alert(a);
     refusal carillon.refusal := made.refusal;
     push_type CONSTANT text := 'liveactivity';
-    size integer;
-    target integer;
-    message bigint;
-    due_at timestamptz;
-    last bigint;
 BEGIN
     -- A channel may be named by its reference.
     a.channel := coalesce((
@@ -114,9 +182,7 @@ BEGIN
         refusal := carillon.check_activity(a, made.alert);
     END IF;
     IF refusal.message IS NULL THEN
-        m.payload := '{"aps":{' || concat_ws(',',
-            '"timestamp":' || coalesce(floor(extract(epoch FROM a.apns_timestamp)), 0),
-            '"event":"' || a.event || '"',
+        m.payload := carillon.timed_payload(a.apns_timestamp, a.event, concat_ws(',',
             '"content-state":' || carillon.compact_json(a.content_state),
             '"attributes-type":' || to_json(a.attributes_type),
             '"attributes":' || carillon.compact_json(a.attributes),
@@ -125,18 +191,10 @@ BEGIN
             '"stale-date":' || floor(extract(epoch FROM a.stale_date)),
             '"dismissal-date":' || floor(extract(epoch FROM a.dismissal_date)),
             '"relevance-score":' || to_json(a.relevance_score),
-            '"alert":' || carillon.compact_json(made.alert),
-            CASE WHEN a.aps <> '{}' THEN left(substr(carillon.compact_json(a.aps), 2), -1) END)
-            || CASE WHEN a.extra <> '{}' THEN '},' || substr(carillon.compact_json(a.extra), 2) ELSE '}}' END;
-        size := octet_length(m.payload) + CASE WHEN a.apns_timestamp IS NULL THEN 9 ELSE 0 END;
-        IF size > (carillon.rules_of(push_type)).payload_limit THEN
-            refusal := carillon.refusal((
-                    SELECT p.name FROM (VALUES ('content_state', a.content_state::text),
-                        ('attributes', a.attributes::text), ('alert', a.alert), ('title', a.title), ('body', a.body),
-                        ('sound', a.sound), ('aps', a.aps::text), ('extra', a.extra::text)) AS p(name, value)
-                    ORDER BY octet_length(p.value) DESC NULLS LAST LIMIT 1),
-                'a value for a payload of ' || carillon.payload_size(push_type), 'one of ' || size || ' bytes', NULL, '54000');
-        END IF;
+            '"alert":' || carillon.compact_json(made.alert)), a.aps, a.extra);
+        refusal := carillon.check_timed_size(m.payload, a.apns_timestamp, push_type,
+            ARRAY['content_state', 'attributes', 'alert', 'title', 'body', 'sound', 'aps', 'extra'],
+            ARRAY[a.content_state::text, a.attributes::text, a.alert, a.title, a.body, a.sound, a.aps::text, a.extra::text]);
     END IF;
     IF refusal.hint IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -146,7 +204,6 @@ BEGIN
     END IF;
     m.app := a.app;
     m.tokens := a.tokens;
-    m.payload_type := 'text'::regtype;
     m.push_type := push_type;
     -- Apple counts pushes of priority 10 against a budget.
     m.priority := coalesce(a.priority, CASE WHEN made.alert IS NULL THEN 5 ELSE 10 END);
@@ -158,30 +215,7 @@ BEGIN
     m.dedupe_key := a.dedupe_key;
     m.dedupe_for := a.dedupe_for;
     m.on_unknown := a.on_unknown;
-    m.on_duplicate := 'null';
-    message := carillon.submit(m, coalesce(a.everyone, false));
-    IF a.event <> 'start' AND message IS NOT NULL THEN
-        SELECT k.id INTO target FROM carillon.apps k WHERE k.name = a.app;
-        IF target IS NULL THEN
-            RAISE EXCEPTION 'the app % was renamed or removed during the call', quote_literal(a.app)
-            USING ERRCODE = 'serialization_failure', HINT = 'Call the function again.';
-        END IF;
-        due_at := greatest(clock_timestamp(), a.run_at);
-        IF cardinality(a.tokens) <= carillon.tokens_per_job() THEN
-            PERFORM carillon.note_update(target, message, a.tokens, a.event = 'end', due_at, a.expires_at);
-            RETURN message;
-        END IF;
-        SELECT b.last_id INTO last FROM carillon.split_messages b WHERE b.app_id = target AND b.id = message;
-        PERFORM carillon.note_update(target, j.id, j.tokens, a.event = 'end', due_at, a.expires_at) FROM (
-            -- submit() has checked the lane.
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.messages q
-            WHERE q.app_id = target AND q.lane IN (0, 1, 2) AND q.id BETWEEN message AND coalesce(last, message)
-            UNION ALL
-            SELECT q.id, q.tokens, q.broadcast_id FROM carillon.scheduled q
-            WHERE q.app_id = target AND q.id BETWEEN message AND coalesce(last, message)
-        ) AS j WHERE last IS NULL OR j.broadcast_id = message;
-    END IF;
-    RETURN message;
+    RETURN carillon.submit_timed(m, a.event, coalesce(a.everyone, false));
 END
 $$;
 COMMENT ON FUNCTION carillon.submit_activity IS 'Internal: enqueues pushes that start, update or end Live Activities.';

@@ -15,9 +15,10 @@ BEGIN
                     'A worker asks Apple for it. Wait with carillon.channel(reference, wait => ''30 seconds'').'
                 WHEN 'removing' THEN 'Wait until it has been removed, then request it again with carillon.request_channel.'
                 ELSE 'Request it again with carillon.request_channel.' END, '55000');
-    ELSIF p.event NOT IN ('update', 'end') THEN
+    ELSIF p.event = 'start' OR NOT carillon.is_name(p.event) THEN
         refusal := carillon.refusal('event', '''update'' or ''end''', quote_literal(p.event),
-            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.' END);
+            CASE p.event WHEN 'start' THEN 'A channel cannot start Live Activities: use carillon.start_activity.'
+                ELSE 'Another event, whose name has at most 64 lower-case letters, digits and hyphens, is sent unchecked.' END);
     ELSIF jsonb_typeof(content_state) IS DISTINCT FROM 'object' AND (p.state_text IS NOT NULL OR p.event = 'update') THEN
         refusal := carillon.refusal('content_state', 'a JSON object', p.state_text, NULL,
             CASE WHEN content_state IS NULL AND p.state_text IS NOT NULL THEN '22P02' ELSE '22023' END);
@@ -36,6 +37,8 @@ BEGIN
     ELSIF p.aps ?| ARRAY['timestamp', 'event', 'content-state', 'dismissal-date'] THEN
         refusal := carillon.refusal('aps', 'members that have no argument of their own', p.aps::text,
             'Use the arguments apns_timestamp, event, content_state and dismissal_date.');
+    ELSIF p.event NOT IN ('update', 'end') THEN
+        PERFORM carillon.note_unknown('event', p.event, 'It is ordered like an update. A device may ignore it.');
     END IF;
     RETURN refusal;
 END

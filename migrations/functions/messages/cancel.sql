@@ -55,12 +55,12 @@ $$;
 COMMENT ON FUNCTION carillon.delay_cancels IS
     'Internal: makes cancels of messages wait until this transaction ends; returns those that may already be being cancelled.';
 
--- Updates are the pushes to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
+-- Updates are pushes such as those to a Live Activity or a channel. The function has no SET clause, so that PostgreSQL inlines it.
 CREATE OR REPLACE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason, job.created_at,
-        CASE WHEN job.push_type OPERATOR(pg_catalog.=) ANY ('{liveactivity,channel}') THEN job.tokens END)::carillon.cancelled_job
+        CASE WHEN carillon.is_update(job.push_type) THEN job.tokens END)::carillon.cancelled_job
 $$;
 COMMENT ON FUNCTION carillon.as_cancelled IS 'Internal: returns what is needed to record a cancelled job.';
 

@@ -72,6 +72,23 @@ COMMENT ON FUNCTION carillon.next_due IS
     'Internal: returns the jobs that are due next after a time, including retries, of one app or of all apps. Reads at most '
     'max_rows_read jobs.';
 
+-- kinds_of_tokens() finds one kind after the other along tokens_by_kind. Kinds that are not known come last.
+CREATE OR REPLACE FUNCTION carillon.kinds_of_tokens(app integer, max_kinds integer DEFAULT 50) RETURNS SETOF text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE found AS (
+        SELECT '' AS kind, 0 AS place
+        UNION ALL
+        SELECT next.kind, f.place + 1 FROM found f CROSS JOIN LATERAL (
+            SELECT t.kind FROM carillon.tokens t
+            WHERE t.app_id = kinds_of_tokens.app AND t.kind > f.kind AND t.kind <> 'device' ORDER BY t.kind LIMIT 1) AS next
+        WHERE f.place < max_kinds
+    )
+    SELECT k.kind FROM (SELECT 'device' AS kind UNION ALL SELECT f.kind FROM found f WHERE f.place > 0) AS k
+    ORDER BY array_position(carillon.token_kinds(), k.kind), k.kind
+$$;
+COMMENT ON FUNCTION carillon.kinds_of_tokens IS
+    'Internal: returns device, and the other kinds of the registered tokens of an app, at most max_kinds.';
+
 -- With more than 10 apps, the limit of token_counts() for each kind is 10,000 for all apps together. VOLATILE, because EXPLAIN is
 -- refused in other functions.
 CREATE OR REPLACE FUNCTION carillon.token_counts(max_apps integer DEFAULT 100)
@@ -85,7 +102,7 @@ DECLARE
 BEGIN
     FOR one IN
         SELECT a.id, a.name, k.kind FROM (SELECT * FROM carillon.apps ORDER BY name LIMIT shown) a
-        CROSS JOIN unnest(carillon.token_kinds()) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
+        CROSS JOIN LATERAL carillon.kinds_of_tokens(a.id) WITH ORDINALITY AS k(kind, place) ORDER BY a.name, k.place
     LOOP
         IF one.kind = 'device' THEN
             -- Counts device tokens among the first rows of any kind: millions of other rows may precede the first device token.
@@ -156,29 +173,37 @@ $$;
 COMMENT ON FUNCTION carillon.feedback_schedule IS
     'Internal: returns when the next feedback pass of a worker is due, and the interval between passes.';
 
--- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest.
+-- newest_activities() looks at the 5,000 tokens that expire last, which are usually the newest. Media sessions need not expire: of
+-- these, it looks at about as many, those of the first 1,000 apps.
+DROP FUNCTION IF EXISTS carillon.newest_activities(integer);
 CREATE OR REPLACE FUNCTION carillon.newest_activities(max_rows integer DEFAULT 200) RETURNS TABLE (
     app text, token text, state text, registered_at timestamptz, ends_at timestamptz, updated_at timestamptz,
-    message_id bigint, waiting integer)
+    message_id bigint, waiting integer, kind text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT a.name, t.token,
         CASE WHEN s.is_final THEN 'ended' WHEN w.updates > 0 THEN 'update waits' WHEN s.token IS NULL THEN 'registered'
             ELSE 'updated' END,
-        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates
+        t.last_update, t.expires_at, to_timestamp(s.stamp), s.message_id, w.updates, t.kind
     FROM (
-        SELECT n.* FROM (
+        (SELECT n.* FROM (
             SELECT * FROM carillon.tokens t WHERE t.expires_at > now() ORDER BY t.expires_at DESC LIMIT 5000) n
-        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
+        WHERE n.kind = 'live_activity' ORDER BY n.expires_at DESC LIMIT least(coalesce(max_rows, 200), 1000))
+        UNION ALL
+        SELECT n.* FROM (SELECT a.id FROM carillon.apps a ORDER BY a.name LIMIT 1000) f CROSS JOIN LATERAL (
+            SELECT * FROM carillon.tokens t
+            WHERE t.app_id = f.id AND t.kind = 'media_session' AND (t.expires_at IS NULL OR t.expires_at > now())
+            LIMIT (SELECT greatest(5, 5000 / greatest(count(*), 1)) FROM carillon.apps)) n
+        ORDER BY last_update DESC LIMIT least(coalesce(max_rows, 200), 1000)) t
     JOIN carillon.apps a ON a.id = t.app_id
     LEFT JOIN carillon.update_stamps s ON s.app_id = t.app_id AND s.token = t.token
     CROSS JOIN LATERAL (
         SELECT count(*)::integer AS updates FROM (
             SELECT FROM carillon.updates u WHERE u.app_id = t.app_id AND u.token = t.token LIMIT 100) few) w
-    ORDER BY t.expires_at DESC, a.name, t.token
+    ORDER BY t.last_update DESC, a.name, t.token
 $$;
 COMMENT ON FUNCTION carillon.newest_activities IS
-    'Internal: returns the Live Activities that end latest: whether an update waits, the last update sent and its timestamp, and '
-    'when the activity ends.';
+    'Internal: returns the newest Live Activities and media sessions: whether an update waits, the last update sent and its '
+    'timestamp, and when the token expires.';
 
 -- Payloads contain personal data, so no role may call message_contents(). GRANT EXECUTE lets the login of a dashboard show them.
 CREATE OR REPLACE FUNCTION carillon.message_contents(id bigint, app text) RETURNS TABLE (

@@ -1,4 +1,4 @@
--- The order of the updates of a Live Activity or a channel: no device shows an older one after a newer one.
+-- The order of the updates of a Live Activity, a media session or a channel: no device shows an older one after a newer one.
 --
 -- note_update() runs in the transaction that enqueues an update. A worker calls order_updates() for the updates of each claim
 -- before it sends them. Both know a push by its token and its message: the id of its job, or the job's origin if it has one.
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION carillon.note_update IS 'Internal: notes an update, so that 
 -- Three kinds of pushes have no row in the table updates: those that were ordered before, starts, and plain INSERTs. If the push is
 -- the one that was ordered last, it keeps that place. Otherwise, a message id of at most update_stamps.highest means that it is
 -- older than that one, and a higher id that it is newer. An end counts as newer than all updates that wait with it: an update that
--- was enqueued after the end would show an activity that is over.
+-- was enqueued after the end would show an activity that is over. Only a channel goes on after an end.
 CREATE OR REPLACE FUNCTION carillon.order_updates(
     app integer, claim bigint, worker bigint, claimed timestamptz, job bigint[], token text[]
 ) RETURNS carillon.push_decisions
@@ -62,16 +62,16 @@ BEGIN
     WHERE s.app_id = app AND s.token = ANY (ARRAY(SELECT DISTINCT lower(t.token) FROM unnest(order_updates.token) AS t(token)))
     ORDER BY s.token FOR UPDATE;
     WITH wanted AS MATERIALIZED (  -- the pushes that are still in the claim and were not stopped
-        SELECT w.place, h.message, h.token, h.is_activity
+        SELECT w.place, h.message, h.token, h.has_end
         FROM unnest(order_updates.job, order_updates.token) WITH ORDINALITY AS w(job, token, place)
         JOIN (
             SELECT DISTINCT j.id, coalesce(j.origin, j.id) AS message, lower(t.token) AS token,
-                j.push_type = 'liveactivity' AS is_activity
+                j.push_type <> 'channel' AS has_end
             FROM unnest(claimed_jobs) AS j CROSS JOIN LATERAL unnest(j.tokens) AS t(token)
         ) AS h ON h.id = w.job AND h.token = lower(w.token)
         WHERE stops IS NULL OR h.token <> ALL (carillon.stopped_tokens(stops))
     ), ranked AS MATERIALIZED (  -- with what orders them: is_end, due_at, message
-        SELECT w.place, w.message, w.token, w.is_activity, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
+        SELECT w.place, w.message, w.token, w.has_end, u.due_at IS NOT NULL OR s.token IS NOT NULL AS is_ordered,
             coalesce(u.is_end, w.message = s.message_id AND s.is_final, false) AS is_end,
             CASE WHEN u.due_at IS NOT NULL THEN u.due_at
                 WHEN w.message = s.message_id THEN s.due_at
@@ -81,7 +81,7 @@ BEGIN
         LEFT JOIN carillon.update_stamps s ON s.app_id = app AND s.token = w.token
     ), newest AS MATERIALIZED (  -- the last of each token, unless a newer one is due
         SELECT n.* FROM (
-            SELECT DISTINCT ON (p.token) p.message, p.token, p.is_activity, p.is_end, p.due_at FROM ranked p WHERE p.is_ordered
+            SELECT DISTINCT ON (p.token) p.message, p.token, p.has_end, p.is_end, p.due_at FROM ranked p WHERE p.is_ordered
             ORDER BY p.token, p.is_end DESC, p.due_at DESC, p.message DESC
         ) AS n
         WHERE NOT EXISTS (
@@ -92,10 +92,10 @@ BEGIN
         SELECT n.token, n.message, ceil((s.stamp + 1 - lead - extract(epoch FROM clock)) * 1000)::integer AS wait
         FROM newest n JOIN carillon.update_stamps s ON s.app_id = app AND s.token = n.token
         WHERE s.message_id <> n.message AND s.stamp BETWEEN seconds + lead AND seconds + 60
-            AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.is_activity, n.due_at, n.message)
+            AND (s.is_final, s.due_at, s.message_id) < (n.is_end AND n.has_end, n.due_at, n.message)
     ), stamped AS (  -- those that are sent
         INSERT INTO carillon.update_stamps AS s (app_id, token, message_id, is_final, due_at, highest, stamp)
-        SELECT app, n.token, n.message, n.is_end AND n.is_activity, n.due_at, (
+        SELECT app, n.token, n.message, n.is_end AND n.has_end, n.due_at, (
             -- The highest id among the rows deleted here. An update with a higher id may have been due earlier.
             SELECT greatest(n.message, max(o.message_id)) FROM carillon.updates o
             WHERE o.app_id = app AND o.token = n.token
@@ -133,4 +133,5 @@ BEGIN
     RETURN answer;
 END
 $$;
-COMMENT ON FUNCTION carillon.order_updates IS 'Internal: orders the updates of Live Activities and channels in a claim.';
+COMMENT ON FUNCTION carillon.order_updates IS
+    'Internal: orders the updates of Live Activities, media sessions and channels in a claim.';

@@ -52,33 +52,45 @@ $$;
 COMMENT ON FUNCTION carillon.clean_tokens IS
     'Internal: returns the tokens of one call: checked, in lower case, each once, in the given order, and with their positions.';
 
--- The table tokens, broadcast and register_token accept no other kinds. `make docs` writes them, from TokenKind.swift.
+-- The kinds that the push types of push_types() have. `make docs` writes them, from PushTypeRules.swift.
 CREATE OR REPLACE FUNCTION carillon.token_kinds() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT ARRAY[
         'device',
-        'live_activity',
-        'push_to_start',
-        'widget',
         'complication',
         'control',
-        'voip',
-        'location',
         'file_provider',
+        'live_activity',
+        'push_to_start',
+        'location',
+        'mdm',
+        'media_session',
+        'media_start',
         'push_to_talk',
-        'mdm'
+        'voip',
+        'widget'
     ]
 $$;
-COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: returns the kinds of tokens.';
+COMMENT ON FUNCTION carillon.token_kinds IS 'Internal: returns the known kinds of tokens.';
 
+-- Also tells the caller about a kind that is not known. Most calls name no kind, or a known one.
 CREATE OR REPLACE FUNCTION carillon.check_kind(kind text) RETURNS carillon.refusal
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT carillon.refusal('kind', 'one of ' OPERATOR(pg_catalog.||)
-        pg_catalog.array_to_string(carillon.token_kinds(), ', '), pg_catalog.quote_literal(kind),
-        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for.')
-    WHERE kind OPERATOR(pg_catalog.<>) ALL (carillon.token_kinds())
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    IF kind IS NULL OR kind = ANY (carillon.token_kinds()) THEN
+        RETURN NULL;
+    ELSIF kind COLLATE "C" ~ '^[a-z0-9_-]{1,64}$' THEN
+        PERFORM carillon.note_unknown('kind', kind,
+            'Only a broadcast of a push type with this name, or with this kind as an argument, reaches such tokens.');
+        RETURN NULL;
+    END IF;
+    RETURN carillon.refusal('kind', 'one of ' || array_to_string(carillon.token_kinds(), ', '), quote_literal(kind),
+        'A broadcast reaches the tokens of one kind; docs/live-activities.md says what each is for. Another kind has a name of at '
+        'most 64 lower-case letters, digits, hyphens and underscores.');
+END
 $$;
-COMMENT ON FUNCTION carillon.check_kind IS 'Internal: builds the error for an unknown kind of tokens.';
+COMMENT ON FUNCTION carillon.check_kind IS
+    'Internal: returns the refusal of a kind of tokens, or notes that it is not known; null if there can be such a kind.';
 
 -- Apple ends an activity after 8 hours, and removes it from the lock screen within 4 more. STABLE, as the addition is: PostgreSQL
 -- would call an IMMUTABLE function for each row instead of inlining it.
@@ -109,15 +121,17 @@ BEGIN
                 carillon.invalid_token(register_token.token),
                 'Write each byte of the token as two hex digits, without spaces.')
             WHEN registering_app IS NULL THEN carillon.unknown_app(register_token.app)
-            WHEN register_token.kind <> ALL (carillon.token_kinds()) THEN carillon.check_kind(register_token.kind)
             WHEN octet_length(register_token.owner) > 2048 THEN carillon.refusal('owner', 'text of at most 2048 bytes',
                 quote_literal(left(register_token.owner, 40)) || '… (' || octet_length(register_token.owner) || ' bytes)',
                 'Pass an id of your own, such as the number of a user.')
-            ELSE carillon.refusal('expires_at',
-                'a time in the future, up to the year 2200', quote_literal(register_token.expires_at),
-                'Leave it out for a token that does not expire.') END;
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
+            WHEN register_token.expires_at <= now() OR NOT carillon.is_usual(register_token.expires_at) THEN
+                carillon.refusal('expires_at', 'a time in the future, up to the year 2200',
+                    quote_literal(register_token.expires_at), 'Leave it out for a token that does not expire.')
+            ELSE carillon.check_kind(register_token.kind) END;
+        IF refusal.message IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+                HINT = refusal.hint;
+        END IF;
     END IF;
     INSERT INTO carillon.tokens AS t (app_id, token, owner, kind, expires_at)
     VALUES (registering_app, clean, register_token.owner, coalesce(register_token.kind, 'device'),

@@ -57,7 +57,8 @@ struct AppOptions {
             ),
         AppOption("keep-unique-ids", \.keepUniqueIDs)
             .help(
-                "Keep the apns-unique-id that APNs sends in the sandbox, by which Apple's push console finds a push."
+                "Keep the apns-unique-id that APNs sends in the sandbox and for broadcasts to channels, by which Apple's push "
+                    + "console finds a push."
             ),
         AppOption(Option("keep-sent", .duration(.seconds(3_600) ... .seconds(315_360_000))), clearable: \.keepSent) {
             $0.durationIfAny($1)?.components.seconds

@@ -22,7 +22,8 @@ extension Command {
         options: [
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,
-            .pedantic, .anyTopic, .requestLog, .answer, .delay, .roundTrip, .goAwayAfter, .resetAfter, .maxStreams,
+            .pedantic, .anyTopic, .allowUnknownTypes, .requestLog, .answer, .delay, .roundTrip, .goAwayAfter,
+            .resetAfter, .maxStreams,
             .http.help("Address to serve the counts of GET /stats on, such as 127.0.0.1:9000."),
             .environment.help("The Apple environment that it simulates."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
@@ -138,6 +139,7 @@ private struct SimulatorCommand {
         configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
         for text in settings.texts(.allowTopic) { try allow(text, in: &configuration) }
         configuration.isPedantic = settings.isOn(.pedantic)
+        configuration.allowsUnknownTypes = settings.isOn(.allowUnknownTypes)
         configuration.bindsTokens = !settings.isOn(.anyTopic)
         configuration.stateFolder = settings.text(.state)
         let log = invocation.console.log

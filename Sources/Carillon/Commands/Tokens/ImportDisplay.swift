@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonPushRules
 import CarillonText
 
 /// Shows an import on standard error while it runs: the first refused lines, and a progress line.
@@ -27,11 +28,17 @@ struct ImportDisplay {
         line.show(Self.text(tally, size: size, after: (MonotonicInstant.now - start).seconds))
     }
 
-    func end(_ tally: ImportTally, otherColumns: [String], hasFile: Bool) {
+    func end(_ tally: ImportTally, otherColumns: [String], unknownKinds: [TokenKind], hasFile: Bool) {
         line.clear()
         if !otherColumns.isEmpty {
             let columns = otherColumns.map(\.visible).joined(separator: ", ")
             console.note("Ignored columns: \(columns)")
+        }
+        if !unknownKinds.isEmpty {
+            let kinds = unknownKinds.map(\.rawValue).joined(separator: ", ")
+            console.warn(
+                "Carillon does not know these kinds of tokens: \(kinds). Only a broadcast of such a kind reaches them."
+            )
         }
         guard tally.refused > 0 else { return }
         let count = tally.refused == 1 ? "1 line was refused" : "\(tally.refused.grouped) lines were refused"

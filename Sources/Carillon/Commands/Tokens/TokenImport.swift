@@ -48,6 +48,7 @@ struct TokenImport {
     }
 
     var otherColumns: [String] { reader.otherColumns }
+    var unknownKinds: [TokenKind] { reader.unknownKinds }
 
     /// Runs until the file ends. When its task is cancelled, it writes what was read, and ends. Calls `report` after
     /// each step, with the lines refused since the last.

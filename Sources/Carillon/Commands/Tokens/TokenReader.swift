@@ -18,6 +18,8 @@ struct TokenReader {
     private(set) var line = 0
     /// Columns that are ignored; known once the header is read.
     var otherColumns: [String] { columns?.others ?? [] }
+    /// The first kinds that no push type is known to have.
+    private(set) var unknownKinds: [TokenKind] = []
 
     private var csv = CSVReader()
     private var columns: TokenColumns?
@@ -33,12 +35,14 @@ struct TokenReader {
 
     private static let longestOwner = 2_048
     private static let refusalsAtOnce = 1_000
+    private static let maxUnknownKinds = 10
 
     /// - Parameters:
     ///   - now: microseconds since 1970.
     ///   - kind: of the tokens whose line names none.
     init(now: Int64, kind: TokenKind? = nil) {
         self.kind = kind
+        if let kind, !kind.isKnown { unknownKinds = [kind] }
         // Allows for clock skew and for a wrong time zone.
         latest = now + 86_400_000_000
     }
@@ -147,13 +151,19 @@ struct TokenReader {
         }
         var kind = self.kind
         if let column = columns.kind, column < record.count, !record[column].trimmed.isEmpty {
-            kind = TokenKind(rawValue: String(decoding: record[column].trimmed, as: UTF8.self))
-            if kind == nil {
-                return refusal(of: record, "the kind is not one of \(TokenKind.names.joined(separator: ", "))", column)
+            guard let own = TokenKind(rawValue: String(decoding: record[column].trimmed, as: UTF8.self)) else {
+                return refusal(of: record, "the kind is not \(TokenKind.form)", column)
             }
+            kind = own
+            if !own.isKnown { note(own) }
         }
         batch.append(token: digits[...], lastUpdate: lastUpdate, owner: owner, kind: kind)
         return nil
+    }
+
+    private mutating func note(_ unknown: TokenKind) {
+        guard unknownKinds.count < Self.maxUnknownKinds, !unknownKinds.contains(unknown) else { return }
+        unknownKinds.append(unknown)
     }
 
     /// PostgreSQL would refuse the whole batch for it.

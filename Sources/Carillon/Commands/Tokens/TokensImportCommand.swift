@@ -16,7 +16,7 @@ extension Command {
             last_update is a time with a time zone, or seconds, milliseconds or microseconds since 1970. A token without it is
             treated as registered now, so no earlier feedback deletes it. A token that is registered already keeps the newer time.
             kind is what a token is for, such as push_to_start; --kind sets it for tokens without one, and a new token without
-            either has the kind device.
+            either has the kind device. Tokens of a kind that Carillon does not know are imported too, with a warning.
 
             Refused lines are skipped, and the first ten are listed; all valid lines are imported. If interrupted, the command
             keeps what it has imported; you can run it again at any time.
@@ -89,7 +89,7 @@ private struct TokensImportCommand: Sendable {
         )
         var display = ImportDisplay(console: console, start: start, size: source.size)
         let tally = await work.run { tally, refused in display.show(tally, refused) }
-        display.end(tally, otherColumns: work.otherColumns, hasFile: rejects != nil)
+        display.end(tally, otherColumns: work.otherColumns, unknownKinds: work.unknownKinds, hasFile: rejects != nil)
         return tally
     }
 

@@ -6,7 +6,7 @@ struct ActivitiesQuery {
     private static let statement = Statement(
         "web_activities",
         """
-        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting
+        SELECT n.app, n.token, n.state, n.registered_at, n.ends_at, n.updated_at, n.message_id, n.waiting, n.kind
         FROM carillon.newest_activities(\(maxRows)) AS n
         """
     )

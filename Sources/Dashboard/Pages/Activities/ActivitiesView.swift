@@ -3,7 +3,7 @@ import CarillonSchema
 import CarillonText
 import CarillonWeb
 
-/// Lists Live Activities that have not expired, by token.
+/// Lists Live Activities and media sessions that have not expired, by token.
 struct ActivitiesView: PageView {
     struct Activity: Decodable, Sendable {
         enum State: String, CaseIterable, Decodable {
@@ -15,11 +15,14 @@ struct ActivitiesView: PageView {
         let token: String
         let state: State
         let registeredAt: Moment
-        let endsAt: Moment
+        /// Media sessions need not have one.
+        let endsAt: Moment?
         /// The timestamp in the last update that was sent.
         let updatedAt: Moment?
         let messageID: Int64?
         let waiting: Int64
+        /// Of the token.
+        let kind: String
         /// Counting stops at 100.
         var updates: Amount { Amount(waiting, .init(isCut: waiting >= 100)) }
 
@@ -35,7 +38,7 @@ struct ActivitiesView: PageView {
             [
                 "app": app, "token": tokens.text(token), "state": state.rawValue, "registered_at": registeredAt,
                 "ends_at": endsAt, "updated_at": updatedAt, "message_id": messageID, "waiting": waiting,
-                "waiting_precision": updates.precision,
+                "waiting_precision": updates.precision, "kind": kind,
             ]
         }
     }
@@ -49,22 +52,23 @@ struct ActivitiesView: PageView {
 
     @HTMLBuilder func content(for viewer: Viewer) -> HTML {
         HTML(.p, .class("note")) {
-            "Activities that were registered with register_token and the kind live_activity and have not ended. Updates to many at "
-            "once go through "
+            "Live Activities and media sessions that were registered with register_token and the kind live_activity or "
+            "media_session, and have not expired. Updates to many Live Activities at once go through "
             HTML(.a, .href(PageSection.channels.link)) { "channels" }
             "."
         }
         DataTable(
-            precision == .exact ? "Under way" : "The \(activities.count) that end last",
+            precision == .exact ? "Under way" : "The \(activities.count) that were registered last",
             activities,
             orSay: "There are none.",
             .text("App") { .app($0.app) },
             .text("Token") { tokens.html($0.token) },
+            .text("Kind") { HTML($0.kind.replacing("_", with: " ")) },
             .text("State") { $0.mark.html($0.state.rawValue) },
             .number("Updates waiting") { Quantity.short($0.updates) },
             .text("Last update") { row in Self.lastUpdate(row) },
             .text("Registered") { $0.registeredAt.html },
-            .text("Ends") { $0.endsAt.html }
+            .text("Expires") { $0.endsAt?.html ?? HTML("–") }
         ).html
     }
 

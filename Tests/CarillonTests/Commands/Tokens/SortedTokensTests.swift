@@ -86,7 +86,7 @@ import Testing
                         + "a\(Int.random(in: 0...3, using: &random))",
                     Int64(time),
                     Bool.random(using: &random) ? "owner \(time)" : nil,
-                    Bool.random(using: &random) ? TokenKind.allCases.randomElement(using: &random) : nil
+                    Bool.random(using: &random) ? TokenKind.all.randomElement(using: &random) : nil
                 )
             }
             var expected: [String: Line] = [:]

@@ -34,10 +34,11 @@ import Testing
             try await shop.database.connection.query(rows) { rows in try rows.indices.map { try rows.string($0, 0) }
             }
         }
-        let file = try shop.folder.write("tokens.csv", "kind,token\nwidget,a1\n,a2\npush_to_start,a3\nphone,a4\n")
+        let file = try shop.folder.write("tokens.csv", "kind,token\nwidget,a1\n,a2\npush_to_start,a3\nPhone,a4\n")
         let first = try await shop.run("tokens", "import", "--app", "shop", "--kind", "live_activity", file)
         #expect(first.status == 1)
-        #expect(first.errors.contains("line 5: the kind is not one of device, live_activity, "))
+        #expect(first.errors.contains("line 5: the kind is not device, complication, "))
+        #expect(!first.errors.contains("does not know"))
         #expect(try await kinds() == ["a1 widget", "a2 live_activity 12", "a3 push_to_start"])
         let list = try shop.folder.write("list.txt", "a1\na5\n")
         let second = try await shop.run("tokens", "import", "--app", "shop", list)
@@ -46,6 +47,13 @@ import Testing
         let third = try await shop.run("tokens", "import", "--app", "shop", "--kind", "control", list)
         #expect(third.status == 0, "\(third.errors)")
         #expect(try await kinds()[3] == "a5 control")
+        let unknown = try shop.folder.write("unknown.csv", "kind,token\nspatial,a1\nspatial,a2\n,a3\n")
+        let fourth = try await shop.run("tokens", "import", "--app", "shop", "--kind", "depth", unknown)
+        #expect(fourth.status == 0, "\(fourth.errors)")
+        #expect(fourth.errors.contains("warning: Carillon does not know these kinds of tokens: depth, spatial."))
+        #expect(try await kinds() == ["a1 spatial", "a2 spatial", "a3 depth", "a5 control"])
+        let refused = try await shop.run("tokens", "import", "--app", "shop", "--kind", "Depth", unknown)
+        #expect(refused.status == 2 && refused.errors.contains("--kind takes device, "), "\(refused.errors)")
     }
 
     @Test func `the newest registration wins, in the file and in the database, and its owner with it`() async throws {

@@ -53,6 +53,37 @@ import Testing
         #expect(update.aps["content-state"] == state)
     }
 
+    @Test func `the examples about media sessions do what they say`() throws {
+        let (mediaStartTokens, mediaSessionTokens) = (["a1b2"], ["c3d4"])
+
+        struct Station: Encodable {
+            var id = "radio-7"
+            var title: String?
+        }
+
+        let playing = try APNs.Message(
+            tokens: mediaStartTokens,
+            mediaSession: .start(Station(title: "News at nine")),
+            topic: "com.example.radio"
+        )
+        let next = try APNs.Message(
+            tokens: mediaSessionTokens,
+            mediaSession: .update(Station(title: "The weather")),
+            topic: "com.example.radio"
+        )
+        let over = try APNs.Message(
+            tokens: mediaSessionTokens,
+            mediaSession: .end(Station()),
+            topic: "com.example.radio"
+        )
+
+        let messages = [playing, next, over]
+        let events: [APNs.JSON?] = ["start", "update", "end"]
+        #expect(messages.allSatisfy { $0.pushType == .nowPlaying && $0.priority == nil })
+        #expect(messages.map { $0.aps["event"] } == events)
+        #expect(over.aps["attributes"] == ["id": "radio-7"])
+    }
+
     @Test func `the examples about fields do what they say`() throws {
         var message = try APNs.Message(
             tokens: tokens,
