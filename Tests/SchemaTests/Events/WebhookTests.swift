@@ -46,6 +46,15 @@ import Testing
         #expect(try await database.rows(Self.batch) == ["(a4)"])
     }
 
+    @Test func `a copy of the database has no batch to post until it is adopted`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1"))")
+        try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+        let error = await #expect(throws: PostgresError.self) { _ = try await database.rows(Self.claim) }
+        #expect(error?.sqlState == "55000" && error?.message.contains("this database is a copy") == true)
+        #expect(try await database.rows(Self.state) == ["(ok,1,0)"])
+        try await database.run("SELECT carillon.adopt()")
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+    }
     @Test func `a worker that was late settles nothing`() async throws {
         try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
         try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now()")

@@ -182,6 +182,9 @@ COMMENT ON FUNCTION carillon.redeliver_webhook IS
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
 -- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
+--
+-- It checks the installation, because behind a pooler each statement may reach another database, and a copy must not post what the
+-- original posts.
 CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, failing boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
@@ -193,6 +196,7 @@ DECLARE
     hook carillon.webhooks;
     app_id integer;
 BEGIN
+    PERFORM carillon.check_installation();
     FOR hook IN
         SELECT w.* FROM carillon.webhooks w
         WHERE w.paused_reason IS NULL
