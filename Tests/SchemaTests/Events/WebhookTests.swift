@@ -55,6 +55,12 @@ import Testing
         try await database.run("SELECT carillon.adopt()")
         #expect(try await database.rows(Self.claim) == ["(crm,1)"])
     }
+    @Test func `a settlement without a time shows no row with its secret in an error`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        let settle = Self.settle(attempt: 1, error: "no").replacing(", 60,", with: ", NULL,")
+        #expect(try await database.value(settle) == "true")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+    }
     @Test func `a worker that was late settles nothing`() async throws {
         try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
         try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now()")

@@ -249,7 +249,8 @@ $$;
 COMMENT ON FUNCTION carillon.webhook_batch IS
     'Internal: returns the events of the batch of a webhook; fewer than were taken, once the retention of some is over.';
 
--- Without an error, the receiver has accepted the batch.
+-- Without an error, the receiver has accepted the batch. No argument violates a constraint: PostgreSQL's error would show the row,
+-- with its secret.
 CREATE OR REPLACE FUNCTION carillon.settle_webhook(
     webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean
 ) RETURNS boolean
@@ -261,7 +262,7 @@ BEGIN
         (batch, batch_id, batch_at, attempts, next_attempt_at, failing_since, last_error, accepted_at) = (
             SELECT CASE WHEN error IS NOT NULL THEN w.batch END, CASE WHEN error IS NOT NULL THEN w.batch_id END,
                 CASE WHEN error IS NOT NULL THEN w.batch_at END, CASE WHEN error IS NOT NULL THEN w.attempts ELSE 0 END,
-                clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
+                clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN coalesce(wait_seconds, 0) ELSE 0 END),
                 CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, left(error, 1000),
                 CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
         paused_reason = CASE WHEN pauses THEN coalesce(w.paused_reason, left(error, 1000)) ELSE w.paused_reason END
