@@ -179,6 +179,38 @@ COMMENT ON FUNCTION carillon.redeliver_webhook IS
     'Posts the events that were stored for the app since a time to the webhook again, except broadcast_finished. Returns how many. '
     'Recorded in audit.';
 
+-- A worker holds the batches of many webhooks at a time, and applications choose the texts of events. So a batch of several events
+-- is limited in bytes too, about those of its JSON. A subtransaction undoes what was taken in vain.
+CREATE OR REPLACE FUNCTION carillon.next_batch(subscription bigint, app integer, app_name text) RETURNS carillon.taken_range[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    max_bytes CONSTANT bigint := 163840;
+    bytes_of_names CONSTANT bigint := 160 + octet_length(to_json(app_name)::text);
+    max_events bigint := 500;
+    taken_events bigint;
+    bytes bigint;
+    batch carillon.taken_range[];
+BEGIN
+    LOOP
+        BEGIN
+            SELECT t.taken INTO batch FROM carillon.take_ranges(subscription, app, max_events) AS t;
+            SELECT count(*), sum(bytes_of_names + coalesce(octet_length(to_json(e.reference)::text), 0)
+                + coalesce(octet_length(e.token), 0) + coalesce(octet_length(to_json(e.reason)::text), 0))
+            INTO taken_events, bytes FROM carillon.events_in(batch, app, app_name) AS e;
+            IF taken_events <= 1 OR (bytes > max_bytes) IS NOT TRUE THEN
+                RETURN nullif(batch, '{}');
+            END IF;
+            RAISE EXCEPTION USING ERRCODE = 'BATCH', MESSAGE = 'undo';
+        EXCEPTION
+            WHEN SQLSTATE 'BATCH' THEN
+                max_events := greatest(1, taken_events * max_bytes * 9 / (bytes * 10));
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.next_batch IS
+    'Internal: takes the next batch of a webhook, and returns where its events are; null if there are none.';
+
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
 -- With `failing`, it claims only those that fail, or only the others: so those that fail leave places for the others.
@@ -191,7 +223,6 @@ CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, failing
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    max_events CONSTANT integer := 500;
     lease CONSTANT interval := interval '1 minute';
     hook carillon.webhooks;
     app_id integer;
@@ -208,7 +239,7 @@ BEGIN
         SELECT s.app_id, a.name INTO app_id, app FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
         WHERE s.id = hook.subscription_id;
         IF hook.batch IS NULL THEN
-            SELECT nullif(t.taken, '{}') INTO hook.batch FROM carillon.take_ranges(hook.subscription_id, app_id, max_events) AS t;
+            hook.batch := carillon.next_batch(hook.subscription_id, app_id, app);
             CONTINUE WHEN hook.batch IS NULL;
             hook.batch_id := gen_random_uuid();
             hook.batch_at := now();
