@@ -195,15 +195,12 @@ package actor WebhookRunner {
             signal.yield()
         }
         do {
-            let events: [WebhookEvent] = try await connection.values(
-                of: WebhookStatements.batch,
-                Parameters(webhook.id, webhook.batchId)
-            )
+            let (body, events) = try await batch(of: webhook, on: connection)
             let begin = MonotonicInstant.now
             // The retention of all of them is over.
             let outcome =
-                events.isEmpty
-                ? HTTPOutcome.answered(status: 204, retryAfter: nil) : await post(webhook, events)
+                events == 0
+                ? HTTPOutcome.answered(status: 204, retryAfter: nil) : await post(webhook, body)
             let decision = WebhookPolicy.decide(
                 outcome,
                 attempt: Int(webhook.attempt),
@@ -211,20 +208,31 @@ package actor WebhookRunner {
                 using: &random
             )
             let isSlow = MonotonicInstant.now - begin > WebhookPolicy.maxPrompt
-            try await settle(webhook, decision, events: events.count, isSlow: isSlow, on: connection)
+            try await settle(webhook, decision, events: events, isSlow: isSlow, on: connection)
         } catch {
             failure = error
             throw error
         }
     }
 
+    /// Returns the JSON of a batch, and how many events it has. Nothing else of it is kept while it is posted.
     @concurrent
-    private nonisolated func post(_ webhook: ClaimedWebhook, _ events: [WebhookEvent]) async -> HTTPOutcome {
+    private nonisolated func batch(of webhook: ClaimedWebhook, on connection: PostgresConnection) async throws
+        -> (body: [UInt8], events: Int)
+    {
+        let events: [WebhookEvent] = try await connection.values(
+            of: WebhookStatements.batch,
+            Parameters(webhook.id, webhook.batchId)
+        )
+        return (WebhookBody.write(events, at: webhook.batchAt), events.count)
+    }
+
+    @concurrent
+    private nonisolated func post(_ webhook: ClaimedWebhook, _ body: [UInt8]) async -> HTTPOutcome {
         let secrets = webhook.secrets.compactMap { WebhookSecret($0) }
         guard secrets.count == webhook.secrets.count else {
             return .failed("its secret is not one; run 'carillon webhook rotate-secret'")
         }
-        let body = WebhookBody.write(events, at: webhook.batchAt)
         let headers = [
             (name: "Content-Type", value: "application/json"), (name: "User-Agent", value: "Carillon/\(version)"),
         ]

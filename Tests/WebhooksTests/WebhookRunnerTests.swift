@@ -204,6 +204,25 @@ import Testing
         }
     }
 
+    /// Behind a pooler, the server can be another one although no connection of the worker was lost.
+    @Test func `a worker whose database has become a copy posts nothing until that is adopted`() async throws {
+        try await with { runner, _, record, loop in
+            async let running: Void = runner.run()
+            try await database.run(Self.note("a1"))
+            try await loop.eventually("the first event is posted") { record.requests.count == 1 }
+            try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+            try await database.run(Self.note("a2"))
+            try await loop.eventually("it says why it posts no more") {
+                record.reports.contains { $0.contains("this database is a copy") }
+            }
+            #expect(record.requests.count == 1)
+            try await database.run("SELECT carillon.adopt()")
+            try await loop.eventually("the second event is posted") { record.requests.count == 2 }
+            await runner.stop(within: .seconds(60))
+            await running
+        }
+    }
+
     @Test func `a worker that loses its connection opens another`() async throws {
         try await with { runner, _, record, loop in
             async let running: Void = runner.run()

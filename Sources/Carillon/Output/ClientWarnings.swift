@@ -29,6 +29,8 @@ final class ClientWarnings: Sendable {
             warn("Too many connections are open.", "reason", "idle ones are closed for new ones")
         case .allConnectionsBusy: warn("Too many requests are under way.", "reason", "further clients wait")
         case .bodyRefused: warn("Requests are refused.", "reason", "they are too large")
+        case .slowClientClosed:
+            warn("Clients do not read large responses.", "reason", "their connections are closed for others")
         }
     }
 }

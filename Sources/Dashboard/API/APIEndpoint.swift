@@ -10,14 +10,23 @@ import Synchronization
 final class APIEndpoint: Sendable {
     /// Requests that wait for events at the same time.
     static let maxWaiting = 32
+    /// PostgreSQL keeps a larger answer: the texts of rows are chosen by callers.
+    private static let maxAnswerBytes: Int32 = 1 << 20
     private static let pollInterval = Duration.seconds(1)
 
     private static let statement = Statement(
         "web_api_call",
         """
-        SELECT c.app, (c.answer #> $9)::text AS answer, c.is_new,
-            c.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty
-        FROM carillon.call_with_token(decode($1, 'hex'), $2, $3, $4, $5, $6, $7::text::jsonb, $8) AS c
+        SELECT c.app, CASE WHEN c.bytes <= $10 THEN c.text END AS answer, c.is_new, c.is_empty,
+            coalesce(c.bytes > $10, false) AS is_too_large
+        FROM (
+            SELECT t.*, octet_length(t.text) AS bytes
+            FROM (
+                SELECT f.app, (f.answer #> $9)::text AS text, f.is_new,
+                    f.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty
+                FROM carillon.call_with_token(decode($1, 'hex'), $2, $3, $4, $5, $6, $7::text::jsonb, $8) AS f OFFSET 0
+            ) AS t OFFSET 0
+        ) AS c
         """
     )
 
@@ -84,10 +93,13 @@ final class APIEndpoint: Sendable {
             call.body,
             call.parameters.text,
             call.key,
-            PostgresArray(place)
+            PostgresArray(place),
+            Self.maxAnswerBytes
         )
-        return try await (route.isReading ? reading : changing).query(Self.statement, parameters) { rows in
-            Result(
+        let database = route.isReading ? reading : changing
+        let result: Result? = try await database.query(Self.statement, parameters) { rows in
+            guard try !rows.bool(0, "is_too_large") else { return nil }
+            return Result(
                 app: try rows.string(0, "app"),
                 answer: try rows.stringIfPresent(0, "answer"),
                 isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
@@ -95,6 +107,13 @@ final class APIEndpoint: Sendable {
                 notices: rows.noticesOfSchema
             )
         }
+        guard let result else {
+            throw RequestError.badRequest(
+                "The answer would have more than 1 MB.",
+                hint: "Ask for less: for fewer rows with n or max_rows, or for a message by its id."
+            )
+        }
+        return result
     }
 
     // MARK: Answers

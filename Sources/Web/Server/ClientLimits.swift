@@ -8,6 +8,9 @@ package struct ClientLimits: Sendable {
     /// The bytes of the bodies of more than 8 KB that are received or handled at once. With more, the one that has been arriving
     /// for longest is refused.
     package var largeBodyBytes = 2 << 20
+    /// The bytes of the responses of more than 8 KB that are being sent. With more, the connection that has been sending for longest
+    /// is closed.
+    package var largeResponseBytes = 8 << 20
     /// The rest of a refused body is read and discarded, up to this many times `bodyBytes`, because a client that is still writing
     /// does not read the response.
     var discardedBodies = 8

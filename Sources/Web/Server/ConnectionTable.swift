@@ -62,6 +62,13 @@ struct ConnectionTable {
         return makeRoom(sparing: nil)
     }
 
+    /// The connection is being closed, although a response is being sent on it.
+    mutating func dismiss(_ id: ID) {
+        guard entries[id]?.isDismissed == false else { return }
+        entries[id]?.isDismissed = true
+        dismissed += 1
+    }
+
     mutating func closed(_ id: ID) {
         if entries.removeValue(forKey: id)?.isDismissed == true { dismissed -= 1 }
     }

@@ -11,6 +11,7 @@ final class Exchange: @unchecked Sendable {
         case reading
         case handling(Task<Void, Never>?)
         case answered(Response)
+        case sending
     }
 
     private let connection: OpaquePointer
@@ -39,10 +40,12 @@ final class Exchange: @unchecked Sendable {
         body = []
     }
 
-    /// The response, once there is one.
-    var response: Response? {
+    /// The response, once there is one. It is handed over once: libmicrohttpd copies its bytes.
+    func takeResponse() -> Response? {
         state.withLock { state in
-            if case .answered(let response) = state { response } else { nil }
+            guard case .answered(let response) = state else { return nil }
+            state = .sending
+            return response
         }
     }
 

@@ -21,6 +21,7 @@ final class ExchangeTable: Sendable {
     private let work = Guarded(Work())
     private let connections: Guarded<ConnectionTable>
     private let largeBodies: Guarded<LargeBodies>
+    private let largeResponses: Guarded<LargeResponses>
 
     init(
         _ routes: RouteTable,
@@ -36,6 +37,7 @@ final class ExchangeTable: Sendable {
         self.observer = observer
         connections = Guarded(ConnectionTable(limit: limits.connections))
         largeBodies = Guarded(LargeBodies(limit: limits.largeBodyBytes))
+        largeResponses = Guarded(LargeResponses(limit: limits.largeResponseBytes))
     }
 
     /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more
@@ -52,7 +54,7 @@ final class ExchangeTable: Sendable {
         guard let known = slot.pointee else { return begin(connection, method, path, version, slot) }
         // Not yet freed: the slot keeps a reference until the request ends.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
-        if let response = exchange.response { return queue(response, on: connection) }
+        if let response = exchange.takeResponse() { return queue(response, on: connection) }
         guard uploaded.isEmpty else {
             return receive(uploaded, of: exchange)
         }
@@ -80,6 +82,12 @@ final class ExchangeTable: Sendable {
                 return !work.isClosed
             }
             if !isOpen { stream.close() }
+        }
+        let id = ConnectionTable.ID(bitPattern: connection)
+        for slow in largeResponses.withLock({ $0.began(on: id, response.body.count) }) {
+            connections.withLock { $0.dismiss(slow) }
+            shutDown(slow)
+            observer?(.slowClientClosed)
         }
         return response.queue(on: connection)
     }
@@ -156,12 +164,16 @@ final class ExchangeTable: Sendable {
         switch room {
         case .enough: break
         case .closing(let id):
-            // Still open, because libmicrohttpd reports each close on this thread.
-            guard let connection = OpaquePointer(bitPattern: id) else { return }
-            cmicrohttp_shut_down(connection)
+            shutDown(id)
             observer?(.idleConnectionClosed)
         case .none: observer?(.allConnectionsBusy)
         }
+    }
+
+    private func shutDown(_ id: ConnectionTable.ID) {
+        // Still open, because libmicrohttpd reports each close on this thread.
+        guard let connection = OpaquePointer(bitPattern: id) else { return }
+        cmicrohttp_shut_down(connection)
     }
 
     // MARK: Ends
@@ -170,8 +182,10 @@ final class ExchangeTable: Sendable {
     ///
     /// - Parameter exchange: nil if it was answered by its headers alone, or they never arrived whole.
     func ended(on connection: OpaquePointer, _ exchange: Exchange?) {
+        let id = ConnectionTable.ID(bitPattern: connection)
         if let exchange { largeBodies.withLock { $0.remove(exchange) } }
-        makeRoom(connections.withLock { $0.ended(ConnectionTable.ID(bitPattern: connection), at: .now) })
+        largeResponses.withLock { $0.ended(on: id) }
+        makeRoom(connections.withLock { $0.ended(id, at: .now) })
         guard exchange != nil else { return }
         let idle = work.withLock { work in
             work.open -= 1

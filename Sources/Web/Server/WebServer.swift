@@ -11,6 +11,8 @@ package final class WebServer: Sendable {
         /// No further client is accepted until one of the requests under way has been answered.
         case allConnectionsBusy
         case bodyRefused
+        /// The connection that had been sending a large response for longest was closed, because another one needed the memory.
+        case slowClientClosed
     }
 
     package typealias Admission = @Sendable (Request) -> Response?

@@ -331,7 +331,17 @@ import Testing
             let headers = "Authorization: Bearer \(key)\r\nContent-Type: application/json\r\n"
             let posted = await dashboard.post("/messages", #"{"tokens": ["aa"], "alert": "hi"}"#, headers: headers)
             #expect(posted.status == "201", "\(posted.head)\(posted.body)")
-            for path in ["channels", "messages/\(id)", "trace?owner=u", "tokens?owner=u"] {
+            try await watcher.run("SELECT carillon.subscribe('shop', 'reader')")
+            for (path, body) in [
+                ("tokens", #"{"token": "ab", "owner": "u"}"#), ("broadcasts", #"{"alert": "hi"}"#),
+                ("cancel", #"{"reference": "none"}"#), ("channels", #"{"reference": "over HTTP"}"#),
+                ("events/acknowledge", #"{"consumer": "reader", "cursor": "1.1"}"#),
+            ] {
+                let done = await dashboard.post("/v1/apps/shop/\(path)", body, headers: headers)
+                #expect(done.status.first == "2", "\(path): \(done.head)\(done.body)")
+            }
+            let reads = ["channels", "messages/\(id)", "trace?owner=u", "tokens?owner=u", "events?consumer=reader"]
+            for path in reads {
                 let read = await dashboard.get("/v1/apps/shop/\(path)", headers: headers)
                 #expect(read.status == "200", "\(path): \(read.head)\(read.body)")
             }

@@ -97,6 +97,19 @@ import Testing
                 said += refused.output + refused.errors
             }
             try await shop.database.run("DROP TRIGGER refuse ON carillon.certificates")
+            // The secrets of a webhook, which PostgreSQL makes, are printed, and sign what a worker posts.
+            let (url, kinds) = ("https://127.0.0.1:1/", "sent")
+            let hooks = [
+                ["add", "crm", "--app", "shop", "--url", url, "--kinds", kinds, "--allow-private"],
+                ["rotate-secret", "crm"],
+            ]
+            var hookSecrets: [String] = []
+            for words in hooks {
+                let run = try await shop.run(["webhook"] + words)
+                hookSecrets += run.output.matches(of: /whsec_[A-Za-z0-9+\/=]+/).map { String($0.output) }
+                said += run.errors
+            }
+            #expect(hookSecrets.count == 2)
             // A worker mints a provider token, and sends with it once it can be stored.
             let worker = try shop.start("worker", "--log-level", "debug")
             try await TestLoop.with { loop in
@@ -106,6 +119,7 @@ import Testing
                 }
                 try await shop.database.run("DROP TRIGGER refuse ON carillon.provider_tokens")
                 try await loop.eventually("the pushes are sent") { await shop.gateway.receivedRequests().count == 3 }
+                _ = try await worker.line(containing: "A webhook fails", on: loop)
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
             said += worker.said
@@ -125,7 +139,8 @@ import Testing
                 $0.split(separator: " ").last.map(String.init)
             }
             #expect(tokens.count == 1)
-            let secrets = try [key.pem, pem, other].flatMap(Self.middles) + tokens + [passphrase, password]
+            let texts = tokens + [passphrase, password] + hookSecrets
+            let secrets = try [key.pem, pem, other].flatMap(Self.middles) + texts
             let known = try await TestCluster.log(with: Self.topic)
             #expect(!known.isEmpty, "the server logs nothing, so this proves nothing")
             for secret in secrets {

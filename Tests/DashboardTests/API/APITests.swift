@@ -154,6 +154,21 @@ import Testing
         }
     }
 
+    @Test func `an answer of more than 1 MB is refused, and says how to ask for less`() async throws {
+        try await Self.with { shop, caller in
+            // As JSON, each character of the owner has six bytes.
+            try await shop.database.run(
+                #"""
+                SELECT carillon.register_token('shop', lpad(to_hex(i), 64, '0'), repeat(E'\x01', 2048))
+                FROM generate_series(1, 100) AS i
+                """#
+            )
+            let path = "/tokens?owner=" + String(repeating: "%01", count: 2048) + "&max_rows="
+            Self.expect(await caller.get(path + "80"), "200", "\"next\": \"")
+            Self.expect(await caller.get(path + "100"), "400", "The answer would have more than 1 MB.", "max_rows")
+        }
+    }
+
     @Test func `a key that is not UTF-8 is refused`() async throws {
         try await Self.with { _, caller in
             let body = #"{"tokens": ["ab"], "alert": "x"}"#

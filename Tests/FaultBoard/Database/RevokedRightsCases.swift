@@ -36,7 +36,7 @@ import Testing
 
     /// Plain and due rows, retries, dead tokens, a row of many tokens, background pushes that are paced, updates of Live
     /// Activities, rows of an app with a rate, the claim of a dead worker, a request for a channel, an app without a credential,
-    /// which is held, and each maintenance task.
+    /// which is held, and each maintenance task. What becomes of the pushes is kept, and followed by a consumer and a webhook.
     private static func work(_ round: Int) -> String {
         let name = "lpad(to_hex(n + \(round * 100)), 62, '0')"
         func rows(_ prefix: String, _ count: Int, app: Int = 1) -> String {
@@ -88,7 +88,10 @@ import Testing
             try await scene.client.run(
                 """
                 UPDATE carillon.apps SET channel_gateway = 'localhost:\(port)', max_per_device = 1000 WHERE id = 1;
-                UPDATE carillon.apps SET max_rate = 200 WHERE id = 2
+                UPDATE carillon.apps SET max_rate = 200 WHERE id = 2;
+                UPDATE carillon.apps SET keep_sent = '1 hour' WHERE id = 1;
+                SELECT carillon.subscribe('\(Scene.app)', 'follower'),
+                    carillon.add_webhook('hook', '\(Scene.app)', 'https://127.0.0.1:1/', NULL, true)
                 """
             )
             // So that a lease that cannot be renewed lasts longer than each fault.

@@ -107,6 +107,32 @@ import Testing
         }
     }
 
+    /// As JSON, each character of the references has six bytes.
+    @Test(.scene)
+    func `P18: a worker's memory is bounded while receivers of webhooks hold the largest batches`() async throws {
+        let silent = try SilentPort(host: "127.0.0.1")
+        try await scene.client.run(
+            #"""
+            SELECT carillon.add_webhook('w' || i, a.name, 'https://127.0.0.1:\#(silent.port)/', '{sent}', true)
+            FROM carillon.apps a, generate_series(1, 75) i;
+            UPDATE carillon.webhooks SET paused_reason = 'until all events are there';
+            INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+            SELECT a.id, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"x"}}', repeat(E'\x01', 1024)
+            FROM carillon.apps a, generate_series(1, 600) n
+            """#
+        )
+        let worker = try await scene.fleet.started(lease: Fleet.calm)
+        try await scene.drained()
+        try await scene.client.run("SELECT carillon.resume_webhook(w.name) FROM carillon.webhooks w")
+        try await scene.eventually("each webhook was attempted") {
+            try await scene.client.number("SELECT count(*) FROM carillon.webhooks WHERE attempts > 0") == 75
+        }
+        let memory = try #require(worker.mostMemory) >> 20
+        print("fault board: P18: batches of webhooks: \(memory) MB at most")
+        #expect(memory < 100 || Sanitizer.isLoaded)
+        #expect(try await worker.stop() == .status(0), "\(worker.last)")
+    }
+
     @Test(arguments: LargeShape.all)
     func `P18: a worker's memory is bounded whatever shape rows have`(shape: LargeShape) async throws {
         try await Scene.with({ $0.delay = .seconds(2) }) { scene in

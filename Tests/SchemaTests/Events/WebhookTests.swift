@@ -47,6 +47,57 @@ import Testing
         #expect(try await database.rows(Self.batch) == ["(a4)"])
     }
 
+    /// As JSON, each of its characters has six bytes.
+    private static let longReference = #"repeat(E'\x01', 1024)"#
+
+    /// Failed pushes, each of a message with that reference.
+    private static func note(_ count: Int, reference: String) -> String {
+        func fill(_ value: String) -> String { "array_fill(\(value), ARRAY[\(count)])" }
+        return """
+            SELECT carillon.store_events(e, NULL, false)
+            FROM (SELECT array_agg(i) AS ids FROM generate_series(1::bigint, \(count)) i) AS m
+            CROSS JOIN LATERAL jsonb_populate_record(NULL::carillon.events, jsonb_build_object('app_id', 1, 'message', m.ids,
+                'message_reference', \(fill(reference)), 'failed', m.ids, 'failed_token', \(fill("repeat('ab', 32)")),
+                'failed_status', \(fill("400")), 'failed_reason', \(fill("'BadTopic'::text")))) AS e
+            """
+    }
+
+    @Test func `a batch has at most 500 events, and 160 kB of them, however long their texts are`() async throws {
+        try await database.run("\(Self.add); \(Self.note(60, reference: Self.longReference))")
+        let size = """
+            SELECT count(*), coalesce(sum(octet_length(json_strip_nulls(to_json(b))::text)), 0) <= 163840
+            FROM carillon.webhooks w CROSS JOIN LATERAL carillon.webhook_batch(w.id, w.batch_id) AS b
+            """
+        var counts: [Int] = []
+        while try await database.rows(Self.claim) == ["(crm,1)"] {
+            let row = try #require(try await database.rows(size).first)
+            #expect(row.hasSuffix(",t)"), "\(row)")
+            counts.append(try #require(row.firstMatch(of: /\d+/).flatMap { Int($0.output) }))
+            #expect(try await database.value(Self.settle(attempt: 1)) == "true")
+        }
+        #expect(counts.reduce(0, +) == 60 && counts.allSatisfy { (1...26).contains($0) }, "\(counts)")
+        #expect(counts.count < 6, "\(counts)")
+        try await database.run("\(Self.note(501, reference: "repeat('r', 36)")); \(Self.claim)")
+        #expect(try await database.rows(size) == ["(500,t)"])
+    }
+
+    @Test func `a copy of the database has no batch to post until it is adopted`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1"))")
+        try await database.run("UPDATE carillon.installation SET database_oid = database_oid + 1")
+        let error = await #expect(throws: PostgresError.self) { _ = try await database.rows(Self.claim) }
+        #expect(error?.sqlState == "55000" && error?.message.contains("this database is a copy") == true)
+        #expect(try await database.rows(Self.state) == ["(ok,1,0)"])
+        try await database.run("SELECT carillon.adopt()")
+        #expect(try await database.rows(Self.claim) == ["(crm,1)"])
+    }
+
+    @Test func `a settlement without a time shows no row with its secret in an error`() async throws {
+        try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
+        let settle = Self.settle(attempt: 1, error: "no").replacing(", 60,", with: ", NULL,")
+        #expect(try await database.value(settle) == "true")
+        #expect(try await database.rows(Self.claim) == ["(crm,2)"])
+    }
+
     @Test func `a worker that was late settles nothing`() async throws {
         try await database.run("\(Self.add); \(Self.note("a1")); \(Self.claim)")
         try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now()")

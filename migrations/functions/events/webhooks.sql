@@ -218,20 +218,55 @@ $$;
 COMMENT ON FUNCTION carillon.count_redelivery IS
     'Internal: counts the events that redeliver_webhook would post again. Reads at most max_rows_read rows of events.';
 
+-- A worker holds the batches of many webhooks at a time, and applications choose the texts of events. So a batch of several events
+-- is limited in bytes too, about those of its JSON. A subtransaction undoes what was taken in vain.
+CREATE OR REPLACE FUNCTION carillon.next_batch(subscription bigint, app integer, app_name text) RETURNS carillon.taken_range[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    max_bytes CONSTANT bigint := 163840;
+    bytes_of_names CONSTANT bigint := 160 + octet_length(to_json(app_name)::text);
+    max_events bigint := 500;
+    taken_events bigint;
+    bytes bigint;
+    batch carillon.taken_range[];
+BEGIN
+    LOOP
+        BEGIN
+            SELECT t.taken INTO batch FROM carillon.take_ranges(subscription, app, max_events) AS t;
+            SELECT count(*), sum(bytes_of_names + coalesce(octet_length(to_json(e.reference)::text), 0)
+                + coalesce(octet_length(e.token), 0) + coalesce(octet_length(to_json(e.reason)::text), 0))
+            INTO taken_events, bytes FROM carillon.events_in(batch, app, app_name) AS e;
+            IF taken_events <= 1 OR (bytes > max_bytes) IS NOT TRUE THEN
+                RETURN nullif(batch, '{}');
+            END IF;
+            RAISE EXCEPTION USING ERRCODE = 'BATCH', MESSAGE = 'undo';
+        EXCEPTION
+            WHEN SQLSTATE 'BATCH' THEN
+                max_events := greatest(1, taken_events * max_bytes * 9 / (bytes * 10));
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.next_batch IS
+    'Internal: takes the next batch of a webhook, and returns where its events are; null if there are none.';
+
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
 -- With `apart`, it claims only those that fail or are slow, or only the others, so that these take no places of the others.
+--
+-- It checks the installation, because behind a pooler each statement may reach another database, and a copy must not post what the
+-- original posts.
 CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, apart boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    max_events CONSTANT integer := 500;
     lease CONSTANT interval := interval '1 minute';
     hook carillon.webhooks;
     app_id integer;
 BEGIN
+    PERFORM carillon.check_installation();
     FOR hook IN
         SELECT w.* FROM carillon.webhooks w
         WHERE w.paused_at IS NULL
@@ -243,7 +278,7 @@ BEGIN
         SELECT s.app_id, a.name INTO app_id, app FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
         WHERE s.id = hook.subscription_id;
         IF hook.batch IS NULL THEN
-            SELECT nullif(t.taken, '{}') INTO hook.batch FROM carillon.take_ranges(hook.subscription_id, app_id, max_events) AS t;
+            hook.batch := carillon.next_batch(hook.subscription_id, app_id, app);
             CONTINUE WHEN hook.batch IS NULL;
             hook.batch_id := gen_random_uuid();
             hook.batch_at := now();
@@ -284,7 +319,8 @@ $$;
 COMMENT ON FUNCTION carillon.webhook_batch IS
     'Internal: returns the events of the batch of a webhook; fewer than were taken, once the retention of some is over.';
 
--- Without an error, the receiver has accepted the batch.
+-- Without an error, the receiver has accepted the batch. No argument violates a constraint: PostgreSQL's error would show the row,
+-- with its secret.
 CREATE OR REPLACE FUNCTION carillon.settle_webhook(
     webhook bigint, batch_id uuid, attempt integer, error text, wait_seconds double precision, pauses boolean,
     slow boolean DEFAULT false
@@ -297,10 +333,10 @@ BEGIN
         (batch, batch_id, batch_at, attempts, next_attempt_at, failing_since, failed_at, last_error, accepted_at) = (
             SELECT CASE WHEN error IS NOT NULL THEN w.batch END, CASE WHEN error IS NOT NULL THEN w.batch_id END,
                 CASE WHEN error IS NOT NULL THEN w.batch_at END, CASE WHEN error IS NOT NULL THEN w.attempts ELSE 0 END,
-                clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN wait_seconds ELSE 0 END),
+                clock_timestamp() + make_interval(secs => CASE WHEN error IS NOT NULL THEN coalesce(wait_seconds, 0) ELSE 0 END),
                 CASE WHEN error IS NOT NULL THEN coalesce(w.failing_since, now()) END, CASE WHEN error IS NOT NULL THEN now() END,
                 left(error, 1000), CASE WHEN error IS NULL THEN now() ELSE w.accepted_at END),
-        is_slow = slow,
+        is_slow = coalesce(slow, false),
         (paused_at, paused_reason) = (
             SELECT CASE WHEN pauses AND w.paused_at IS NULL THEN now() ELSE w.paused_at END,
                 CASE WHEN pauses AND w.paused_at IS NULL THEN left(error, 1000) ELSE w.paused_reason END)
