@@ -40,8 +40,8 @@ enum MoveStatements {
         FROM carillon.leaving_changes($1, $2, $3) AS c
         """
     )
-    static let drain = Statement("move_drain", "SELECT carillon.drain_app($1, $2)")
-    static let undrain = Statement("move_undrain", "SELECT carillon.undrain_app($1, $2)")
+    static let drain = Statement("move_drain", "SELECT carillon.drain_app($1, $2, true)")
+    static let undrain = Statement("move_undrain", "SELECT carillon.drain_app($1, $2, false)")
     static let numbers = Statement("move_numbers", "SELECT carillon.leaving_numbers()::text")
     static let rows = Statement(
         "move_rows",
