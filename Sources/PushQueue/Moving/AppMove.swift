@@ -26,6 +26,7 @@ package struct AppMove: Sendable {
     private typealias History = MoveRecord.History
     private typealias LateBatch = MoveRecord.LateBatch
     private typealias Pause = MoveRecord.Pause
+    private typealias WatchedTable = MoveRecord.WatchedTable
     private typealias Statements = MoveStatements
 
     private static let maxRows: Int32 = 2_000
@@ -73,6 +74,7 @@ package struct AppMove: Sendable {
     package func run() async throws {
         try await compare()
         try await refuseTakenName()
+        try await checkWatchedTables()
         let departure = try await begin()
         let place = try await place(of: departure)
         try await report(.begun)
@@ -127,6 +129,17 @@ package struct AppMove: Sendable {
             .nameTaken,
             "The target has an app named '\(app)' already: remove or rename one of the two."
         )
+    }
+
+    /// Rows of `watched_tables` name a table of the application, which the target needs too.
+    private func checkWatchedTables() async throws {
+        let watched: [WatchedTable] = try await source.values(of: Statements.watched, Parameters(app))
+        for table in watched {
+            try await target.execute(
+                Statements.expectWatched,
+                Parameters(table.relation, table.tokenColumn, table.updatedColumn, table.appColumn)
+            )
+        }
     }
 
     private func begin() async throws -> Departure {
