@@ -112,7 +112,7 @@ private struct WorkerCommand: Sendable {
         )
     }
 
-    /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
+    /// One worker for each database. They share the connections to the gateways, provider tokens, and one limit of pushes in flight.
     private func workers(
         for databases: [DatabaseSetting],
         _ backend: TransportBackend,
@@ -121,11 +121,13 @@ private struct WorkerCommand: Sendable {
     ) -> [RunningWorker] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
+        let peers = WorkerPeers()
         return databases.indices.map { index in
             RunningWorker(
                 WorkerOptions(invocation.settings, database: databases[index].source),
                 label: labels[index],
                 ceiling: databases.count > 1 ? ceiling.member(index) : nil,
+                peers: peers,
                 backend: backend,
                 client: client,
                 loop: loop,
