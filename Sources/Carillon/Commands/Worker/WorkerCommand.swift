@@ -93,9 +93,7 @@ private struct WorkerCommand: Sendable {
                 }
             ) { try await run(workers) }
         }
-        let statuses = zip(workers, endings).map { status(of: $1, for: $0) }
-        // Problems that somebody must fix come first, then problems that may resolve themselves.
-        return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+        return .worst(of: zip(workers, endings).map { status(of: $1, for: $0) })
     }
 
     /// The dashboards that --web serves, with the logins of the worker.
@@ -119,7 +117,7 @@ private struct WorkerCommand: Sendable {
         _ client: HTTPClient,
         _ loop: EventLoop
     ) -> [RunningWorker] {
-        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
+        let labels = DatabaseLabel.ifSeveral(databases.map(\.text))
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         let peers = WorkerPeers()
         return databases.indices.map { index in
@@ -161,8 +159,7 @@ private struct WorkerCommand: Sendable {
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !summary.counters.breakers.isEmpty { return .configuration }
-        let statuses = summary.holds.map { Self.status(of: $0.hold.kind) }
-        return [ExitStatus.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+        return .worst(of: summary.holds.map { Self.status(of: $0.hold.kind) })
     }
 
     private static func status(of kind: Hold.Kind) -> ExitStatus {

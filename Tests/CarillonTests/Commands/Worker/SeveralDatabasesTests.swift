@@ -109,6 +109,36 @@ import Testing
         }
     }
 
+    @Test(.shop) func `status shows the apps and workers of all databases, and why one cannot be read`() async throws {
+        try await TestDatabase.with(.schema) { other in
+            try await other.run(
+                """
+                INSERT INTO carillon.apps (name, paused, paused_reason) VALUES ('news', true, 'closed');
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('nightly', now() + interval '1 hour')
+                """
+            )
+            let urls = [shop.database.url, other.url, "host=/nonexistent dbname=d password=s3cret"]
+            let labels = DatabaseLabel.of(urls)
+            let words = ["status"] + urls.flatMap { ["--database", $0] }
+            let text = try await ProgramRun.run(words, environment: [:])
+            #expect(text.status == 69, "\(text.errors)")
+            let lines = text.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+            for (label, name) in [(labels[0], "shop"), (labels[1], "news"), (labels[1], "nightly")] {
+                #expect(lines.contains { $0.starts(with: [label, name]) }, "\(name): \(text.output)")
+            }
+            #expect(text.output.contains("\(labels[1]): news is paused: Closed."), "\(text.output)")
+            #expect(text.output.contains("\(labels[2]) cannot be read: "), "\(text.output)")
+            let json = try await ProgramRun.run(words + ["--json"], environment: [:])
+            #expect(json.status == 69)
+            #expect(json.output.matches(of: /"database":"[^"]+"/).count == 4, "\(json.output)")
+            #expect(json.output.contains(#""failures":[{"database":"\#(labels[2])","error":"#), "\(json.output)")
+            for run in [text, json] { #expect(!(run.output + run.errors).contains("s3cret")) }
+
+            let one = try await ProgramRun.run(["status", "--json", "--database", other.url], environment: [:])
+            #expect(one.status == 0 && !one.output.contains("database") && !one.output.contains("failures"))
+        }
+    }
+
     @Test(.shop) func `with --once a database that is down is the worker's end`() async throws {
         try await shop.enqueue(10)
         let done = try await ProgramRun.run(
