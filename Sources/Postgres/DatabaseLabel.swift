@@ -8,6 +8,11 @@ package enum DatabaseLabel {
         return "\(host)\(port)/\(name)"
     }
 
+    /// The same, without labels if there is only one database.
+    package static func ifSeveral(_ texts: [String]) -> [String?] {
+        texts.count > 1 ? of(texts) : texts.map { _ in nil }
+    }
+
     /// Labels in the order of the texts. Equal labels get their position appended, and so do those that might be equal then.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }

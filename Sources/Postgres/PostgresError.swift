@@ -53,6 +53,8 @@ package struct PostgresError: CodedError {
     /// Whether notifications of the whole server are in the way: their queue is full. PostgreSQL finds that out at the commit.
     package var isOfNotifications = false
     package var statement: String?
+    /// Which database it is of, if the program uses several at once.
+    package private(set) var database: String?
     /// Whether this program gave the connection up because the server did not answer.
     package var isSilence: Bool
     /// Whether this program closed an intact connection because it could not continue, for example for lack of memory.
@@ -137,8 +139,18 @@ extension PostgresError {
         !isTransient && (isOfTrigger || !SQLState.isOfSchemaOrRights(sqlState))
     }
 
+    /// The same error, of that database unless it is known to be of another.
+    package func of(_ database: String) -> Self {
+        var error = self
+        error.database = self.database ?? database
+        return error
+    }
+
+    /// The message, after the name of the database if there is one.
+    package var fullMessage: String { (database.map { "in \($0): " } ?? "") + message }
+
     package var description: String {
-        var text = message
+        var text = fullMessage
         if let statement { text += " (statement \(statement)" + (sqlState.map { ", SQLSTATE \($0))" } ?? ")") }
         if let hint { text += (text.hasSuffix(".") ? " " : ": ") + hint }
         return text

@@ -79,7 +79,7 @@ import Testing
 
     @Test func `several databases where one is worked on are refused with a sentence`() async throws {
         let urls = "postgresql://u:canary@127.0.0.1:1/a postgresql://u:canary@127.0.0.1:1/b"
-        for words in [["app", "list"], ["status"], ["migrate", "up"], ["send", "--app", "a", "--token", "aa"]] {
+        for words in [["app", "list"], ["adopt"], ["migrate", "up"], ["send", "--app", "a", "--token", "aa"]] {
             let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
             #expect(run.status == 2 && run.errors.contains("DATABASE_URL names several databases"))
             #expect(!run.errors.contains("canary"))

@@ -9,32 +9,53 @@ import Testing
 @Suite(.queue) struct AppMoveTests {
     private struct Interruption: Error {}
 
-    private static let refused = "the app 'app' has moved to another database: b/two"
+    static let refused = "the app 'app' has moved to another database: b/two"
 
     /// The step at which a run ends, by the name of its case.
-    private func move(
+    func move(
         to target: TestDatabase,
         until last: String? = nil,
         _ body: @escaping @Sendable (MoveStep) async throws -> Void = { _ in }
     ) async throws {
+        try await withMove(to: target) { step in
+            try await body(step)
+            if let last, "\(step)".hasPrefix(last) { throw Interruption() }
+        } _: { move in
+            try await move.run()
+        }
+    }
+
+    private func withMove(
+        to target: TestDatabase,
+        report: @escaping @Sendable (MoveStep) async throws -> Void = { _ in },
+        _ body: (AppMove) async throws -> Void
+    ) async throws {
         try await queue.database.session { source in
             try await target.session { target in
-                try await AppMove(
-                    of: "app",
-                    from: source.connection,
-                    to: target.connection,
-                    labels: (source: "a/one", target: "b/two"),
-                    on: queue.loop
-                ) { step in
-                    try await body(step)
-                    if let last, "\(step)".hasPrefix(last) { throw Interruption() }
-                }
-                .run()
+                try await body(
+                    AppMove(
+                        of: "app",
+                        from: source.connection,
+                        to: target.connection,
+                        labels: (source: "a/one", target: "b/two"),
+                        on: queue.loop,
+                        report: report
+                    )
+                )
             }
         }
     }
 
-    private func withTarget(_ body: (TestDatabase) async throws -> Void) async throws {
+    /// Makes a statement fail in one of the databases.
+    private static func refusing(_ statement: String, on table: String, when condition: String = "true") -> String {
+        """
+        CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused by a test'; END $$;
+        CREATE TRIGGER refuse BEFORE \(statement) ON carillon.\(table) FOR EACH ROW WHEN (\(condition))
+            EXECUTE FUNCTION public.refuse()
+        """
+    }
+
+    func withTarget(_ body: (TestDatabase) async throws -> Void) async throws {
         try await TestDatabase.with(.schema) { target in
             // So that the ids differ.
             try await target.run("INSERT INTO carillon.apps (name, topic) VALUES ('other', 'org.example.other')")
@@ -42,7 +63,7 @@ import Testing
         }
     }
 
-    private func prepare() async throws {
+    func prepare() async throws {
         try await queue.database.run(
             #"""
             SELECT carillon.enqueue('app', ARRAY[lpad(to_hex(g), 64, '0')], alert => 'It''s "\' || g, reference => 'r' || g)
@@ -77,7 +98,7 @@ import Testing
         WHERE r.app_id = 2 ORDER BY r.reference
         """
 
-    private func expectMoved(_ target: TestDatabase, references more: [String] = []) async throws {
+    func expectMoved(_ target: TestDatabase, references more: [String] = []) async throws {
         #expect(try await queue.database.number(Self.left) == 0)
         let references = ["h1", "h2", "h3", "h4", "later", "r1", "r2", "r3", "r4", "r5"] + more
         #expect(try await target.rows(Self.references) == references.sorted().map { "(\($0))" })
@@ -150,8 +171,7 @@ import Testing
         try await withTarget { target in
             try await prepare()
             await #expect(throws: Interruption.self) { try await move(to: target, until: "brought") }
-            try await AppMove.cancel("app", from: queue.database.connection)
-            try await AppMove.discard("app", from: queue.database.connection, at: target.connection)
+            try await withMove(to: target) { try await $0.cancel() }
             #expect(try await target.rows("SELECT name FROM carillon.apps") == ["(other)"])
             #expect(try await target.number("SELECT count(*) FROM carillon.messages") == 0)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.moves") == 0)
@@ -269,6 +289,36 @@ import Testing
             }
             try await move(to: target)
             #expect(try await target.rows("SELECT reference FROM carillon.messages") == ["(plain)"])
+        }
+    }
+
+    @Test(arguments: ["source", "target"]) func `an error says in which database it occurred`(role: String) async throws
+    {
+        try await withTarget { target in
+            try await prepare()
+            let (database, statement) = role == "source" ? (queue.database, "DELETE") : (target, "INSERT")
+            try await database.run(Self.refusing(statement, on: "messages"))
+            let error = await #expect(throws: PostgresError.self) { try await move(to: target) }
+            #expect(error?.database == (role == "source" ? "the source a/one" : "the target b/two"))
+            #expect(error?.description.hasPrefix("in the \(role) ") == true, "\(String(describing: error))")
+            #expect(try await queue.database.value("SELECT paused FROM carillon.apps WHERE id = 1") == "false")
+            try await database.run("DROP FUNCTION public.refuse CASCADE")
+            try await move(to: target)
+            try await expectMoved(target)
+        }
+    }
+
+    @Test func `what could not be undone is reported with the reason of the failure`() async throws {
+        try await withTarget { target in
+            try await prepare()
+            try await queue.database.run(Self.refusing("UPDATE", on: "apps", when: "OLD.paused AND NOT NEW.paused"))
+            let paused = await #expect(throws: UnfinishedMove.self) { try await move(to: target, until: "drained") }
+            #expect(paused?.cause is Interruption)
+            #expect((paused?.hindrance as? PostgresError)?.database == "the source a/one")
+            #expect(try await queue.database.value("SELECT paused FROM carillon.apps WHERE id = 1") == "true")
+            try await queue.database.run("DROP FUNCTION public.refuse CASCADE")
+            try await move(to: target)
+            try await expectMoved(target)
         }
     }
 

@@ -54,7 +54,19 @@ enum DatabaseScope {
         settings: SessionSettings = .unhurried,
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
-        let connection = try await PostgresConnection.connect(
+        let connection = try await open(database, on: loop, application: application, to: kind, settings: settings)
+        return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
+    }
+
+    /// Opens a connection that the caller closes.
+    static func open(
+        _ database: DatabaseSource,
+        on loop: EventLoop,
+        application: String,
+        to kind: ServerKind = .any,
+        settings: SessionSettings = .unhurried
+    ) async throws -> PostgresConnection {
+        try await PostgresConnection.connect(
             database,
             on: loop,
             application: application,
@@ -62,7 +74,6 @@ enum DatabaseScope {
             settings: settings,
             silence: .endWithHost
         )
-        return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
     }
 }
 

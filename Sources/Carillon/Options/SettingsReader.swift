@@ -110,7 +110,7 @@ struct SettingsReader {
         guard option.isRepeatable || Option.Separator.whitespace.split(text).count < 2 else {
             throw UsageError(
                 "\(source) names several databases, and \(command.title) works on one: name that with --database. "
-                    + "'carillon worker', 'carillon check' and 'carillon web' take several."
+                    + "'carillon worker', 'carillon status', 'carillon check' and 'carillon web' take several."
             )
         }
     }

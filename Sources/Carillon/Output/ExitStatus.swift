@@ -16,5 +16,11 @@ struct ExitStatus: Equatable, Sendable {
     /// It will fail until somebody changes a setting, a credential or the schema.
     static let configuration = ExitStatus(code: 78, meaning: "configuration")
 
+    /// Of several. Problems that somebody must fix come first, then problems that may resolve themselves.
+    static func worst(of statuses: [ExitStatus]) -> ExitStatus {
+        [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? statuses.first { $0 != .done }
+            ?? .done
+    }
+
     static let all = [done, failed, usage, unavailable, exhausted, tryAgain, configuration]
 }

@@ -21,7 +21,9 @@ struct TextTable {
     private let areRight: [Bool]
     private let rows: [[String]]
 
-    init<Row>(_ rows: [Row], _ columns: Column<Row>...) {
+    /// Without the columns that are nil.
+    init<Row>(_ rows: [Row], _ all: Column<Row>?...) {
+        let columns = all.compactMap(\.self)
         titles = columns.map(\.title)
         areRight = columns.map(\.isRight)
         self.rows = rows.map { row in columns.map { $0.text(row).visible } }

@@ -102,23 +102,12 @@ final class AppWatch {
         await context.backend.outdate(credential: credential)
     }
 
-    /// The token that all workers use now.
-    func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
-        let (token, isMinted) = try await CredentialStatements.providerToken(by: key) { minted in
-            try await askForToken(by: key, refusing: refused, keeping: minted)
-        }
-        if isMinted { context.log(.tokenMinted("\(key)")) }
-        return token
-    }
-
-    private func askForToken(
+    /// The token that all workers of this database use now. Nil if no app has the key.
+    func providerToken(
         by key: ProviderTokenKey,
         refusing refused: ProviderToken?,
-        keeping minted: ProviderToken?
-    ) async throws -> (ProviderToken?, now: Int64) {
-        guard let row = context.state.apps.row(withDigest: key.digest) else {
-            throw PushError(.noProviderToken, "\(key) is no longer in use")
-        }
+        keeping kept: ProviderToken?
+    ) async throws -> (ProviderToken?, now: Int64)? {
         guard let connection = database.shared else {
             throw PushError(.noProviderToken, "there is no connection to PostgreSQL")
         }
@@ -126,13 +115,23 @@ final class AppWatch {
             throw PushError(.noProviderToken, "PostgreSQL refuses to share provider tokens")
         }
         do throws(PostgresError) {
-            let result = try await CredentialStatements.providerToken(
-                of: row.certificate,
-                row.since,
-                refusing: refused,
-                keeping: minted,
-                on: connection
-            )
+            // Of several credentials with that key, all workers must know the lowest.
+            let apps: [Int32] = try await database.ask(
+                connection,
+                CredentialStatements.appsWithKey,
+                Parameters(key.keyID, key.teamID)
+            ) { try $0.records() }
+            try await read(apps.filter { context.state.apps.isUnread($0) }, on: connection)
+            var result: (ProviderToken?, now: Int64)?
+            if let row = context.state.apps.row(withDigest: key.digest) {
+                result = try await CredentialStatements.providerToken(
+                    of: row.certificate,
+                    row.since,
+                    refusing: refused,
+                    keeping: kept,
+                    on: connection
+                )
+            }
             context.event { $0.refusals.succeeded(.token) }
             return result
         } catch {

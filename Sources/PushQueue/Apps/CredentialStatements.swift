@@ -48,22 +48,48 @@ enum CredentialStatements {
         }
     }
 
-    /// The same, minted if there is none. Each worker then mints one with the database's time; the first that is stored is used by
-    /// all.
-    /// - Parameter ask: Calls the function above, and passes on what was minted.
+    /// Calls the function above in one database, and passes on a token to keep there. Nil if the database does not have the key.
+    typealias TokenAsk = @Sendable (_ kept: ProviderToken?) async throws -> (ProviderToken?, now: Int64)?
+
+    /// The same token in each of these databases, minted if none has one. Each worker then mints one with the time of the first
+    /// database; the first that is stored there is used by all.
     /// - Returns: The token, and whether it was minted here.
     static func providerToken(
         by key: ProviderTokenKey,
-        _ ask: (_ minted: ProviderToken?) async throws -> (ProviderToken?, now: Int64)
+        in databases: [TokenAsk]
     ) async throws -> (ProviderToken, isMinted: Bool) {
         var minted: ProviderToken?
+        var kept: ProviderToken?
         for _ in 0..<3 {
-            let (token, now) = try await ask(minted)
-            if let token { return (token, token == minted) }
-            minted = key.mint(at: now)
+            var (found, now, failure) = (nil as ProviderToken?, nil as Int64?, nil as (any Error)?)
+            var isComplete = true
+            for ask in databases {
+                do {
+                    guard let (token, time) = try await ask(found ?? kept) else { continue }
+                    found = found ?? token
+                    now = now ?? time
+                    if token == nil { isComplete = false }
+                } catch {
+                    // Another database is enough. The worker of this one logs what is wrong with it.
+                    failure = error
+                }
+            }
+            if let found, isComplete || kept != nil { return (found, found == minted) }
+            guard let now else { throw failure ?? PushError(.noProviderToken, "\(key) is no longer in use") }
+            if found == nil { minted = key.mint(at: now) }
+            kept = found ?? minted
         }
         throw PushError(.noProviderToken, "\(key) was just replaced")
     }
+
+    /// An app for each credential with that key.
+    static let appsWithKey = Statement(
+        "apps_with_key",
+        """
+        SELECT min(a.id) AS id FROM carillon.certificates c JOIN carillon.apps a ON a.certificate_id = c.id
+        WHERE c.key_id = $1 AND c.team_id = $2 GROUP BY c.id
+        """
+    )
 
     /// Certificates in use that expire soon.
     static let expiring = Statement(

@@ -40,15 +40,16 @@ package struct ChannelSite: Sendable {
         gateway = try row.app.channelGateway()
         let since = row.credentialSince ?? 0
         credential = plain.supplied { key, refused in
-            try await CredentialStatements.providerToken(by: key) { minted in
+            let ask: CredentialStatements.TokenAsk = { kept in
                 try await CredentialStatements.providerToken(
                     of: certificate,
                     since,
                     refusing: refused,
-                    keeping: minted,
+                    keeping: kept,
                     on: connection
                 )
-            }.0
+            }
+            return try await CredentialStatements.providerToken(by: key, in: [ask]).0
         }
     }
 

@@ -26,6 +26,7 @@ package struct AppMove: Sendable {
     private typealias History = MoveRecord.History
     private typealias LateBatch = MoveRecord.LateBatch
     private typealias Pause = MoveRecord.Pause
+    private typealias WatchedTable = MoveRecord.WatchedTable
     private typealias Statements = MoveStatements
 
     private static let maxRows: Int32 = 2_000
@@ -37,9 +38,8 @@ package struct AppMove: Sendable {
     private static let writersLimit = Duration.seconds(60)
 
     private let app: String
-    private let source: PostgresConnection
-    private let target: PostgresConnection
-    private let labels: (source: String, target: String)
+    private let source: MoveDatabase
+    private let target: MoveDatabase
     private let loop: EventLoop
     private let report: @Sendable (MoveStep) async throws -> Void
 
@@ -53,29 +53,28 @@ package struct AppMove: Sendable {
         report: @escaping @Sendable (MoveStep) async throws -> Void
     ) {
         self.app = app
-        self.source = source
-        self.target = target
-        self.labels = labels
+        self.source = MoveDatabase(connection: source, role: "source", label: labels.source)
+        self.target = MoveDatabase(connection: target, role: "target", label: labels.target)
         self.loop = loop
         self.report = report
     }
 
-    /// Undoes a move that has not left the source.
+    /// Undoes a move that has not left the source. What it has brought to the target stays there.
     package static func cancel(_ app: String, from source: PostgresConnection) async throws {
         try await source.execute(Statements.stay, Parameters(app))
     }
 
-    /// Deletes what a move that was undone has brought to the target.
-    package static func discard(_ app: String, from source: PostgresConnection, at target: PostgresConnection)
-        async throws
-    {
-        let installation = try await source.query(Statements.installation, Parameters()) { try $0.string(0, 0) }
+    /// The same, and deletes what it has brought to the target.
+    package func cancel() async throws {
+        try await source.with { try await Self.cancel(app, from: $0) }
+        let installation = try await source.query(Statements.installation) { try $0.string(0, 0) }
         try await target.execute(Statements.discard, Parameters(app, installation))
     }
 
     package func run() async throws {
         try await compare()
         try await refuseTakenName()
+        try await checkWatchedTables()
         let departure = try await begin()
         let place = try await place(of: departure)
         try await report(.begun)
@@ -106,12 +105,12 @@ package struct AppMove: Sendable {
     // MARK: Beginning
 
     private func compare() async throws {
-        let from = try await source.query(Statements.place, Parameters()) { try $0.string(0, 0) }
-        let to = try await target.query(Statements.place, Parameters()) { try $0.string(0, 0) }
+        let from = try await source.query(Statements.place) { try $0.string(0, 0) }
+        let to = try await target.query(Statements.place) { try $0.string(0, 0) }
         guard from != to else { throw SettingsError(.invalid, "The target is the source itself, or a copy of it.") }
         // A row of a table is written and read as text, so its columns must be the same.
-        let here = try await source.query(Statements.version, Parameters()) { try $0.int64(0, 0) }
-        let there = try await target.query(Statements.version, Parameters()) { try $0.int64(0, 0) }
+        let here = try await source.query(Statements.version) { try $0.int64(0, 0) }
+        let there = try await target.query(Statements.version) { try $0.int64(0, 0) }
         guard here == there else {
             throw SettingsError(
                 .invalid,
@@ -132,20 +131,27 @@ package struct AppMove: Sendable {
         )
     }
 
+    /// Rows of `watched_tables` name a table of the application, which the target needs too.
+    private func checkWatchedTables() async throws {
+        let watched: [WatchedTable] = try await source.values(of: Statements.watched, Parameters(app))
+        for table in watched {
+            try await target.execute(
+                Statements.expectWatched,
+                Parameters(table.relation, table.tokenColumn, table.updatedColumn, table.appColumn)
+            )
+        }
+    }
+
     private func begin() async throws -> Departure {
         try await source.transaction {
-            try await source.query(Statements.leave, Parameters(app, labels.target)) { try $0.record(0) }
+            try await source.query(Statements.leave, Parameters(app, target.label)) { try $0.record(0) }
         }
     }
 
     /// A target that refuses the app at the first run leaves no move behind.
     private func place(of departure: Departure) async throws -> Place {
-        do {
-            return try await expect(departure)
-        } catch {
-            if departure.run == 1 { _ = try? await source.execute(Statements.stay, Parameters(app)) }
-            throw error
-        }
+        guard departure.run == 1 else { return try await expect(departure) }
+        return try await source.undoing(by: Statements.stay, Parameters(app)) { try await expect(departure) }
     }
 
     private func expect(_ departure: Departure) async throws -> Place {
@@ -165,14 +171,15 @@ package struct AppMove: Sendable {
     }
 
     private func add(_ departure: Departure) async throws -> Int32 {
-        let settings = try await AppStore(source).find(app).settings
+        let settings = try await source.with { try await AppStore($0).find(app).settings }
         if let credential = settings.credential {
-            try await CredentialStore(source).copy(credential, to: CredentialStore(target))
+            let text = try await source.with { try await CredentialStore($0).text(of: credential) }
+            try await target.with { try await CredentialStore($0).keep(text, as: credential) }
         }
-        try await AppStore(target).insert(settings)
+        try await target.with { try await AppStore($0).insert(settings) }
         let id = try await target.query(
             Statements.expect,
-            Parameters(app, departure.move, departure.run, departure.source, labels.source)
+            Parameters(app, departure.move, departure.run, departure.source, source.label)
         ) { try $0.int32(0, 0) }
         let roles: [String] = try await source.values(of: Statements.roles, Parameters(departure.appID))
         for role in roles { try await target.execute(Statements.isolate, Parameters(app, role)) }
@@ -243,7 +250,8 @@ package struct AppMove: Sendable {
     private func leave(_ place: Place, _ state: [Int32]) async throws {
         let parameters = Parameters(place.source, place.run)
         let end = MonotonicInstant.now + Self.drainLimit
-        do {
+        // Undoes nothing if the app has left after all.
+        try await source.undoing(by: Statements.undrain, parameters) {
             while true {
                 let inFlight = try await source.query(Statements.drain, parameters) { try $0.int64(0, 0) }
                 if inFlight == 0 {
@@ -260,10 +268,6 @@ package struct AppMove: Sendable {
                 }
                 try await loop.sleep(for: .milliseconds(50))
             }
-        } catch {
-            // Does nothing if the app has left after all.
-            _ = try? await source.execute(Statements.undrain, parameters)
-            throw error
         }
     }
 
@@ -272,7 +276,7 @@ package struct AppMove: Sendable {
         do {
             try await source.transaction {
                 try await target.transaction {
-                    let numbers = try await source.query(Statements.numbers, Parameters()) { try $0.string(0, 0) }
+                    let numbers = try await source.query(Statements.numbers) { try $0.string(0, 0) }
                     try await target.execute(Statements.beginArrival, Parameters(place.target, place.run, numbers))
                     while try await bringSomeChanges(place) {}
                     for table in state {
@@ -347,7 +351,7 @@ package struct AppMove: Sendable {
     /// Transactions that were open when the app left may still insert rows.
     private func awaitWriters(_ place: Place, _ state: [Int32]) async throws {
         let end = MonotonicInstant.now + Self.writersLimit
-        var writers = try await source.query(Statements.writers, Parameters()) { try $0.string(0, 0) }
+        var writers = try await source.query(Statements.writers) { try $0.string(0, 0) }
         while true {
             writers = try await source.query(Statements.openWriters, Parameters(writers)) { try $0.string(0, 0) }
             try await bringLate(place, state)

@@ -13,6 +13,13 @@ enum MoveRecord {
         let isHistory: Bool
     }
 
+    struct WatchedTable: Decodable, Sendable {
+        let relation: String
+        let tokenColumn: String
+        let updatedColumn: String
+        let appColumn: String?
+    }
+
     struct Tokens: Decodable, Sendable {
         let rows: String?
         let last: String?

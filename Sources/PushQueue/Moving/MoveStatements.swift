@@ -17,6 +17,15 @@ enum MoveStatements {
         "move_is_leaving",
         "SELECT EXISTS (SELECT FROM carillon.moves m JOIN carillon.apps a ON a.id = m.app_id WHERE a.name = $1 AND m.is_source)"
     )
+    static let watched = Statement(
+        "move_watched",
+        """
+        SELECT format('%I.%I', n.nspname, c.relname) AS relation, w.token_column::text, w.updated_column::text, w.app_column::text
+        FROM carillon.watched_tables w JOIN carillon.apps a ON a.id = w.app_id JOIN pg_class c ON c.oid = w.relation
+            JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE a.name = $1 ORDER BY w.id
+        """
+    )
     static let leave = Statement(
         "move_leave",
         "SELECT m.app_id, m.move::text, m.run, m.source::text, m.has_left FROM carillon.leave_app($1, $2) AS m"
@@ -40,8 +49,8 @@ enum MoveStatements {
         FROM carillon.leaving_changes($1, $2, $3) AS c
         """
     )
-    static let drain = Statement("move_drain", "SELECT carillon.drain_app($1, $2)")
-    static let undrain = Statement("move_undrain", "SELECT carillon.undrain_app($1, $2)")
+    static let drain = Statement("move_drain", "SELECT carillon.drain_app($1, $2, true)")
+    static let undrain = Statement("move_undrain", "SELECT carillon.drain_app($1, $2, false)")
     static let numbers = Statement("move_numbers", "SELECT carillon.leaving_numbers()::text")
     static let rows = Statement(
         "move_rows",
@@ -92,6 +101,10 @@ enum MoveStatements {
     static let isTaken = Statement(
         "move_is_taken",
         "SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.name = $1 AND a.moved_to IS DISTINCT FROM '')"
+    )
+    static let expectWatched = Statement(
+        "move_expect_watched",
+        "SELECT carillon.expect_watched($1, $2::text::name, $3::text::name, $4::text::name)"
     )
     static let arriving = Statement(
         "move_arriving",

@@ -41,18 +41,17 @@ package struct CredentialStore: Sendable {
         try await record(facts, of: name)
     }
 
-    /// Stores a credential in another database too, as it is: it may have expired, or be invalid. Throws if that database has
-    /// another one of the same name.
-    func copy(_ name: String, to target: CredentialStore) async throws {
-        let text = try await text(of: name)
-        guard try await target.ifAny(named: name) == nil else {
-            if try await target.text(of: name) == text { return }
+    /// Stores a credential of another database as it is: it may have expired, or be invalid. Throws if this database has another
+    /// one of that name.
+    func keep(_ text: CredentialText, as name: String) async throws {
+        guard try await ifAny(named: name) == nil else {
+            if try await self.text(of: name) == text { return }
             throw SettingsError(
                 .nameTaken,
                 "The target has another credential named \(name): remove or replace one of the two."
             )
         }
-        try await target.connection.copy(Self.save, text.row(named: name))
+        try await connection.copy(Self.save, text.row(named: name))
     }
 
     /// - Parameter remedy: what to do about it.

@@ -22,6 +22,8 @@ package actor Worker {
     private nonisolated let meter: WorkerMeter
     /// The limit that the workers of this process share, beside their own.
     private nonisolated let ceiling: FlightCeiling.Member?
+    /// The workers of this process; nil if it is the only one.
+    private nonisolated let peers: WorkerPeers?
 
     private let context: WorkerContext
     private let database: WorkerDatabase
@@ -41,6 +43,7 @@ package actor Worker {
         backend: any Backend,
         loop: EventLoop,
         ceiling: FlightCeiling.Member? = nil,
+        peers: WorkerPeers? = nil,
         traffic: @escaping @Sendable () -> Traffic = { Traffic() },
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
@@ -48,6 +51,7 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.ceiling = ceiling
+        self.peers = peers
         meter = WorkerMeter(traffic: traffic, events: events)
         context = WorkerContext(options, on: loop, backend, meter)
         database = WorkerDatabase(context)
@@ -68,6 +72,7 @@ package actor Worker {
                 channels: ChannelKeeper(context)
             )
         )
+        peers?.join(self)
     }
 
     package nonisolated var counters: WorkerCounters { meter.counters }
@@ -152,7 +157,28 @@ package actor Worker {
 
     /// For deliveries, which ask from their own threads.
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
-        try await apps.providerToken(key, refusing: refused)
+        let databases = (await peers?.ordered() ?? [self]).map { worker -> CredentialStatements.TokenAsk in
+            { try await worker.providerToken(by: key, refusing: refused, keeping: $0) }
+        }
+        let (token, isMinted) = try await CredentialStatements.providerToken(by: key, in: databases)
+        if isMinted { context.log(.tokenMinted("\(key)")) }
+        return token
+    }
+
+    private func providerToken(
+        by key: ProviderTokenKey,
+        refusing refused: ProviderToken?,
+        keeping kept: ProviderToken?
+    ) async throws -> (ProviderToken?, now: Int64)? {
+        try await apps.providerToken(by: key, refusing: refused, keeping: kept)
+    }
+
+    /// Waits until the worker is connected, at most until then. Zero if it never was.
+    func installation(by end: MonotonicInstant) async -> (UInt64, UInt64) {
+        while database.shared == nil, context.state.phase != .over, .now < end {
+            guard await context.sleep(for: .milliseconds(20)) else { break }
+        }
+        return context.state.lease.installation
     }
 
     private func nextClaim() -> ClaimPlan? {

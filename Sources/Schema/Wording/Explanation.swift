@@ -41,7 +41,7 @@ package struct Explanation: Sendable {
     private static let interruption = "It was interrupted before it was done."
 
     private init(of error: PostgresError) {
-        let sentence = error.message.asSentence
+        let sentence = error.fullMessage.asSentence
         let hint = error.hint?.asSentence
         // PgBouncer's own message; it is also the cause of whatever it refuses afterwards.
         if error.message.contains("statement pooling mode") {

@@ -12,6 +12,8 @@ import Testing
         let text = try #require(BenchmarkPage.text(try page.text, with: runs), "the page has no place for tables")
         let peers = try PeersRecord.recorded()
         try page.expect(try #require(PeersPage.text(text, with: peers), "the page has no place for the peers"))
+        let model = try DatabaseModel.lines(from: runs)
+        try page.expect(model, after: "| databases | their cores |", before: "\n\nWith 64 databases", skipping: 1)
     }
 
     @Test(.enabled(if: !GeneratedPage.isWritten, "the page is being written"))

@@ -52,11 +52,14 @@ enum ProgramStatements {
     static func runMoves(_ shop: Shop) async throws {
         try await TestDatabase.with(.schema) { other in
             let role = "mover_\(shop.database.connection.backendProcessID)"
+            let table = "CREATE TABLE public.moved (token text, seen timestamptz)"
+            try await other.run(table)
             try await shop.database.run(
-                "CREATE ROLE \(role); INSERT INTO carillon.apps (name) VALUES ('mover'); "
+                "\(table); CREATE ROLE \(role); INSERT INTO carillon.apps (name) VALUES ('mover'); "
                     + "INSERT INTO carillon.tokens (app_id, token) SELECT a.id, 'aa' FROM carillon.apps a WHERE a.name = 'mover'; "
                     + "INSERT INTO carillon.results (message_id, app_id) SELECT 1, a.id FROM carillon.apps a WHERE a.name = 'mover'; "
-                    + "SELECT carillon.isolate_app('mover', '\(role)')"
+                    + "SELECT carillon.isolate_app('mover', '\(role)'); "
+                    + "SELECT carillon.watch_tokens('mover', 'public.moved', 'token', 'seen')"
             )
             // Only a run that fails has the one, and only a run beside changes of tokens the other. Without a move, both fail.
             let session = try await PostgresConnection.connect(

@@ -26,8 +26,8 @@ struct CommandReference {
         \(Self.table(of: Option.common, in: nil))
         ## The database
 
-        Commands that use the database take these options. `worker`, `check` and `web` accept several databases; their sections
-        say how.
+        Commands that use the database take these options. `worker`, `status`, `check` and `web` accept several databases; their
+        sections say how.
 
         \(Self.table(of: [.database], in: nil))
         \(commands.map(section).joined(separator: "\n"))

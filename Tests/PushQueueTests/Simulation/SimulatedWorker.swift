@@ -9,6 +9,7 @@ import CarillonIO
 final class SimulatedWorker {
     unowned let simulation: Simulation
     var state: WorkerState
+    private let ceiling: FlightCeiling.Member?
     private(set) var isAlive = true
     /// In microseconds.
     private var stoppedUntil: Int64 = 0
@@ -44,8 +45,9 @@ final class SimulatedWorker {
     var inFlight: [Int: SimulatedDelivery] = [:]
     var deliveries = 0
 
-    init(_ simulation: Simulation, _ options: WorkerOptions) {
+    init(_ simulation: Simulation, _ options: WorkerOptions, _ ceiling: FlightCeiling.Member?) {
         self.simulation = simulation
+        self.ceiling = ceiling
         state = WorkerState(options, seed: simulation.random.next(), apps: simulation.apps)
         state.lease.began(in: (1, 2))
     }
@@ -130,8 +132,15 @@ final class SimulatedWorker {
 
     private func claim() {
         guard isAtWork else { return }
-        while let plan = state.nextClaim(at: now) { after(.zero) { self.fly(plan) } }
+        while let plan = nextClaim() { after(.zero) { self.fly(plan) } }
         if state.phase == .draining || state.phase == .givingUp, state.isDone { signOff() }
+    }
+
+    private func nextClaim() -> ClaimPlan? {
+        guard let ceiling else { return state.nextClaim(at: now) }
+        let room = ceiling.reserve(inFlight: state.schedule.inFlight, at: now)
+        defer { ceiling.record(inFlight: state.schedule.inFlight) }
+        return state.nextClaim(at: now, within: room)
     }
 
     // MARK: Stopping

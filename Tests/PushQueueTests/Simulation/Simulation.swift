@@ -44,20 +44,24 @@ final class Simulation {
     private(set) var mayHaveForgotten = false
 
     let lease: Duration
-    /// When faults end. All in microseconds.
-    private static let horizon = 2_500_000
+    /// How long faults go on. All in microseconds.
+    private let horizon: Int64
     /// How much longer a run may take: a fault, such as a clock that is set back, may delay work.
-    private static let limit = 240_000_000
+    private static let limit: Int64 = 240_000_000
+    /// When faults end.
+    private var calmsAt: Int64 = 0
 
     init(
         seed: UInt64,
         apps: AppDirectory,
         lease: Duration = .seconds(1),
+        horizon: Int64 = 2_500_000,
         faults: ((inout SeededGenerator) -> SimulationFaults)? = nil
     ) {
         self.seed = seed
         self.apps = apps
         self.lease = lease
+        self.horizon = horizon
         random = SeededGenerator(seed: seed)
         self.faults = faults?(&random) ?? SimulationFaults(using: &random)
         gateway.habits = self.faults.habits
@@ -73,7 +77,7 @@ final class Simulation {
     }
 
     private func sometime(_ action: @escaping () -> Void) {
-        at(time + Int64(random.number(in: 0...Self.horizon)), action)
+        at(time + Int64(random.number(in: 0...Int(horizon))), action)
     }
 
     /// Does something at a random time, that many milliseconds from now.
@@ -89,27 +93,38 @@ final class Simulation {
         }
     }
 
-    /// Runs until nothing is left to do, and both tasks of the fleet have begun. Returns false at the time limit.
-    func run() -> Bool {
+    /// Runs until nothing is left to do.
+    func run() {
         defer { end() }
         for _ in 0..<random.number(in: 1...3) { start() }
+        begin()
+        while nextEvent != nil { step() }
+    }
+
+    /// Plans what callers do, and the faults.
+    func begin() {
         for _ in 0..<random.number(in: 5...20) { sometime { self.enqueue() } }
         plan()
-        let calm = time + Int64(Self.horizon)
-        let end = calm + Int64(Self.limit)
-        at(calm) { self.calm() }
-        while let next = events.earliest, next <= end {
-            database.now += next - time
-            time = next
-            events.removeFirst()?()
-            // A task of the fleet that could not begin is tried again only after a while.
-            if time > calm, database.tables.isDrained, database.tables.fleetTasks.count == 2 { return true }
-        }
-        return false
+        calmsAt = time + horizon
+        at(calmsAt) { self.calm() }
+    }
+
+    /// When something happens next. Nil if nothing is left to do and both tasks of the fleet have begun, or at the time limit.
+    var nextEvent: Int64? {
+        // A task of the fleet that could not begin is tried again only after a while.
+        if time > calmsAt, database.tables.isDrained, database.tables.fleetTasks.count == 2 { return nil }
+        return events.earliest.flatMap { $0 <= calmsAt + Self.limit ? $0 : nil }
+    }
+
+    func step() {
+        guard let next = events.earliest else { return }
+        database.now += next - time
+        time = next
+        events.removeFirst()?()
     }
 
     /// Drops all pending actions: they refer to the simulation, and would keep it in memory.
-    private func end() {
+    func end() {
         for worker in workers { worker.die() }
         cutAll()
         events = SimulationQueue()
@@ -197,18 +212,23 @@ final class Simulation {
         }
     }
 
-    private func start() {
+    /// - Parameters:
+    ///   - maxInFlight: Random if nil.
+    ///   - ceiling: What the workers of a process share.
+    @discardableResult
+    func start(maxInFlight: Int? = nil, _ ceiling: FlightCeiling.Member? = nil) -> SimulatedWorker {
         var options = WorkerOptions()
         options.lease = lease
-        options.maxInFlight = random.number(in: 6...60)
+        options.maxInFlight = maxInFlight ?? random.number(in: 6...60)
         options.maxLookSteps = random.number(in: 1...8)
         options.settleAfter = random.milliseconds(in: 20...300)
         options.feedbackInterval = lease
         options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
-        let worker = SimulatedWorker(self, options)
+        let worker = SimulatedWorker(self, options, ceiling)
         workers.append(worker)
         worker.begin()
+        return worker
     }
 
     private func anyWorker() -> SimulatedWorker? {

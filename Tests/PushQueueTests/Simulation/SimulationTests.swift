@@ -26,7 +26,7 @@ import Testing
                 faults: faults.map { faults in { _ in faults } }
             )
             if lease != nil { simulation.putOffTasks() }
-            _ = simulation.run()
+            simulation.run()
             let wrongs = simulation.audit()
             let findings = "\(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)"
             #expect(wrongs.isEmpty, "seed \(seed), repeated by make simulation SEED=\(seed): \(findings)")
@@ -42,6 +42,24 @@ import Testing
             return
         }
         for number in stride(from: part, to: Self.runs, by: 4) { _ = try await run(UInt64(number) + 1) }
+    }
+
+    /// One run for 2,000 of the others.
+    @Test func `64 databases with 500 workers lose no push while a worker dies every second`() async throws {
+        let seeds = Self.seed.map { [$0] } ?? (0..<UInt64(max(1, Self.runs / 2000))).map { $0 + 1 }
+        for seed in seeds {
+            try await Computing.run {
+                let fleet = FleetSimulation(seed: seed, apps: try SimulatedApp.unread.get())
+                fleet.run()
+                for (number, simulation) in fleet.databases.enumerated() {
+                    let wrongs = simulation.audit().prefix(5).joined(separator: "\n")
+                    let place = "database \(number) of seed \(seed), repeated by make simulation SEED=\(seed)"
+                    #expect(wrongs.isEmpty, "\(place): \(wrongs) \(simulation.faults)")
+                }
+                let dead = fleet.processes.count { $0.deaths > 0 }
+                #expect(dead == FleetSimulation.seconds, "seed \(seed)")
+            }
+        }
     }
 
     @Test func `without faults every push is sent exactly once`() async throws {

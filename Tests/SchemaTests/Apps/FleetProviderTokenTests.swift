@@ -96,6 +96,22 @@ import Testing
         #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
     }
 
+    @Test func `a provider token that another database has had for a while is stored, unless APNs has refused it`()
+        async throws
+    {
+        let age = "\(Self.now) - 2700"
+        try await database.run(
+            """
+            INSERT INTO carillon.provider_token_input (certificate_id, since, refused_at, jwt, issued_at)
+            SELECT c.id, c.updated_at, a.age, 'refused', a.age
+            FROM carillon.certificates c CROSS JOIN (SELECT \(age) AS age OFFSET 0) a WHERE c.id = 1
+            """
+        )
+        #expect(try await Self.ask(database) == nil)
+        #expect(try await Self.ask(database, "theirs", at: age) == "theirs")
+        #expect(try await Self.ask(database, "new") == "theirs")
+    }
+
     @Test func `of several provider tokens minted at the same time, one is stored`() async throws {
         let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
             for number in 0..<12 {

@@ -1,5 +1,5 @@
 -- The provider tokens that workers share, because APNs refuses new ones that come too often. A worker calls provider_token() when
--- it needs one for a signing key.
+-- it needs one for a signing key, in each of its databases that has the key.
 
 -- A token is replaced after fifty minutes, or sooner if APNs refused it as expired, but never within twenty minutes or before
 -- rests_until. A token from the future was minted before the clock was set back, and a rest that is too long began before that. The
@@ -33,7 +33,7 @@ COMMENT ON FUNCTION carillon.seconds_to_renewal IS
     'Internal: returns how long a provider token is used; 0 if there is none, or if a new one is to be minted.';
 
 -- If provider_token() returns null, the caller must mint a token with the time in `clock`, copy it into provider_token_input, and
--- call again. If another worker was faster, its token is returned.
+-- call again. If another worker was faster, its token is returned. A token that another database has takes the place of a new one.
 --
 -- `since` is certificates.updated_at as the caller knows it, so a token of an old key is never returned for a new one. `refused_at`
 -- is when the token that APNs refused was minted.

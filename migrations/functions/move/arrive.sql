@@ -19,6 +19,25 @@ END
 $$;
 COMMENT ON FUNCTION carillon.discard_arrival IS 'Internal: deletes an app that was to move here.';
 
+-- Rows of watched_tables name tables of the application: a feedback pass must be able to delete here too. Called before the move
+-- begins.
+CREATE OR REPLACE FUNCTION carillon.expect_watched(relation text, token_column name, updated_column name, app_column name)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    present CONSTANT regclass := to_regclass(relation);
+    fault CONSTANT text := CASE WHEN present IS NULL THEN 'there is no such table'
+        ELSE (carillon.unfit_to_watch(present, token_column, updated_column, app_column)).message END;
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('the app cannot watch %s here: %s', relation, fault),
+            HINT = 'Create the table as in the source, with the same rights for carillon_reaper, or call '
+                'carillon.unwatch_tokens in the source.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.expect_watched IS 'Internal: fails if an app that moves here watches a table that is not here.';
+
 -- Returns the app if an earlier run of this move has added it; null if it is to be added.
 CREATE OR REPLACE FUNCTION carillon.arriving_app(app text, move uuid, run bigint, source uuid) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

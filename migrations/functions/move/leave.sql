@@ -120,33 +120,29 @@ END
 $$;
 COMMENT ON FUNCTION carillon.leaving_changes IS 'Internal: takes notes of changed tokens of an app that moves.';
 
--- Pauses the app, so that workers claim nothing more, and returns how many pushes are in flight.
-CREATE OR REPLACE FUNCTION carillon.drain_app(app integer, run bigint) RETURNS bigint
+-- Pauses the app, so that workers claim nothing more, and returns how many pushes are in flight. Or ends this pause, if the move
+-- does not continue now: the next run begins where this one ended. A pause by a person stays.
+CREATE OR REPLACE FUNCTION carillon.drain_app(app integer, run bigint, is_on boolean) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     move CONSTANT carillon.moves := carillon.lock_move(app, run);
+    reason CONSTANT text := 'It is moving to ' || move.peer;
 BEGIN
-    UPDATE carillon.moves m SET was_paused = a.paused, paused_reason = a.paused_reason FROM carillon.apps a
-    WHERE m.app_id = app AND a.id = app AND a.paused_reason IS DISTINCT FROM 'It is moving to ' || m.peer;
-    UPDATE carillon.apps a SET paused = true, paused_reason = 'It is moving to ' || move.peer
-    WHERE a.id = app AND a.paused_reason IS DISTINCT FROM 'It is moving to ' || move.peer;
+    IF is_on THEN
+        UPDATE carillon.moves m SET was_paused = a.paused, paused_reason = a.paused_reason FROM carillon.apps a
+        WHERE m.app_id = app AND a.id = app AND a.paused_reason IS DISTINCT FROM reason;
+        UPDATE carillon.apps a SET paused = true, paused_reason = reason
+        WHERE a.id = app AND a.paused_reason IS DISTINCT FROM reason;
+    ELSE
+        UPDATE carillon.apps a SET paused = move.was_paused, paused_reason = move.paused_reason
+        WHERE a.id = app AND a.moved_to IS NULL AND a.paused_reason = reason;
+    END IF;
     RETURN (SELECT coalesce(sum(cardinality(j.tokens)), 0) FROM carillon.inflight f CROSS JOIN unnest(f.jobs) AS j
         WHERE f.app_id = app);
 END
 $$;
-COMMENT ON FUNCTION carillon.drain_app IS 'Internal: pauses an app that moves, and returns how many of its pushes are in flight.';
-
--- Takes the app out of its pause if the move does not continue now. The next run begins where this one ended.
-CREATE OR REPLACE FUNCTION carillon.undrain_app(app integer, run bigint) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    move CONSTANT carillon.moves := carillon.lock_move(app, run);
-BEGIN
-    UPDATE carillon.apps a SET paused = move.was_paused, paused_reason = move.paused_reason
-    WHERE a.id = app AND a.moved_to IS NULL AND a.paused_reason = 'It is moving to ' || move.peer;
-END
-$$;
-COMMENT ON FUNCTION carillon.undrain_app IS 'Internal: undoes the pause of an app whose move does not continue now.';
+COMMENT ON FUNCTION carillon.drain_app IS
+    'Internal: pauses an app that moves, or resumes it, and returns how many of its pushes are in flight.';
 
 -- Deletes rows and returns them, at most max_rows. The caller commits after the target has. A claim or an open transaction that has
 -- one of the rows makes it wait; what such a transaction inserts comes later. A cursor lets the next call in the same transaction
@@ -316,7 +312,7 @@ BEGIN
     ELSIF move.app_id IS NULL THEN
         RETURN;
     END IF;
-    PERFORM carillon.undrain_app(chosen.id, move.run);
+    PERFORM carillon.drain_app(chosen.id, move.run, false);
     PERFORM carillon.follow_tokens(chosen.id, false);
     DELETE FROM carillon.moved_tokens m WHERE m.app_id = chosen.id;
     DELETE FROM carillon.moves m WHERE m.app_id = chosen.id;

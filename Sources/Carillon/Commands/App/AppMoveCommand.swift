@@ -39,40 +39,72 @@ private struct AppMoveCommand: Sendable {
 
     private var app: String { invocation.name }
 
-    private func withBoth(
-        _ target: DatabaseSetting,
-        _ body: (PostgresConnection, PostgresConnection, EventLoop) async throws -> Void
+    private func withMove(
+        to target: DatabaseSetting,
+        report: @escaping @Sendable (MoveStep) -> Void = { _ in },
+        _ body: (AppMove) async throws -> Void
     ) async throws {
-        try await DatabaseScope.with(invocation) { source, loop in
-            try await DatabaseScope.with(invocation, on: loop, database: target.source) { target in
-                try await body(source, target, loop)
+        let labels = (
+            source: DatabaseLabel.of(invocation.settings.databases.last?.text ?? ""),
+            target: DatabaseLabel.of(target.text)
+        )
+        do {
+            try await of("the source \(labels.source)") {
+                try await DatabaseScope.with(invocation) { source, loop in
+                    try await of("the target \(labels.target)") {
+                        try await DatabaseScope.with(invocation, on: loop, database: target.source) { target in
+                            try await body(
+                                AppMove(of: app, from: source, to: target, labels: labels, on: loop, report: report)
+                            )
+                        }
+                    }
+                }
             }
+        } catch {
+            throw Self.explain(error)
+        }
+    }
+
+    /// Names the database that cannot be connected to. The errors of a move have names already.
+    private func of(_ database: String, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as PostgresError {
+            throw error.of(database)
+        }
+    }
+
+    private static func explain(_ error: any Error) -> CommandError {
+        switch error {
+        case let error as UnfinishedMove:
+            let cause = explain(error.cause)
+            let hindrance = explain(error.hindrance).sentence
+            return CommandError(
+                cause.status,
+                "\(cause.sentence) What the move had begun could not be undone: \(hindrance)",
+                hint:
+                    "Run this again, or undo the move with --cancel: until then, the app may be paused in the source.",
+                lacksRights: cause.lacksRights
+            )
+        case let error as SettingsError where error.code == .inUse: return CommandError(.tryAgain, error.message)
+        default: return CommandError(explaining: error)
         }
     }
 
     func run(to target: DatabaseSetting) async throws -> ExitStatus {
         let console = invocation.console
-        let labels = (
-            source: DatabaseLabel.of(invocation.settings.databases.last?.text ?? ""),
-            target: DatabaseLabel.of(target.text)
-        )
+        let label = DatabaseLabel.of(target.text)
         let line = ProgressLine(console.errors)
         let isJSON = invocation.settings.isOn(.json)
-        do {
-            try await withBoth(target) { source, target, loop in
-                try await AppMove(of: app, from: source, to: target, labels: labels, on: loop) { step in
-                    if let text = step.progress { return line.show(text) }
-                    line.clear()
-                    if let text = step.text(labels.target), !isJSON { console.print(text) }
-                }
-                .run()
-            }
-        } catch let error as SettingsError where error.code == .inUse {
+        let report = { @Sendable (step: MoveStep) in
+            if let text = step.progress { return line.show(text) }
             line.clear()
-            throw CommandError(.tryAgain, error.message)
+            if let text = step.text(label), !isJSON { console.print(text) }
         }
+        defer { line.clear() }
+        try await withMove(to: target, report: report) { try await $0.run() }
         if isJSON { return try await status() }
-        console.print("Moved the app \(app) to \(labels.target).")
+        console.print("Moved the app \(app) to \(label).")
         return .done
     }
 
@@ -84,10 +116,7 @@ private struct AppMoveCommand: Sendable {
             )
             return .done
         }
-        try await withBoth(target) { source, target, _ in
-            try await AppMove.cancel(app, from: source)
-            try await AppMove.discard(app, from: source, at: target)
-        }
+        try await withMove(to: target) { try await $0.cancel() }
         invocation.console.print("The app \(app) stays.")
         return .done
     }

@@ -38,18 +38,14 @@ extension Command {
                     invocation.console.print(invocation.console.redactor.clean(text))
                 }
             }
-            let failures = lines.filter { $0.condition == .failed }.map(\.status)
-            // Problems that somebody must fix come before problems that may resolve themselves.
-            return failures.first { $0 == .configuration } ?? failures.first { $0 == .unavailable } ?? failures.first
-                ?? .done
+            return .worst(of: lines.filter { $0.condition == .failed }.map(\.status))
         }
     )
 
     private static func lines(_ invocation: Invocation) async -> [CheckLine] {
         let databases = invocation.settings.databases
-        if databases.count == 1 { return await lines(invocation, on: databases[0]) }
         var lines: [CheckLine] = []
-        for (label, database) in zip(DatabaseLabel.of(databases.map(\.text)), databases) {
+        for (label, database) in zip(DatabaseLabel.ifSeveral(databases.map(\.text)), databases) {
             lines += await Self.lines(invocation, on: database).map { $0.about(label) }
         }
         return lines

@@ -53,7 +53,7 @@ struct CheckLine: Sendable, JSONConvertible {
         return .failed(error.sentence, remedy: error.hint, error.status)
     }
 
-    func about(_ database: String) -> CheckLine {
+    func about(_ database: String?) -> CheckLine {
         var line = self
         line.database = database
         return line

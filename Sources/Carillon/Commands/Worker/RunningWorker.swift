@@ -31,6 +31,7 @@ final class RunningWorker: Sendable {
         _ options: WorkerOptions,
         label: String?,
         ceiling: FlightCeiling.Member?,
+        peers: WorkerPeers,
         backend: TransportBackend,
         client: HTTPClient,
         loop: EventLoop,
@@ -47,6 +48,7 @@ final class RunningWorker: Sendable {
             backend: backend,
             loop: loop,
             ceiling: ceiling,
+            peers: peers,
             traffic: { backend.traffic },
             events: { log.write($0) }
         )

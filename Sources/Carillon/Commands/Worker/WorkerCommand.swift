@@ -93,9 +93,7 @@ private struct WorkerCommand: Sendable {
                 }
             ) { try await run(workers) }
         }
-        let statuses = zip(workers, endings).map { status(of: $1, for: $0) }
-        // Problems that somebody must fix come first, then problems that may resolve themselves.
-        return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+        return .worst(of: zip(workers, endings).map { status(of: $1, for: $0) })
     }
 
     /// The dashboards that --web serves, with the logins of the worker.
@@ -112,20 +110,22 @@ private struct WorkerCommand: Sendable {
         )
     }
 
-    /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
+    /// One worker for each database. They share the connections to the gateways, provider tokens, and one limit of pushes in flight.
     private func workers(
         for databases: [DatabaseSetting],
         _ backend: TransportBackend,
         _ client: HTTPClient,
         _ loop: EventLoop
     ) -> [RunningWorker] {
-        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
+        let labels = DatabaseLabel.ifSeveral(databases.map(\.text))
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
+        let peers = WorkerPeers()
         return databases.indices.map { index in
             RunningWorker(
                 WorkerOptions(invocation.settings, database: databases[index].source),
                 label: labels[index],
                 ceiling: databases.count > 1 ? ceiling.member(index) : nil,
+                peers: peers,
                 backend: backend,
                 client: client,
                 loop: loop,
@@ -159,8 +159,7 @@ private struct WorkerCommand: Sendable {
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has reported each problem when it occurred. An app that was paused by a breaker counts as a problem too.
         if !summary.counters.breakers.isEmpty { return .configuration }
-        let statuses = summary.holds.map { Self.status(of: $0.hold.kind) }
-        return [ExitStatus.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
+        return .worst(of: summary.holds.map { Self.status(of: $0.hold.kind) })
     }
 
     private static func status(of kind: Hold.Kind) -> ExitStatus {

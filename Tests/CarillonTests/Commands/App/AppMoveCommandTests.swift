@@ -1,3 +1,4 @@
+import CarillonPostgres
 import TestSupport
 import Testing
 
@@ -37,6 +38,34 @@ import Testing
             #expect(try await shop.database.number("SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'move%'") == 0)
             #expect(try await shop.run("app", "move", "shop", "--cancel").status == 0)
         }
+    }
+
+    @Test func `what a failed move could not undo is said after the reason, and which database it is in`() async throws
+    {
+        try await TestDatabase.with(.schema) { target in
+            try await shop.database.run(
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+                CREATE TRIGGER refuse BEFORE DELETE ON carillon.moves FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+            )
+            try await target.run("INSERT INTO carillon.certificates (name, certificate) VALUES ('shop', 'another')")
+            let failed = try await shop.run("app", "move", "shop", "--to", target.url)
+            #expect(failed.errors.contains("another credential named shop"), "\(failed.errors)")
+            let source = DatabaseLabel.of(shop.database.url)
+            #expect(failed.errors.contains("could not be undone: In the source \(source): refused"), "\(failed.errors)")
+            #expect(failed.errors.contains("undo the move with --cancel"), "\(failed.errors)")
+            try await shop.database.run("DROP FUNCTION public.refuse CASCADE")
+            let cancelled = try await shop.run("app", "move", "shop", "--cancel")
+            #expect(cancelled.status == 0, "\(cancelled.errors)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.moves") == 0)
+        }
+    }
+
+    @Test func `a target that cannot be reached is named`() async throws {
+        let failed = try await shop.run("app", "move", "shop", "--to", "host=/nonexistent dbname=d")
+        #expect(failed.status == 69, "\(failed.errors)")
+        #expect(failed.errors.contains("In the target /nonexistent/d: "), "\(failed.errors)")
     }
 
     @Test func `a move to the source itself is refused`() async throws {

@@ -71,6 +71,74 @@ import Testing
         }
     }
 
+    /// Both processes begin at the same time, and name the databases in another order.
+    @Test(.shop) func `a signing key that apps of two databases have uses one provider token`() async throws {
+        try await TestDatabase.with(.schema) { other in
+            try await other.connection.addApp("shop", topic: Shop.topic, to: shop.gateway)
+            let text = CredentialText(
+                privateKey: try APNsSimulator.makeSigningKey(),
+                keyID: "ABC123DEFG",
+                teamID: "DEF123GHIJ"
+            )
+            for database in [shop.database, other] {
+                try await CredentialStore(database.connection).save(text, as: "shop")
+                try await shop.on(database).enqueue(200)
+            }
+            try await TestLoop.with { loop in
+                let urls = [shop.database.url, other.url]
+                let workers = try [urls, urls.reversed()].map { urls in
+                    try BackgroundProgram(
+                        ["worker", "--max-in-flight", "10", "--request-timeout", "60s"],
+                        environment: ["DATABASE_URL": TestLogin.worker.url(urls.joined(separator: " "))],
+                        in: shop.folder
+                    )
+                }
+                for database in [shop.database, other] {
+                    try await loop.eventually("all pushes are sent") {
+                        try await database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results") == 200
+                    }
+                }
+                for worker in workers { #expect(try await worker.end(by: 15, on: loop) == .status(0)) }
+            }
+            let used = Set(await shop.gateway.receivedRequests().map(\.authorization))
+            var kept: Set<String?> = []
+            for database in [shop.database, other] {
+                kept.insert(try await database.value("SELECT 'bearer ' || p.jwt FROM carillon.provider_tokens p"))
+            }
+            #expect(used.count == 1 && used == kept)
+        }
+    }
+
+    @Test(.shop) func `status shows the apps and workers of all databases, and why one cannot be read`() async throws {
+        try await TestDatabase.with(.schema) { other in
+            try await other.run(
+                """
+                INSERT INTO carillon.apps (name, paused, paused_reason) VALUES ('news', true, 'closed');
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('nightly', now() + interval '1 hour')
+                """
+            )
+            let urls = [shop.database.url, other.url, "host=/nonexistent dbname=d password=s3cret"]
+            let labels = DatabaseLabel.of(urls)
+            let words = ["status"] + urls.flatMap { ["--database", $0] }
+            let text = try await ProgramRun.run(words, environment: [:])
+            #expect(text.status == 69, "\(text.errors)")
+            let lines = text.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+            for (label, name) in [(labels[0], "shop"), (labels[1], "news"), (labels[1], "nightly")] {
+                #expect(lines.contains { $0.starts(with: [label, name]) }, "\(name): \(text.output)")
+            }
+            #expect(text.output.contains("\(labels[1]): news is paused: Closed."), "\(text.output)")
+            #expect(text.output.contains("\(labels[2]) cannot be read: "), "\(text.output)")
+            let json = try await ProgramRun.run(words + ["--json"], environment: [:])
+            #expect(json.status == 69)
+            #expect(json.output.matches(of: /"database":"[^"]+"/).count == 4, "\(json.output)")
+            #expect(json.output.contains(#""failures":[{"database":"\#(labels[2])","error":"#), "\(json.output)")
+            for run in [text, json] { #expect(!(run.output + run.errors).contains("s3cret")) }
+
+            let one = try await ProgramRun.run(["status", "--json", "--database", other.url], environment: [:])
+            #expect(one.status == 0 && !one.output.contains("database") && !one.output.contains("failures"))
+        }
+    }
+
     @Test(.shop) func `with --once a database that is down is the worker's end`() async throws {
         try await shop.enqueue(10)
         let done = try await ProgramRun.run(
