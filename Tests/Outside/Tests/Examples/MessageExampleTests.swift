@@ -79,9 +79,10 @@ import Testing
 
         let messages = [playing, next, over]
         let events: [APNs.JSON?] = ["start", "update", "end"]
+        let named: APNs.JSON = ["id": "radio-7"]
         #expect(messages.allSatisfy { $0.pushType == .nowPlaying && $0.priority == nil })
         #expect(messages.map { $0.aps["event"] } == events)
-        #expect(over.aps["attributes"] == ["id": "radio-7"])
+        #expect(over.aps["attributes"] == named)
     }
 
     @Test func `the examples about fields do what they say`() throws {
