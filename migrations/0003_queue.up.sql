@@ -217,6 +217,7 @@ CREATE TABLE carillon.split_messages (
     reference    text,
     created_at   timestamptz NOT NULL DEFAULT now(),
     cancelled_at timestamptz,
+    kind         text,
     PRIMARY KEY (app_id, id)
 );
 CREATE INDEX split_messages_by_id ON carillon.split_messages (id);
@@ -231,6 +232,7 @@ COMMENT ON COLUMN carillon.split_messages.tokens IS 'the number of its pushes';
 COMMENT ON COLUMN carillon.split_messages.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.split_messages.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.split_messages.cancelled_at IS 'when it was cancelled; null if it was not';
+COMMENT ON COLUMN carillon.split_messages.kind IS 'the kind of its tokens, if it is a broadcast; otherwise null';
 
 CREATE TABLE carillon.cancelled (
     app_id       integer,

@@ -196,8 +196,8 @@ COMMENT ON COLUMN carillon.trace_event.at IS
     'when it happened, or is due; the present for what is so now; null if the time is not known, and for what is not known';
 COMMENT ON COLUMN carillon.trace_event.event IS
     'enqueued, scheduled, waiting, in flight, retrying, no answer, sent, failed, expired, cancelled, superseded, empty, requeued, '
-    'dismissed, registered, dead since, reported dead, reaped, in broadcasts, left out, not registered, many tokens, not found or '
-    'not known';
+    'dismissed, registered, owner, dead since, reported dead, reaped, in broadcasts, to be deleted, left out, not registered, '
+    'many tokens, not found or not known';
 COMMENT ON COLUMN carillon.trace_event.what IS 'the event in plain words';
 COMMENT ON COLUMN carillon.trace_event.message_id IS
     'the id of the message; for failed, requeued, dismissed, and sent with a token, the id of its job, which message_status takes '

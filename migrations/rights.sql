@@ -136,7 +136,7 @@ BEGIN
                 requeue_failures forget subscribe unsubscribe take_events peek_events acknowledge_events
                 register_token unregister_token check_choice set_badge is_token token invalid_token token_kinds check_kind
                 note_unknown usual_end is_usual token_text push_types
-                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app
+                request_channel record_channel channel remove_channel app_id apps_of_caller refusal refuse unknown_app list_of_apps
                 list_tokens list_channels page_size'),
             ('carillon_app, carillon_worker', 'check_installation'),
             ('carillon_app, carillon_reader, carillon_tenant, carillon_worker', 'event_kinds kinds_of'),
@@ -152,7 +152,7 @@ BEGIN
                  preview_message send_test call_with_token pause_webhook resume_webhook redeliver_webhook
                  count_redelivery'),
             ('carillon_worker', '
-                topics_of is_derived_topic push_types app_id apps_of_caller refusal refuse unknown_app use_session_path
+                topics_of is_derived_topic push_types app_id apps_of_caller refusal refuse unknown_app list_of_apps use_session_path
                 record_on_behalf wider_role roles_of_all_apps
                 installation_state validity queue_depth depth_precision scheduled_depth next_due
                 take_rate_turn provider_token seconds_to_renewal open_breakers mostly_failed order_updates withdraw rules_of

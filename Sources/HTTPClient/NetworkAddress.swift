@@ -1,3 +1,5 @@
+import Glibc
+
 /// An address of IPv4 or IPv6, of which it is known who may have it.
 package struct NetworkAddress: Sendable, CustomStringConvertible {
     /// What is not a host of the public internet: addresses of this machine, of private networks, for many receivers, and for
@@ -24,6 +26,21 @@ package struct NetworkAddress: Sendable, CustomStringConvertible {
         self.bytes =
             Self.embedding.contains { bytes.count == 16 && bytes.starts(with: $0) }
             ? Array(bytes.suffix(4)) : bytes
+    }
+
+    /// Nil if the host of a URL is a name.
+    package init?(hostOf url: String) {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return nil }
+        let rest = url[start...]
+        let host = rest.hasPrefix("[") ? rest.dropFirst().prefix { $0 != "]" } : rest.prefix { !":/?".contains($0) }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, String(host), &bytes) == 1 {
+            self.init(Array(bytes.prefix(4)))
+        } else if inet_pton(AF_INET6, String(host), &bytes) == 1 {
+            self.init(bytes)
+        } else {
+            return nil
+        }
     }
 
     /// Whether it may be a host of the public internet.

@@ -284,9 +284,9 @@ package actor WebhookRunner {
             if webhook.failingSeconds != nil { report(.recovered(webhook: webhook.name, app: webhook.app)) }
             return pace.accepted()
         }
-        if pauses {
-            report(.paused(webhook: webhook.name, app: webhook.app, error: error))
-        } else if webhook.failingSeconds == nil {
+        if pauses { return report(.paused(webhook: webhook.name, app: webhook.app, error: error)) }
+        pace.failed(until: .now + wait)
+        if webhook.failingSeconds == nil {
             report(.failing(webhook: webhook.name, app: webhook.app, error: error))
         }
     }

@@ -32,6 +32,23 @@ import Testing
         #expect(pace.next == Self.start + .milliseconds(1_100))
     }
 
+    @Test func `a worker asks when the attempt that it has put off is due, though PostgreSQL knew only its claim`() {
+        var pace = WebhookPace()
+        pace.asks()
+        pace.asked(at: Self.start, wait: .seconds(60))
+        pace.failed(until: Self.start + .seconds(9))
+        pace.failed(until: Self.start + .seconds(4))
+        #expect(pace.next == Self.start + .seconds(4))
+        // The attempt ends before the answer about what is due.
+        pace.asks()
+        pace.failed(until: Self.start + .seconds(20))
+        pace.asked(at: Self.start + .seconds(4), wait: .seconds(56))
+        #expect(pace.next == Self.start + .seconds(20))
+        pace.asks()
+        pace.asked(at: Self.start + .seconds(20), wait: nil)
+        #expect(pace.next == nil)
+    }
+
     @Test func `what happens while it asks is not forgotten`() {
         var pace = WebhookPace()
         pace.asks()

@@ -105,6 +105,20 @@ import Testing
         }
     }
 
+    @Test func `a batch that is not accepted comes again within seconds, without another event`() async throws {
+        try await with(status: { $0 == 1 ? 500 : 200 }) { runner, _, record, loop in
+            try await database.run(Self.note("a1"))
+            async let running: Void = runner.run()
+            try await loop.eventually("the first attempt has failed") { runner.counts.byName["crm"]?.failed == 1 }
+            let failed = MonotonicInstant.now
+            try await loop.eventually("the batch comes again") { record.requests.count == 2 }
+            #expect(MonotonicInstant.now - failed < .seconds(30))
+            await runner.stop(within: .seconds(60))
+            await running
+            #expect(record.requests[0].header("webhook-id") == record.requests[1].header("webhook-id"))
+        }
+    }
+
     @Test func `a receiver that is gone pauses the webhook, and it is said`() async throws {
         try await with(status: { _ in 410 }) { runner, _, record, _ in
             try await database.run(Self.note("a1"))

@@ -25,6 +25,15 @@ extension CommandError {
         }
     }
 
+    /// What hints of the schema name, and the commands that do the same.
+    static let commands: [(object: String, command: String)] = [
+        ("The view carillon.webhook_status", Command.webhookList.title),
+        ("carillon.remove_webhook", Command.webhookRemove.title),
+        ("carillon.remove_api_token", Command.apiTokenRemove.title),
+        ("carillon.request_channel", Command.channelCreate.title),
+        ("carillon.record_channel", Command.channelSync.title),
+    ]
+
     private init(_ explanation: Explanation) {
         let status: ExitStatus =
             switch explanation.kind {
@@ -33,7 +42,10 @@ extension CommandError {
             case .tryAgain: .tryAgain
             case .failed: .failed
             }
-        self.init(status, explanation.sentence, hint: explanation.hint, lacksRights: explanation.lacksRights)
+        let hint = explanation.hint.map { hint in
+            Self.commands.reduce(hint) { $0.replacing($1.object, with: "'\($1.command)'") }
+        }
+        self.init(status, explanation.sentence, hint: hint, lacksRights: explanation.lacksRights)
     }
 
     private init(explaining error: SchemaError) {

@@ -18,16 +18,22 @@ final class APIEndpoint: Sendable {
         "web_api_call",
         """
         SELECT c.app, CASE WHEN c.bytes <= $10 THEN c.text END AS answer, c.is_new, c.is_empty,
-            coalesce(c.bytes > $10, false) AS is_too_large
+            coalesce(c.bytes > $10, false) AS is_too_large, coalesce(c.is_missing, false) AS is_missing
         FROM (
             SELECT t.*, octet_length(t.text) AS bytes
             FROM (
                 SELECT f.app, (f.answer #> $9)::text AS text, f.is_new,
-                    f.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty
+                    f.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty,
+                    f.answer #>> '{0,event}' = 'not found' AND f.answer #> '{0,message_id}' <> 'null' AS is_missing
                 FROM carillon.call_with_token(decode($1, 'hex'), $2, $3, $4, $5, $6, $7::text::jsonb, $8) AS f OFFSET 0
             ) AS t OFFSET 0
         ) AS c
         """
+    )
+
+    private static let noSuchMessage = RequestError.notFound(
+        "The app has no such message.",
+        hint: "Messages that have ended are deleted after the workers' --retention."
     )
 
     private struct Result: Sendable {
@@ -37,6 +43,8 @@ final class APIEndpoint: Sendable {
         let isNew: Bool
         /// Whether it lists events, and there are none.
         let isEmpty: Bool
+        /// Whether it is the trace of a message that the app does not have.
+        let isMissing: Bool
         let notices: [String]
     }
 
@@ -104,6 +112,7 @@ final class APIEndpoint: Sendable {
                 answer: try rows.stringIfPresent(0, "answer"),
                 isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
                 isEmpty: try rows.bool(0, "is_empty"),
+                isMissing: try rows.bool(0, "is_missing"),
                 notices: rows.noticesOfSchema
             )
         }
@@ -120,18 +129,13 @@ final class APIEndpoint: Sendable {
 
     private func response(to route: APIRoute, _ result: Result) throws(RequestError) -> Response {
         let value = JSONValue.json(result.answer ?? "null")
+        if case .first = route.answer, result.answer == nil { throw Self.noSuchMessage }
+        if result.isMissing { throw Self.noSuchMessage }
         switch route.answer {
         case .message: return message(result, value, route)
         case .object: return Response(json: value.text + "\n")
         case .member(let name, _): return Response(json: JSONValue.object([(name, value)]).text + "\n")
-        case .first:
-            guard result.answer != nil else {
-                throw .notFound(
-                    "The app has no such message.",
-                    hint: "Messages that have ended are deleted after the workers' --retention."
-                )
-            }
-            return Response(json: value.text + "\n")
+        case .first: return Response(json: value.text + "\n")
         case .nothing where result.notices.isEmpty: return Response(status: 204)
         case .nothing:
             let answer: JSONValue = ["notices": result.notices]

@@ -28,10 +28,11 @@ struct Latency: Sendable, JSONConvertible {
             return nil
         }
 
-        /// The quantile as text, for example "25 ms".
+        /// The quantile as text, for example "at most 25 ms": only its range is known.
         func text(_ share: Double) -> String {
             guard let seconds = quantile(share), let longest = DurationHistogram.seconds.last else { return "–" }
-            return seconds.isFinite ? Quantity.duration(seconds) : "more than \(Quantity.duration(longest))"
+            return seconds.isFinite
+                ? "at most \(Quantity.duration(seconds))" : "more than \(Quantity.duration(longest))"
         }
 
         var tile: (value: String, note: String) {

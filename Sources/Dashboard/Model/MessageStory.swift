@@ -12,7 +12,7 @@ struct MessageStory {
     private var first: String {
         let next = message.nextAttemptAt?.readable ?? "an unknown time"
         if let reason = message.waitingReason {
-            return "It has not been sent yet: \(reason.asSentence)"
+            return "It has not been sent yet: \(reason)".asSentence
                 + (message.nextAttemptAt == nil ? "" : " It is due at \(next).")
         }
         switch message.state {

@@ -96,7 +96,7 @@ struct MessageTimeline {
     private var future: [Event] {
         guard message.waiting > 0 else { return [] }
         if let reason = message.waitingReason {
-            return [Event(at: nil, isNow: true, text: "It waits: \(reason.asSentence)", mark: .attention)] + due
+            return [Event(at: nil, isNow: true, text: "It waits: \(reason)".asSentence, mark: .attention)] + due
         }
         return due
     }

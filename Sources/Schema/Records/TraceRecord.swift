@@ -30,6 +30,9 @@ package struct TraceRecord: Record {
     /// There is no such message.
     package var isNothing: Bool { event == "not found" }
 
+    /// It says whose a device token is.
+    package var isOwner: Bool { event == "owner" }
+
     /// It says what is not recorded, or was not read.
     package var isLimit: Bool { event == "not known" }
 

@@ -21,8 +21,10 @@ extension WebhookRecord {
     }
 
     /// "working", "paused since 2026-11-22 11:45:00 UTC by anna: a sale".
-    package var stateText: String {
-        let start = since.map { " since \($0.readable)" } ?? ""
+    package var stateText: String { stateText(writing: \.readable) }
+
+    package func stateText(writing time: (Moment) -> String) -> String {
+        let start = since.map { " since \(time($0))" } ?? ""
         return state.rawValue + start + (cause.map { (state == .paused ? " " : ": ") + $0 } ?? "")
     }
 

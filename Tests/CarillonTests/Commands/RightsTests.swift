@@ -27,7 +27,7 @@ import Testing
         ["feedback", "--once", "--app", "shop"], ["feedback", "--dry-run", "--app", "shop"],
         ["webhook", "list"], ["webhook", "show", "crm"], ["webhook", "pause", "crm"], ["webhook", "resume", "crm"],
         ["webhook", "redeliver", "crm", "--since", "1h"], ["webhook", "rotate-secret", "crm"],
-        ["webhook", "add", "new", "--app", "other", "--url", "https://127.0.0.1:1/"],
+        ["webhook", "add", "new", "--app", "other", "--url", "https://127.0.0.1:1/", "--allow-private"],
         ["webhook", "remove", "crm", "--yes"],
         ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
     ]

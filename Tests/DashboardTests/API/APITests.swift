@@ -78,7 +78,13 @@ import Testing
             Self.expect(status, "200", "\"state\": \"scheduled\"", "\"reference\": \"r-1\"")
             Self.expect(await caller.get("/messages?reference=r-1"), "200", "{\"messages\":[{", "scheduled")
             Self.expect(await caller.get("/messages?reference=none"), "200", "{\"messages\":[]}")
-            Self.expect(await caller.get("/messages/999999"), "404", "The app has no such message.")
+            for place in ["/messages/999999", "/trace?message_id=999999"] {
+                Self.expect(await caller.get(place), "404", "The app has no such message.")
+            }
+            Self.expect(await caller.get("/trace?reference=none"), "200", "no message of this app")
+            Self.expect(await caller.get("/trace?reference=none&since=junk"), "400", "The page docs/sql.md says")
+            let exactlyOne = "takes exactly one of owner, token, reference and message_id"
+            Self.expect(await caller.get("/trace"), "400", exactlyOne)
             Self.expect(await caller.get("/trace?reference=r-1"), "200", "{\"trace\":[{", "\"event\": \"scheduled\"")
             Self.expect(await caller.post("/cancel", #"{"reference": "r-1"}"#), "200", "{\"jobs\":1}")
             Self.expect(await caller.delete("/tokens?owner=u-1"), "200", "{\"tokens\":2}")

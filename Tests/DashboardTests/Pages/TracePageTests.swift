@@ -76,6 +76,9 @@ import Testing
             #expect(await client.get("/trace?q=2").body.contains("href=\"/messages/2?app=shop\""))
             let token = try await Self.text("/trace?q=\(Shop.token("dead").uppercased())", client)
             #expect(token.contains("Device token DEAD0000…0000 in shop"), "\(token)")
+            // Only who may see whole tokens may see whose they are.
+            let whose = try await Self.page("/trace?q=\(Shop.token("aa"))", client).found.first?.rows ?? []
+            #expect(!whose.isEmpty && !whose.contains { $0.event == "owner" }, "\(whose)")
         }
     }
 
@@ -83,6 +86,7 @@ import Testing
         try await withPerson(["--show-contents", "readers"]) { shop, client in
             for (by, text) in [
                 ("owner", "u-42"), ("token", Shop.token("dead")), ("reference", "order 7"), ("message", "2"),
+                ("token", Shop.token("aa")),
             ] {
                 let command = try await shop.run("trace", "shop", "--\(by)", text, "--json")
                 let told = try JSONDecoder().decode([Page.Row].self, from: Data(command.output.utf8))
@@ -93,6 +97,9 @@ import Testing
                     // What is so now has the time of the call.
                     let rows = (found.first?.rows ?? []).map { [$0.event, $0.what, $0.token ?? ""] }
                     #expect(!rows.isEmpty && rows == told.map { [$0.event, $0.what, $0.token ?? ""] }, "\(path)")
+                    if text == Shop.token("aa") {
+                        #expect(rows.contains { $0[1] == "registered for the owner u-42" }, "\(rows)")
+                    }
                 }
             }
         }

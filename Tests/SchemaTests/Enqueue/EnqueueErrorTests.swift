@@ -241,6 +241,11 @@ import Testing
             try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
         }
         #expect(error?.hint == "The apps are: demo.")
+        try await database.run("INSERT INTO carillon.apps (name) SELECT 'e' || i FROM generate_series(1, 20) i")
+        let many = await #expect(throws: PostgresError.self) {
+            try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
+        }
+        #expect(many?.hint == "The apps are: demo, e1, e10, e11, e12, e13, e14, e15, e16, e17 and 11 more.")
         try await database.run("DELETE FROM carillon.apps")
         let none = await #expect(throws: PostgresError.self) {
             try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")

@@ -26,7 +26,8 @@ import Testing
         """
     private static let aboutTokens = """
         not known: a push that was accepted, expired, cancelled or replaced is not kept by its token: \
-        trace its reference or message_id to find it
+        trace its reference or message_id to find it. docs/troubleshooting.md has a query for those that expired, \
+        were cancelled or replaced; a consumer of the kinds expired and superseded gets their tokens
         """
 
     @Test(arguments: [
@@ -101,15 +102,21 @@ import Testing
         func wait(_ id: Int, _ more: String = "") async throws -> String? {
             try await trace("message_id => \(id)\(more)").last
         }
-        let end = "; no worker is running; the app may send 5 pushes a second"
-        #expect(try await wait(1) == "waiting: waiting for a worker, with nothing before it in its lane\(end)")
-        #expect(try await wait(2) == "waiting: waiting behind 2 pushes\(end)")
-        #expect(try await wait(3) == "waiting: waiting behind 3 pushes\(end)")
+        let (begin, end) = ("waiting: no worker is running; waiting", "; the app may send 5 pushes a second")
+        #expect(try await wait(1) == "\(begin), with nothing before it in its lane\(end)")
+        #expect(try await wait(2) == "\(begin) behind 2 pushes\(end)")
+        #expect(try await wait(3) == "\(begin) behind 3 pushes\(end)")
         // Whatever the planner expects.
         let cut = try await wait(3, ", max_rows_read => 1")
         #expect(cut?.contains(/behind (at least|about) [0-9,]+ pushes/) == true, "\(cut ?? "")")
         // The array of 1,000 tokens is not read.
-        #expect(try await wait(12) == "waiting: waiting behind about 1,000 pushes\(end)")
+        #expect(try await wait(12) == "\(begin) behind about 1,000 pushes\(end)")
+        try await database.run(
+            "INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 minute')"
+        )
+        #expect(try await wait(1) == "waiting: waiting for a worker, with nothing before it in its lane\(end)")
+        try await database.run("INSERT INTO carillon.holds (app_id, kind, reason) VALUES (1, 'setting', 'The x is y.')")
+        #expect(try await wait(1) == "waiting: the x is y; waiting, with nothing before it in its lane\(end)")
         let blocks = try await database.blocksOfLongValues(
             in: "messages",
             readBy: "SELECT * FROM carillon.pushes_ahead(1, 2::smallint, 12, 2000)"
@@ -154,15 +161,17 @@ import Testing
             """
         )
         let reason = "no worker is running"
-        let gone = reason + "; it will not be sent, because it expired at 2026-01-02T03:04:05Z"
-        let ends = [gone, reason + "; it expires at 2126-01-02T03:04:05Z", reason, reason, reason]
+        let ended = "; it will not be sent, because it expired at 2026-01-02T03:04:05Z"
+        let gone = reason + ended
+        let ends = [ended, "; it expires at 2126-01-02T03:04:05Z", "pushes", "pushes", "pushes"]
         for (id, end) in zip(1..., ends) {
-            #expect(try await trace("message_id => \(id)").last?.hasSuffix("; " + end) == true, "\(id)")
+            let line = try await trace("message_id => \(id)").last
+            #expect(line?.hasPrefix("waiting: \(reason); waiting") == true && line?.hasSuffix(end) == true, "\(id)")
             let status = "(SELECT waiting_reason FROM carillon.message_status(\(id)))"
             #expect(try await database.value(status) == (id == 1 ? gone : reason))
         }
         let token = try await trace("token => 'aa'")
-        #expect(token.contains { $0.hasSuffix(gone) })
+        #expect(token.contains { $0.hasSuffix(ended) })
     }
 
     @Test func `a token says whether broadcasts reach it, and what Apple reported`() async throws {
@@ -187,8 +196,10 @@ import Testing
         ]
         #expect(
             try await trace("token => 'bb'") == ["registered: last registered"] + report + [
-                "in broadcasts: registered, though Apple reported it dead after that: the next feedback pass handles the report",
-                Self.aboutTokens,
+                """
+                to be deleted: registered, but Apple reported it dead after that: the next feedback pass deletes it, \
+                unless it is registered again before
+                """, Self.aboutTokens,
             ]
         )
         #expect(
@@ -286,6 +297,55 @@ import Testing
             """
         )
         #expect(try await trace("token => 'bb'").filter { $0.hasPrefix("many tokens: ") } == [all[0]])
+    }
+
+    @Test func `a broadcast to another kind has left the owner out, and one that ended says how`() async throws {
+        try await database.run(
+            """
+            SELECT carillon.register_token('demo', 'aa', 'u-42', 'voip'), carillon.register_token('demo', 'bb', 'u-7');
+            SELECT carillon.broadcast('demo', 'x'), carillon.broadcast('demo', 'x', push_type => 'voip');
+            WITH gone AS (DELETE FROM carillon.messages RETURNING *)
+            INSERT INTO carillon.results (message_id, app_id, broadcast_id, expired, cancelled)
+            SELECT id, 1, broadcast_id, (push_type <> 'voip')::int, (push_type = 'voip')::int FROM gone
+            """
+        )
+        func broadcasts(_ subject: String) async throws -> [String] {
+            try await trace(subject).filter { $0.contains("a broadcast to") }
+        }
+        let among = "a broadcast to 1 token was enqueued: this one may have been among them; of them, 1 "
+        let (expired, cancelled) = ("dropped, because expires_at had passed", "cancelled or replaced by a newer push")
+        let leftOut = "left out: left out of a broadcast to 1 token: no token of kind "
+        for subject in ["owner => 'u-42'", "token => 'aa'"] {
+            #expect(
+                try await Set(broadcasts(subject)) == ["\(leftOut)device", "cancelled: \(among)\(cancelled)"]
+            )
+        }
+        #expect(
+            try await Set(broadcasts("token => 'bb'")) == ["\(leftOut)voip", "expired: \(among)\(expired)"]
+        )
+        // Whose kind is not known.
+        #expect(try await broadcasts("token => 'cc'").contains { $0.hasPrefix("left out") } == false)
+    }
+
+    @Test func `a token says whose it is, and its former owner only that it is another's now`() async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at, owner)
+            VALUES (1, 'aa', now() - interval '1 day', 'u-42');
+            SELECT carillon.register_token('demo', 'aa', 'u-7')
+            """
+        )
+        func owners(_ subject: String) async throws -> [String] {
+            try await trace(subject).filter { $0.hasPrefix("owner: ") }
+        }
+        #expect(try await owners("token => 'aa'") == ["owner: registered for the owner u-7"])
+        #expect(try await owners("owner => 'u-42'") == ["owner: registered for another owner now"])
+        #expect(try await owners("owner => 'u-7'") == [])
+        let unknown = """
+            not known: which other tokens the owner had is not kept, but for dead ones that were deleted recently: \
+            one may be registered for another owner now, which a trace of the token shows
+            """
+        #expect(try await trace("owner => 'u-42'").contains(unknown))
     }
 
     @Test func `more than a trace shows is said at the end, and no more is not`() async throws {

@@ -38,6 +38,16 @@ END
 $$;
 COMMENT ON FUNCTION carillon.refuse IS 'Internal: raises a refusal, if there is one.';
 
+CREATE OR REPLACE FUNCTION carillon.list_of_apps(names text[]) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(n.name, ', ' ORDER BY n.name)
+            FILTER (WHERE n.place OPERATOR(pg_catalog.<=) 10)
+        OPERATOR(pg_catalog.||) CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 10 THEN
+            pg_catalog.format(' and %s more.', pg_catalog.count(*) OPERATOR(pg_catalog.-) 10) ELSE '.' END
+    FROM (SELECT u.name, pg_catalog.row_number() OVER (ORDER BY u.name) AS place FROM pg_catalog.unnest(names) AS u(name)) AS n
+$$;
+COMMENT ON FUNCTION carillon.list_of_apps IS 'Internal: lists the first ten apps, and says how many more there are; null for none.';
+
 -- While an app is moved here, trying again helps: many drivers and libraries do so after 40001.
 CREATE OR REPLACE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
@@ -47,10 +57,8 @@ LANGUAGE sql STABLE AS $$
         WHEN m.moved_to IS NOT NULL THEN ROW(pg_catalog.format('the app %L has moved to another database: %s', app, m.moved_to),
             'Call Carillon there.', 'app', '55000')::carillon.refusal
         ELSE carillon.refusal('app', 'the name of an app', pg_catalog.quote_literal(app), coalesce(
-            (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-                OPERATOR(pg_catalog.||) '.' FROM (
-                    SELECT a.name FROM carillon.apps a WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)
-                    ORDER BY a.name LIMIT 10) few),
+            (SELECT carillon.list_of_apps(pg_catalog.array_agg(a.name)) FROM carillon.apps a
+                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine)),
             CASE WHEN o.mine IS NULL THEN 'There is no app yet. Add one with: carillon app add'
                 ELSE 'The login, or the role that it has set, may use no app: GRANT carillon_app to it, or have the owner of the '
                     'schema call carillon.isolate_app for it.' END),

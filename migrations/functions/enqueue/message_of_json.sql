@@ -49,7 +49,7 @@ BEGIN
                 WHEN member.type = 'timestamptz'::regtype THEN 'a time, such as "2026-11-22T11:45:00Z"'
                 WHEN member.type = 'interval'::regtype THEN 'an interval, such as "1 hour"'
                 ELSE 'a string' END,
-            member.value::text, 'The page docs/enqueue.md says what each argument takes.');
+            member.value::text, 'The page docs/sql.md says what each argument takes.');
     END LOOP;
     RETURN NULL;
 END

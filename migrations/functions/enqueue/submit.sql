@@ -34,11 +34,14 @@ COMMENT ON FUNCTION carillon.enqueue_job IS 'Internal: stores one job of a messa
 -- returns those of the others; without one, `tokens` and `payloads` are those of all jobs. The tokens of a broadcast with a badge
 -- have no payloads yet: each gets its own here.
 CREATE OR REPLACE FUNCTION carillon.enqueue_jobs(
-    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer
+    first bigint, tokens text[], payloads json[], slices refcursor, m carillon.message_arguments, made carillon.draft, lane integer,
+    kind text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
+    kind_of_all CONSTANT text := CASE WHEN slices IS NOT NULL THEN
+        coalesce(kind, carillon.kind_of_push(made.push_type, made.payload)) END;
     job bigint;
     jobs integer := 0;
     pushes bigint := 0;
@@ -61,8 +64,8 @@ BEGIN
         FETCH slices INTO tokens, payloads;
     END LOOP;
     CLOSE slices;
-    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference)
-    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    INSERT INTO carillon.split_messages (id, last_id, app_id, lane, jobs, tokens, reference, kind)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference, kind_of_all);
 END
 $$;
 COMMENT ON FUNCTION carillon.enqueue_jobs IS 'Internal: stores the jobs of a message that has several.';
@@ -261,7 +264,7 @@ BEGIN
     m.payloads := NULL;
     made.payloads := NULL;
     audience := NULL;
-    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane);
+    PERFORM carillon.enqueue_jobs(first, coalesce(clean, first_slice), payloads, slices, m, made, lane, kind);
     RETURN first;
 END
 $$;

@@ -37,7 +37,7 @@ BEGIN
             'Workers delete results after --retention.', 'P0002');
     ELSIF cardinality(apps) > 1 THEN
         refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', coalesce((
-            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            SELECT carillon.list_of_apps(array_agg(a.name)) FROM carillon.apps a
             WHERE a.id = ANY (apps)), 'These apps have been removed: carillon.results has their counts by app_id.'));
     END IF;
     IF refusal.message IS NOT NULL THEN

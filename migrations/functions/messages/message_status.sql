@@ -223,11 +223,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.expiry_text IS 'Internal: says when a push that waits expires, or that it has.';
 
+-- A name keeps its capital.
+CREATE OR REPLACE FUNCTION carillon.clause_text(sentence text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN s.rest ~ '^[A-Z][a-z]* ' AND s.rest !~ '^(Apple|Carillon) ' THEN lower(left(s.rest, 1)) || substr(s.rest, 2)
+        ELSE s.rest END
+    FROM (SELECT regexp_replace(sentence, '[.]$', '') AS rest) AS s
+$$;
+COMMENT ON FUNCTION carillon.clause_text IS 'Internal: writes a sentence as a part of another one.';
+
 CREATE OR REPLACE FUNCTION carillon.waiting_reason(app integer, expires_at timestamptz DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT nullif(concat_ws('; ', CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
-            WHEN h.reason IS NOT NULL THEN h.reason
+            WHEN h.reason IS NOT NULL THEN carillon.clause_text(h.reason)
             WHEN NOT EXISTS (SELECT FROM carillon.worker_status s WHERE s.state <> 'silent') THEN 'no worker is running' END,
             CASE WHEN expires_at <= now() THEN carillon.expiry_text(expires_at) END), '')
         FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = waiting_reason.app);

@@ -2,9 +2,11 @@
 -- It only reads, with the readers of message_status and search_token, and each query stops after a fixed number of rows. Rows at
 -- the end say what is not recorded, or was not read.
 
--- trace_tokens() sets what token_history() and token_jobs() expect of their callers.
-CREATE OR REPLACE FUNCTION carillon.trace_tokens(app carillon.apps, tokens text[], since timestamptz, max_rows_read integer)
-RETURNS SETOF carillon.trace_event
+-- trace_tokens() sets what token_history() and token_jobs() expect of their callers. It names the owner of a token, but if an owner
+-- is traced, not another one.
+CREATE OR REPLACE FUNCTION carillon.trace_tokens(
+    app carillon.apps, tokens text[], traced_owner text, since timestamptz, max_rows_read integer
+) RETURNS SETOF carillon.trace_event
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
@@ -47,8 +49,10 @@ BEGIN
             k.token IS NULL AND d.died_at IS NOT NULL),
         ('not registered', 'not registered: broadcasts leave it out', k.token IS NULL AND d.died_at IS NULL),
         ('left out', 'left out of broadcasts: its registration has expired', k.expires_at <= now()),
-        ('in broadcasts', 'registered, though Apple reported it dead after that: the next feedback pass handles the report',
-            k.last_update < d.died_at AND d.has_report),
+        ('to be deleted', 'registered, but Apple reported it dead after that: the next feedback pass deletes it, unless it is '
+            || 'registered again before', k.last_update < d.died_at AND d.has_report),
+        ('owner', CASE WHEN traced_owner IS NULL THEN 'registered for the owner ' || left(k.owner, 80)
+            ELSE 'registered for another owner now' END, k.owner <> traced_owner OR traced_owner IS NULL AND k.owner IS NOT NULL),
         ('in broadcasts', 'registered: broadcasts to tokens of kind ' || k.kind || ' reach it',
             k.token IS NOT NULL AND (k.expires_at > now()) IS NOT FALSE
                 AND (k.last_update < d.died_at AND d.has_report) IS NOT TRUE)
@@ -96,15 +100,16 @@ DECLARE
     few CONSTANT integer := carillon.max_traced();
     known CONSTANT record := carillon.owner_tokens(app.id, owner, few + 1);
 BEGIN
-    RETURN QUERY SELECT e.* FROM carillon.trace_tokens(app, known.registered[:few] || known.deleted[:few], since, max_rows_read) e;
+    RETURN QUERY SELECT e.* FROM carillon.trace_tokens(
+        app, known.registered[:few] || known.deleted[:few], owner, since, max_rows_read) e;
     RETURN QUERY
     SELECT coalesce(known.deleted_at, now()), 'not registered', 'no token of this owner is '
             || CASE WHEN known.deleted_at IS NULL THEN 'registered' ELSE 'known to have been registered since' END
             || ': broadcasts leave the owner out', NULL::bigint, NULL::text, NULL::jsonb
     WHERE known.registered = '{}'
     UNION ALL
-    SELECT NULL, 'not known', 'which other tokens the owner had is not kept, but for dead ones that were deleted recently', NULL,
-        NULL, NULL
+    SELECT NULL, 'not known', 'which other tokens the owner had is not kept, but for dead ones that were deleted recently: one '
+        || 'may be registered for another owner now, which a trace of the token shows', NULL, NULL, NULL
     WHERE known.registered = '{}'
     UNION ALL
     SELECT NULL, 'not known', format('the owner has more than %s tokens, of which %s are shown', few, few), NULL, NULL, NULL
@@ -113,9 +118,10 @@ END
 $$;
 COMMENT ON FUNCTION carillon.trace_owner IS 'Internal: returns the rows of trace for the tokens of an owner.';
 
--- trace_broadcasts() has messages that may have been to one of the tokens in `known`, and are not listed there. Of messages to at
--- most 1,000 tokens, split_messages has only broadcasts.
-CREATE OR REPLACE FUNCTION carillon.trace_broadcasts(app carillon.apps, known carillon.trace_event[])
+-- trace_broadcasts() has messages that may have been to one of the tokens in `known`, and are not listed there, and says of
+-- broadcasts to another kind that they were not. Of messages to at most 1,000 tokens, split_messages has only broadcasts. Jobs that
+-- have ended are counted, unless the message has more than `max_rows_read`.
+CREATE OR REPLACE FUNCTION carillon.trace_broadcasts(app carillon.apps, known carillon.trace_event[], max_rows_read integer)
 RETURNS SETOF carillon.trace_event
 LANGUAGE sql STABLE AS $$
     WITH newest AS MATERIALIZED (
@@ -126,11 +132,30 @@ LANGUAGE sql STABLE AS $$
                 AND s.id NOT IN (SELECT (k.details ->> 'broadcast_id')::bigint FROM unnest(known) k
                     WHERE k.details ? 'broadcast_id')
             ORDER BY s.app_id DESC, s.id DESC LIMIT 6) n
+    ), kinds AS MATERIALIZED (
+        -- Null if one of the tokens is not registered, so that its kind is not known.
+        SELECT CASE WHEN count(t.kind) = count(*) THEN array_agg(t.kind) END AS of_tokens
+        FROM (SELECT DISTINCT k.token FROM unnest(known) k WHERE k.token IS NOT NULL) AS g
+        LEFT JOIN carillon.tokens t ON t.app_id = app.id AND t.token = lower(g.token)
     )
-    SELECT n.created_at, 'many tokens', CASE WHEN n.tokens > 1000 THEN 'a message to ' ELSE 'a broadcast to ' END
-        || carillon.counted_text(n.tokens, 'token', 'tokens') || ' was enqueued: this one may have been among them', n.id,
-        NULL::text, jsonb_build_object('tokens', n.tokens)
-    FROM newest n WHERE n.place <= 5
+    SELECT n.created_at, CASE WHEN n.is_left_out THEN 'left out' WHEN c.expired + c.cancelled < n.tokens THEN 'many tokens'
+            WHEN c.cancelled = 0 THEN 'expired' WHEN c.expired + c.cancelled >= n.tokens THEN 'cancelled' ELSE 'many tokens' END,
+        CASE WHEN n.is_left_out THEN 'left out of ' ELSE '' END
+        || CASE WHEN n.tokens > 1000 AND n.kind IS NULL THEN 'a message to ' ELSE 'a broadcast to ' END
+        || carillon.counted_text(n.tokens, 'token', 'tokens')
+        || CASE WHEN n.is_left_out THEN ': no token of kind ' || n.kind
+            ELSE ' was enqueued: this one may have been among them' || coalesce('; of them, ' || nullif(c.counts, ''), '') END,
+        n.id, NULL::text, jsonb_strip_nulls(jsonb_build_object('tokens', n.tokens, 'kind', n.kind, 'sent', c.sent,
+            'failed', c.failed, 'expired', c.expired, 'cancelled', c.cancelled))
+    FROM (SELECT n.*, (n.kind <> ALL (k.of_tokens)) IS TRUE AS is_left_out FROM newest n CROSS JOIN kinds k WHERE n.place <= 5) AS n
+    CROSS JOIN LATERAL (
+        SELECT e.*, concat_ws(', ', carillon.amount_text(nullif(e.sent, 0), 'exact') || ' accepted by Apple',
+            carillon.amount_text(nullif(e.failed, 0), 'exact') || ' failed',
+            carillon.amount_text(nullif(e.expired, 0), 'exact') || ' dropped, because expires_at had passed',
+            carillon.amount_text(nullif(e.cancelled, 0), 'exact') || ' cancelled or replaced by a newer push') AS counts
+        FROM (
+            SELECT sum(r.sent) AS sent, sum(r.failed) AS failed, sum(r.expired) AS expired, sum(r.cancelled) AS cancelled
+            FROM carillon.results r WHERE r.app_id = app.id AND r.broadcast_id = n.id AND n.jobs <= max_rows_read) AS e) AS c
     UNION ALL
     SELECT NULL, 'not known', 'more broadcasts, or messages to more than 1,000 tokens, were enqueued: these are the newest 5', NULL,
         NULL, NULL
@@ -144,9 +169,10 @@ CREATE OR REPLACE FUNCTION carillon.trace_limits(
 ) RETURNS SETOF carillon.trace_event
 LANGUAGE sql STABLE AS $$
     SELECT NULL::timestamptz, 'not known', CASE WHEN app.keep_sent IS NULL THEN 'a push that was accepted, expired, cancelled or '
-            || 'replaced is not kept by its token: trace its reference or message_id to find it'
-        ELSE 'a push that expired, was cancelled or replaced is not kept by its token, and one that was accepted only for '
-            || app.keep_sent || ': trace its reference or message_id to find it' END,
+            || 'replaced is not kept by its token' ELSE 'a push that expired, was cancelled or replaced is not kept by its token, '
+            || 'and one that was accepted only for ' || app.keep_sent END
+        || ': trace its reference or message_id to find it. docs/troubleshooting.md has a query for those that expired, were '
+        || 'cancelled or replaced; a consumer of the kinds expired and superseded gets their tokens',
         NULL::bigint, NULL::text, NULL::jsonb
     WHERE by_token
     UNION ALL
@@ -178,7 +204,7 @@ BEGIN
     IF owner IS NOT NULL THEN
         RETURN QUERY SELECT e.* FROM carillon.trace_owner(app, owner, since, max_rows_read) e;
     ELSIF token IS NOT NULL THEN
-        RETURN QUERY SELECT e.* FROM carillon.trace_tokens(app, ARRAY[carillon.token(token)], since, max_rows_read) e;
+        RETURN QUERY SELECT e.* FROM carillon.trace_tokens(app, ARRAY[carillon.token(token)], NULL, since, max_rows_read) e;
     ELSE
         FOR found_id IN
             SELECT trace_rows.message_id WHERE trace_rows.message_id IS NOT NULL
@@ -216,7 +242,7 @@ BEGIN
     IF chosen.id IS NULL THEN
         refusal := carillon.unknown_app(trace.app);
     ELSIF num_nonnulls(trace.owner, trace.token, trace.reference, trace.message_id) <> 1 THEN
-        refusal := carillon.refusal('owner', 'an owner, or null if token, reference or message_id is given',
+        refusal := carillon.refusal('owner', 'exactly one of owner, token, reference and message_id',
             CASE num_nonnulls(trace.owner, trace.token, trace.reference, trace.message_id) WHEN 0 THEN 'none of them'
                 ELSE 'several of them' END, 'For example: trace(''acme'', owner => ''u-42'').');
     ELSIF trace.owner = '' THEN
@@ -243,7 +269,7 @@ BEGIN
             || 'it was not committed, it is of another app, or it is older than the retention', trace.message_id, NULL, NULL
         WHERE known = '{}'
         UNION ALL
-        SELECT b.* FROM carillon.trace_broadcasts(chosen, known) b WHERE num_nonnulls(trace.owner, trace.token) > 0
+        SELECT b.* FROM carillon.trace_broadcasts(chosen, known, depth) b WHERE num_nonnulls(trace.owner, trace.token) > 0
         UNION ALL
         SELECT l.* FROM carillon.trace_limits(chosen, num_nonnulls(trace.owner, trace.token) > 0, trace.reference, depth) l
         WHERE trace.message_id IS NULL

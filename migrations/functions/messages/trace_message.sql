@@ -80,19 +80,24 @@ $$;
 COMMENT ON FUNCTION carillon.pushes_ahead IS
     'Internal: returns the number of pushes that wait before a job in its lane, and how exact that is: exact, at least or about.';
 
-CREATE OR REPLACE FUNCTION carillon.waiting_text(job carillon.waiting_job, ahead text, reason text) RETURNS text
+-- What keeps the app from sending comes first, unless the job waits for its time, or is claimed already.
+CREATE OR REPLACE FUNCTION carillon.waiting_text(job carillon.waiting_job, jobs bigint, ahead text, reason text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE job.state
+    SELECT CASE WHEN c.is_cause THEN reason || '; ' ELSE '' END
+        || CASE WHEN jobs > 1 THEN carillon.amount_text(jobs, 'exact') || ' jobs, the first of them ' ELSE '' END
+        || CASE job.state
             WHEN 'in flight' THEN 'claimed by a worker'
             WHEN 'scheduled' THEN CASE WHEN job.attempt > 1 THEN 'due' ELSE 'scheduled for then' END
-            ELSE 'waiting' || CASE ahead WHEN '0' THEN ' for a worker, with nothing before it in its lane'
-                ELSE ' behind ' || ahead || CASE ahead WHEN '1' THEN ' push' ELSE ' pushes' END END END
+            ELSE 'waiting' || CASE WHEN ahead <> '0' THEN ' behind ' || ahead || CASE ahead WHEN '1' THEN ' push' ELSE ' pushes' END
+                WHEN c.is_cause THEN ', with nothing before it in its lane'
+                ELSE ' for a worker, with nothing before it in its lane' END END
         || CASE WHEN job.attempt > 1 OR job.state = 'in flight' THEN ' for attempt ' || job.attempt ELSE '' END
         || coalesce(', after ' || nullif(carillon.answer_text(job.last_status, job.last_reason), ''),
             CASE WHEN job.attempt > 1 THEN ', after an attempt without an answer' ELSE '' END)
         || CASE job.state WHEN 'in flight' THEN '; what becomes of it is not known yet' ELSE '' END
-        || coalesce('; ' || reason, '')
+        || coalesce('; at present, ' || CASE WHEN NOT c.is_cause THEN reason END, '')
         || coalesce('; ' || CASE WHEN job.state <> 'in flight' THEN carillon.expiry_text(job.expires_at) END, '')
+    FROM (SELECT reason IS NOT NULL AND (job.state = 'ready' OR job.state = 'scheduled' AND job.run_at <= now()) AS is_cause) AS c
 $$;
 COMMENT ON FUNCTION carillon.waiting_text IS 'Internal: says what a job waits for.';
 
@@ -116,8 +121,7 @@ BEGIN
         ahead_text := carillon.amount_text(ahead.pushes, ahead.exactness);
         made.details := made.details || jsonb_build_object('ahead', ahead.pushes, 'ahead_precision', ahead.exactness);
     END IF;
-    made.what := CASE WHEN jobs > 1 THEN carillon.amount_text(jobs, 'exact') || ' jobs, the first of them ' ELSE '' END
-        || carillon.waiting_text(job, ahead_text, reason)
+    made.what := carillon.waiting_text(job, jobs, ahead_text, reason)
         || coalesce(CASE WHEN job.state = 'ready' THEN '; the app may send ' END
             || carillon.counted_text(app.max_rate, 'push', 'pushes') || ' a second', '');
     made.message_id := job.message_id;
@@ -257,8 +261,8 @@ BEGIN
             GROUP BY o.state, o.attempt > 1) q
         CROSS JOIN LATERAL carillon.trace_job(app, q.job, NULL, q.jobs, carillon.waiting_reason(app.id), max_rows_read) e;
         IF NOT FOUND THEN
-            RETURN QUERY SELECT now(), 'waiting', m.state || ', but not among the newest jobs of the queue, which were read'
-                || coalesce('; ' || m.waiting_reason, ''), m.id, NULL::text, NULL::jsonb;
+            RETURN QUERY SELECT now(), 'waiting', coalesce(m.waiting_reason || '; ', '') || m.state
+                || ', but not among the newest jobs of the queue, which were read', m.id, NULL::text, NULL::jsonb;
         END IF;
     END IF;
 END

@@ -24,8 +24,8 @@ extension Command {
                     .left("APP") { $0.app },
                     .left("NAME") { $0.name },
                     .left("RIGHTS") { $0.rights.joined(separator: ",") },
-                    .left("EXPIRES") { $0.expiresAt?.readable ?? "never" },
-                    .left("LAST USED") { $0.lastUsedAt?.readable ?? "-" }
+                    .left("EXPIRES") { $0.expiresAt?.text ?? "never" },
+                    .left("LAST USED") { $0.lastUsedAt?.text ?? "-" }
                 )
                 console.print(table)
             }

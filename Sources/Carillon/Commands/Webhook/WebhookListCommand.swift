@@ -66,9 +66,9 @@ extension WebhookRecord {
     fileprivate var lines: [(String, String)] {
         [
             ("name", name), ("app", app), ("url", url), ("kinds", kinds?.joined(separator: ", ") ?? "all"),
-            ("state", stateText), ("waiting", backlog), ("accepted", acceptedAt?.readable ?? "never"),
-            ("last error", lastError.map { "\($0), at \(failedAt?.readable ?? "-")" } ?? "-"),
-            ("next attempt", nextAttemptAt?.readable ?? "-"),
+            ("state", stateText(writing: \.text)), ("waiting", backlog), ("accepted", acceptedAt?.text ?? "never"),
+            ("last error", lastError.map { "\($0), at \(failedAt?.text ?? "-")" } ?? "-"),
+            ("next attempt", nextAttemptAt?.text ?? "-"),
         ]
     }
 }

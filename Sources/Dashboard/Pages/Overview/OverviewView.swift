@@ -35,11 +35,15 @@ struct OverviewView: PageView {
         Double(minutes.dropLast().last.map(count) ?? 0) / PushCountSpan.hour.bucketSeconds
     }
     var sentPerSecond: Double { rate { $0.sent } }
-    var failedPerSecond: Double { rate { $0.failed + $0.expired } }
+    var failedPerSecond: Double { rate { $0.failed } }
     private var retriedPerSecond: Double { rate { $0.retried } }
     var counted: Amount.Precision { .init(isCut: countsMore) }
     private func note(_ count: (PushCounts) -> Int64) -> String {
         Quantity.short(Amount(minutes.reduce(0) { $0 + count($1) }, counted)) + " in the last hour"
+    }
+    private var expiredNote: String {
+        let expired = minutes.reduce(0) { $0 + $1.expired }
+        return expired == 0 ? "" : ", and \(Quantity.short(Amount(expired, counted))) expired"
     }
     var ready: Amount { apps.reduce(ofAll) { $0 + $1.ready } }
     private var scheduled: Amount { apps.reduce(ofAll) { $0 + $1.scheduled } }
@@ -73,7 +77,7 @@ struct OverviewView: PageView {
             .init(
                 "Failed a second",
                 counted.prefixed(Quantity.rate(failedPerSecond)),
-                note: note { $0.failed + $0.expired },
+                note: note { $0.failed } + expiredNote,
                 mark: failedPerSecond > 0 ? .bad : .quiet
             ),
             .init(

@@ -81,7 +81,7 @@ struct TraceQuery {
                     since: window?.seconds,
                     reading: Self.maxRowsRead,
                     from: database
-                )
+                ).filter { tokens.isWhole || !$0.isOwner }
             }
             traced.append(match)
         }

@@ -162,9 +162,10 @@ struct TraceView: PageView {
 extension TraceRecord {
     /// Events that are not listed are quiet.
     static let marks: [String: StateMark] = [
-        "sent": .good, "registered": .good, "in broadcasts": .good, "failed": .bad, "expired": .bad, "dead since": .bad,
-        "reported dead": .bad, "left out": .bad, "not registered": .bad, "not found": .bad, "waiting": .attention,
-        "scheduled": .attention, "retrying": .attention, "in flight": .attention, "no answer": .attention,
+        "sent": .good, "registered": .good, "in broadcasts": .good, "failed": .bad, "expired": .bad,
+        "dead since": .bad, "reported dead": .bad, "to be deleted": .bad, "left out": .bad, "not registered": .bad,
+        "not found": .bad, "waiting": .attention, "scheduled": .attention, "retrying": .attention,
+        "in flight": .attention, "no answer": .attention,
     ]
 
     fileprivate var mark: StateMark { Self.marks[event] ?? .quiet }

@@ -76,7 +76,7 @@ import Testing
             while try await line.nextWebhookRequest() != nil { try await line.respond(200) }
         } test: { receiver, port in
             let root = try shop.folder.write("root.pem", receiver.rootPEM)
-            let url = "https://127.0.0.1:\(port)/"
+            let url = "https://localhost:\(port)/"
             let added = try await shop.run(["webhook", "add", "crm", "--app", "shop", "--url", url, "--ca", root])
             #expect(added.status == 0, "\(added.errors)")
             try await shop.enqueue(1)
@@ -101,6 +101,20 @@ import Testing
             #expect(refused.status != 0 && refused.errors.contains("https URL"), "\(url): \(refused.errors)")
             #expect(!refused.errors.contains("secret@"))
         }
+        for url in ["https://127.0.0.1:8080/", "https://10.0.0.7/hook", "https://[::1]:8080/", "https://[fd12::1]/"] {
+            let refused = try await shop.run(words + [url])
+            #expect(refused.status == 2 && refused.errors.contains("--allow-private"), "\(url): \(refused.errors)")
+        }
         #expect(try await shop.run("webhook", "list").output == "There are no webhooks.\n")
+        let unknown = try await shop.run("webhook", "pause", "crm")
+        #expect(unknown.status != 0 && unknown.errors.contains("'carillon webhook list' lists them"), "\(unknown)")
+        for status in [0, 1] {
+            let added = try await shop.run(words + ["https://example.com/"])
+            #expect((added.status == 0) == (status == 0), "\(added.errors)")
+            let isNamed = added.errors.contains("Remove that one with 'carillon webhook remove'")
+            #expect(isNamed == (status == 1), "\(added.errors)")
+        }
+        let times = try await (shop.run("webhook", "show", "crm"), shop.run("webhook", "list"))
+        #expect(!times.0.output.contains(" UTC") && !times.1.output.contains(" UTC"), "\(times)")
     }
 }
