@@ -54,6 +54,7 @@ DECLARE
     added carillon.webhooks;
     refusal carillon.refusal := carillon.refused_kinds(kinds);
 BEGIN
+    PERFORM carillon.lock_to_count(target.id);
     IF (octet_length(name) BETWEEN 1 AND 200) IS NOT TRUE THEN
         refusal := carillon.refusal('name', 'text of 1 to 200 bytes', quote_literal(name));
     ELSIF EXISTS (SELECT FROM carillon.webhooks w WHERE w.name = add_webhook.name) THEN
