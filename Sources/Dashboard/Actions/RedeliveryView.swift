@@ -37,7 +37,9 @@ struct RedeliveryView: PageView {
                     + "until it is resumed. Events of the kind broadcast_finished are left out."
             }
             if found.isCopy {
-                HTML(.p, .class("notice")) { "This database is a copy: nothing is posted from it before 'carillon adopt'." }
+                HTML(.p, .class("notice")) {
+                    "This database is a copy: nothing is posted from it before 'carillon adopt'."
+                }
             }
             ActionForm.html(
                 Link("webhooks", name, "redeliver"),
