@@ -1,3 +1,5 @@
+import CarillonPostgres
+
 /// What it costs that a consumer follows all kinds of an app's events, and how fast one session takes them.
 struct EventsBenchmark {
     /// Rows in each round. Each has two events: `sent` and `finished`.

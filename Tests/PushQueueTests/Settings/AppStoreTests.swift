@@ -81,10 +81,13 @@ import Testing
 
     @Test func `an app is paused and resumed`() async throws {
         let store = AppStore(database.connection)
-        #expect(try await store.pause("demo").isPaused)
+        #expect(try await store.setPaused(true, "demo"))
+        #expect(try await store.find("demo").isPaused)
+        #expect(try await !store.setPaused(true, "demo"))
         #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
-        #expect(try await !store.resume("demo").isPaused)
-        let error = await #expect(throws: SettingsError.self) { try await store.pause("nope") }
+        #expect(try await store.setPaused(false, "demo"))
+        #expect(try await !store.find("demo").isPaused)
+        let error = await #expect(throws: SettingsError.self) { try await store.setPaused(true, "nope") }
         #expect(error?.message == "There is no app named nope. Known apps: demo.")
     }
 
