@@ -344,10 +344,12 @@ COMMENT ON VIEW carillon.cancelling IS
 -- A trigger of apps inserts the rows, which are only locked.
 CREATE TABLE carillon.app_locks (
     app_id      integer CONSTRAINT app_locks_app_exists REFERENCES carillon.apps ON DELETE CASCADE ON UPDATE CASCADE,
-    lock_number smallint,  -- 0 to 63: messages whose id has this remainder modulo 64; 64: requeueing
+    -- 0 to 63: messages whose id has this remainder modulo 64; 64: requeueing; 65: what an app has a limited number of
+    lock_number smallint,
     PRIMARY KEY (app_id, lock_number)
 );
 COMMENT ON TABLE carillon.app_locks IS
-    'Internal: rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time.';
+    'Internal: rows that sessions lock, so that no two sessions cancel or requeue the same pushes at the same time, and none adds '
+    'what an app has a limited number of while another counts.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

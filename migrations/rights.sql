@@ -197,7 +197,7 @@ $$;
 
 -- Apps that were added while there was no trigger.
 INSERT INTO carillon.app_locks (app_id, lock_number)
-SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+SELECT a.id, p FROM carillon.apps a CROSS JOIN generate_series(0, 65) AS p ON CONFLICT DO NOTHING;
 
 -- Restores the roles that were isolated before a migration down.
 DO $$

@@ -46,8 +46,21 @@ package enum WebhookPolicy {
         if let failing, failing >= maxFailing {
             return .pause(error: "attempts have failed for three days; at last, \(error)")
         }
+        return .retry(after: max(wait(after: attempt, using: &generator), min(asked, longestWait)), error: error)
+    }
+
+    /// PostgreSQL has refused a statement about the batch: the receiver is not to blame, so the webhook is not paused.
+    package static func refused(
+        _ message: String,
+        attempt: Int,
+        using generator: inout some RandomNumberGenerator
+    ) -> Decision {
+        .retry(after: wait(after: attempt, using: &generator), error: "PostgreSQL refuses its events: \(message)")
+    }
+
+    private static func wait(after attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         var backOff = BackOff(from: firstWait, to: longestWait, after: attempt)
-        return .retry(after: max(backOff.next(using: &generator), min(asked, longestWait)), error: error)
+        return backOff.next(using: &generator)
     }
 
     private static func isRedirect(_ outcome: HTTPOutcome) -> Bool {

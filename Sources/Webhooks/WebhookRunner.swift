@@ -11,8 +11,11 @@ package actor WebhookRunner {
     /// How many of those whose last attempt failed or was slow are attempted besides: they do not delay the others.
     private static let maxApartAtOnce = 25
     private static let timeout = Duration.seconds(15)
+    /// How long after it was claimed the batch of a webhook is asked for, and settled, again: its claim is over after a minute.
+    private static let longestTry = Duration.seconds(50)
 
     private let database: DatabaseSource
+    private let tries: WebhookTries
     private let client: HTTPClient
     private let version: String
     private let loop: EventLoop
@@ -35,12 +38,14 @@ package actor WebhookRunner {
 
     package init(
         _ database: DatabaseSource,
+        tries: WebhookTries,
         client: HTTPClient,
         version: String,
         on loop: EventLoop,
         report: @escaping @Sendable (WebhookReport) -> Void
     ) {
         self.database = database
+        self.tries = tries
         self.client = client
         self.version = version
         self.loop = loop
@@ -69,8 +74,8 @@ package actor WebhookRunner {
                 }
             } catch {
                 if isStopping { return }
-                if !isAway { report(.databaseLost(error)) }
-                isAway = true
+                lost(error)
+                if let error = error as? PostgresError, error.isOfStatement { await tries.spend() }
                 let next = MonotonicInstant.now + backOff.next(using: &random)
                 while .now < next, !isStopping { await waitForSignal(until: next) }
             }
@@ -99,6 +104,11 @@ package actor WebhookRunner {
         await connection?.close()
     }
 
+    private func lost(_ error: any Error) {
+        if !isAway { report(.databaseLost(error)) }
+        isAway = true
+    }
+
     private func withConnection(_ body: (PostgresConnection) async throws -> Void) async throws {
         let settings = SessionSettings.unhurried.with(["lock_timeout": "2s", "carillon.source": "worker"])
             .limited(to: .seconds(30))
@@ -116,8 +126,6 @@ package actor WebhookRunner {
             guard !isStopping else { return }
             // A copy of the database must not post what the original posts.
             try await InstallationCheck.run(on: connection)
-            if isAway { report(.databaseBack) }
-            isAway = false
             try await body(connection)
         }
     }
@@ -138,26 +146,34 @@ package actor WebhookRunner {
 
     private func work(on connection: PostgresConnection, once: Bool) async throws {
         let isPooled = await connection.isPooled
+        let session = WebhookSession(connection, tries, on: loop)
         failure = nil
         try await withThrowingDiscardingTaskGroup { group in
             while !isStopping {
                 pace.asks()
-                let claimed: [ClaimedWebhook] = try await connection.values(
-                    of: WebhookStatements.claim,
-                    Parameters(Int32(Self.maxAtOnce - atOnce), Int32(Self.maxApartAtOnce - apartAtOnce))
-                )
-                for webhook in claimed {
-                    count(webhook, 1)
-                    group.addTask { try await self.attempt(webhook, on: connection) }
+                var claimed: [ClaimedWebhook] = []
+                var wait: Duration?
+                do {
+                    let places = Parameters(Int32(Self.maxAtOnce - atOnce), Int32(Self.maxApartAtOnce - apartAtOnce))
+                    claimed = try await session.values(of: WebhookStatements.claim, places)
+                    for webhook in claimed {
+                        count(webhook, 1)
+                        group.addTask { try await self.attempt(webhook, in: session) }
+                    }
+                    let waits: [Double?] = once ? [] : try await session.values(of: WebhookStatements.wait)
+                    wait = waits.compactMap(\.self).first.map { .seconds($0) } ?? (isPooled ? .seconds(60) : nil)
+                    if isAway { report(.databaseBack) }
+                    isAway = false
+                } catch let error as PostgresError where error.isOfStatement && !once {
+                    // The session waits before the next one.
+                    lost(error)
+                    wait = .zero
                 }
                 if once {
                     if claimed.isEmpty { return }
                     while atOnce + apartAtOnce > 0 { try await rest(until: nil) }
                     continue
                 }
-                let waits: [Double?] = try await connection.values(of: WebhookStatements.wait)
-                let wait =
-                    waits.compactMap(\.self).first.map { Duration.seconds($0) } ?? (isPooled ? .seconds(60) : nil)
                 // Without a free place, it waits for one.
                 let isFull = atOnce == Self.maxAtOnce || apartAtOnce == Self.maxApartAtOnce
                 pace.asked(at: .now, wait: isFull ? .seconds(1) : wait)
@@ -189,13 +205,14 @@ package actor WebhookRunner {
 
     // MARK: Posting
 
-    private func attempt(_ webhook: ClaimedWebhook, on connection: PostgresConnection) async throws {
+    private func attempt(_ webhook: ClaimedWebhook, in session: WebhookSession) async throws {
         defer {
             count(webhook, -1)
             signal.yield()
         }
+        let end = MonotonicInstant.now + Self.longestTry
         do {
-            let (body, events) = try await batch(of: webhook, on: connection)
+            let (body, events) = try await batch(of: webhook, until: end, in: session)
             let begin = MonotonicInstant.now
             // The retention of all of them is over.
             let outcome =
@@ -208,21 +225,39 @@ package actor WebhookRunner {
                 using: &random
             )
             let isSlow = MonotonicInstant.now - begin > WebhookPolicy.maxPrompt
-            try await settle(webhook, decision, events: events, isSlow: isSlow, on: connection)
+            try await settle(webhook, decision, events: events, isSlow: isSlow, until: end, in: session)
+        } catch let error as PostgresError where error.isOfStatement {
+            await refused(webhook, error, in: session)
         } catch {
             failure = error
             throw error
         }
     }
 
+    /// What PostgreSQL refuses for one webhook stops no other.
+    private func refused(_ webhook: ClaimedWebhook, _ error: PostgresError, in session: WebhookSession) async {
+        let decision = WebhookPolicy.refused(error.message, attempt: Int(webhook.attempt), using: &random)
+        do {
+            try await settle(webhook, decision, events: 0, isSlow: false, until: .now, in: session)
+        } catch let error as PostgresError where error.isOfStatement {
+            // It is attempted again once its claim is over.
+            report(.failing(webhook: webhook.name, app: webhook.app, error: "PostgreSQL refuses it: \(error.message)"))
+        } catch {
+            failure = error
+        }
+    }
+
     /// Returns the JSON of a batch, and how many events it has. Nothing else of it is kept while it is posted.
     @concurrent
-    private nonisolated func batch(of webhook: ClaimedWebhook, on connection: PostgresConnection) async throws
-        -> (body: [UInt8], events: Int)
-    {
-        let events: [WebhookEvent] = try await connection.values(
+    private nonisolated func batch(
+        of webhook: ClaimedWebhook,
+        until end: MonotonicInstant,
+        in session: WebhookSession
+    ) async throws -> (body: [UInt8], events: Int) {
+        let events: [WebhookEvent] = try await session.values(
             of: WebhookStatements.batch,
-            Parameters(webhook.id, webhook.batchId)
+            Parameters(webhook.id, webhook.batchId),
+            repeatedUntil: end
         )
         return (WebhookBody.write(events, at: webhook.batchAt), events.count)
     }
@@ -259,7 +294,8 @@ package actor WebhookRunner {
         _ decision: WebhookPolicy.Decision,
         events: Int,
         isSlow: Bool,
-        on connection: PostgresConnection
+        until end: MonotonicInstant,
+        in session: WebhookSession
     ) async throws {
         let error: String?
         var wait = Duration.zero
@@ -270,9 +306,10 @@ package actor WebhookRunner {
         case .retry(let after, let why): (error, wait) = (why, after)
         case .pause(let why): (error, pauses) = (why, true)
         }
-        try await connection.execute(
-            WebhookStatements.settle,
-            Parameters(webhook.id, webhook.batchId, webhook.attempt, error, wait.seconds, pauses, isSlow)
+        let _: [Bool] = try await session.values(
+            of: WebhookStatements.settle,
+            Parameters(webhook.id, webhook.batchId, webhook.attempt, error, wait.seconds, pauses, isSlow),
+            repeatedUntil: end
         )
         counted.withLock { counts in
             counts.count(webhook.name) {

@@ -9,8 +9,9 @@ import Testing
 /// A worker's part that posts webhooks, with a database, and receivers on this machine.
 @Suite(.demo) struct WebhookRunnerTests {
     /// What receivers got and what was reported.
-    private final class Record: Sendable {
+    final class Record: Sendable {
         private let lists = Guarded((requests: [WebhookRequest](), reports: [WebhookReport]()))
+        private let refusals = Guarded(0)
 
         var requests: [WebhookRequest] { lists.withLock { $0.requests } }
         var reports: [String] { lists.withLock { $0.reports.map { "\($0)" } } }
@@ -22,10 +23,15 @@ import Testing
             }
         }
 
+        /// How many statements were refused that were no tries.
+        var refused: Int { refusals.withLock { $0 } }
+
+        func spend() { refusals.withLock { $0 += 1 } }
+
         func add(_ report: WebhookReport) { lists.withLock { $0.reports.append(report) } }
     }
 
-    private static func note(_ tokens: String...) -> String {
+    static func note(_ tokens: String...) -> String {
         let times = tokens.map { _ in "now()" }.joined(separator: ", ")
         return "SELECT carillon.note_dead(1, '{\(tokens.joined(separator: ","))}', ARRAY[\(times)])"
     }
@@ -38,7 +44,7 @@ import Testing
     }
 
     /// Runs the body with a receiver, whose status depends on the number of the request, and a runner.
-    private func with(
+    func with(
         status: @escaping @Sendable (Int) -> Int = { _ in 200 },
         _ body: (WebhookRunner, WebhookSecret, Record, EventLoop) async throws -> Void
     ) async throws {
@@ -61,7 +67,13 @@ import Testing
         defer { client.stop() }
         try await TestLoop.with { loop in
             let source = DatabaseSource(database.url)
-            let runner = WebhookRunner(source, client: client, version: "7", on: loop) { record.add($0) }
+            let runner = WebhookRunner(
+                source,
+                tries: WebhookTries(take: { nil }, spend: { record.spend() }),
+                client: client,
+                version: "7",
+                on: loop
+            ) { record.add($0) }
             try await body(runner, loop)
         }
     }

@@ -10,8 +10,6 @@ import Synchronization
 final class APIEndpoint: Sendable {
     /// Requests that wait for events at the same time.
     static let maxWaiting = 32
-    /// PostgreSQL keeps a larger answer: the texts of rows are chosen by callers.
-    private static let maxAnswerBytes: Int32 = 1 << 20
     private static let pollInterval = Duration.seconds(1)
 
     private static let statement = Statement(
@@ -102,7 +100,8 @@ final class APIEndpoint: Sendable {
             call.parameters.text,
             call.key,
             PostgresArray(place),
-            Self.maxAnswerBytes
+            // PostgreSQL keeps a larger answer.
+            Int32(AnswerLimit.maxBytes)
         )
         let database = route.isReading ? reading : changing
         let result: Result? = try await database.query(Self.statement, parameters) { rows in

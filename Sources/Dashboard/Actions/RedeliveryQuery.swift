@@ -7,7 +7,7 @@ struct RedeliveryQuery {
     private static let count = Statement(
         "web_count_redelivery",
         """
-        SELECT s.since, c.events, c.events_precision FROM (SELECT now() - make_interval(secs => $2) AS since) s
+        SELECT s.since, c.events, c.events_precision, carillon.installation_fault() IS NOT NULL AS is_copy FROM (SELECT now() - make_interval(secs => $2) AS since) s
         CROSS JOIN LATERAL carillon.count_redelivery($1, s.since) AS c
         """
     )

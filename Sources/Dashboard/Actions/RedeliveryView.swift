@@ -9,6 +9,8 @@ struct RedeliveryView: PageView {
         let since: Moment
         let events: Int64
         let eventsPrecision: Amount.Precision
+        /// Nothing is posted from this database until it is adopted.
+        let isCopy: Bool
     }
 
     let name: String
@@ -33,6 +35,11 @@ struct RedeliveryView: PageView {
             HTML(.p, .class("note")) {
                 "The receiver gets them with the same ids as before, and new events after them. If the webhook is paused, they wait "
                     + "until it is resumed. Events of the kind broadcast_finished are left out."
+            }
+            if found.isCopy {
+                HTML(.p, .class("notice")) {
+                    "This database is a copy: nothing is posted from it before 'carillon adopt'."
+                }
             }
             ActionForm.html(
                 Link("webhooks", name, "redeliver"),

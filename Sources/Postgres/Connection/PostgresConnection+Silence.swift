@@ -10,7 +10,7 @@ extension PostgresConnection {
 
     private func observe() {
         silence?.isObserving = false
-        switch silence?.observed(arrivals: arrivals, isWaiting: isWaiting) {
+        switch silence?.observed(server, arrivals: arrivals, isWaiting: isWaiting) {
         case .wait, nil: break
         case .probe: probe()
         case .leave: leave()
@@ -34,7 +34,8 @@ extension PostgresConnection {
 
     private func leave() {
         guard let silence else { return }
-        silence.silentHost.note(server)
-        close(because: .unanswered(by: server, for: silence.limit))
+        // Unless another session has noted it.
+        if silence.silence >= silence.limit { silence.silentHost.left(server) }
+        close(because: .unanswered(by: server, for: silence.silence))
     }
 }

@@ -25,7 +25,8 @@ package actor PostgresConnection {
     /// Whether a pooler is in between. It may run each transaction in a different server process, so statements are unnamed and
     /// sent with their settings. Assumed until the first answer.
     package private(set) var isPooled = true
-    private var reasonOfEnd: PostgresError?
+    /// Nil while it is open.
+    private(set) var reasonOfEnd: PostgresError?
     /// The server's version, such as 150018 for 15.18.
     package nonisolated let serverVersion: Int
     /// The server process, as in `pg_stat_activity`; meaningless behind a pooler.

@@ -1,3 +1,5 @@
+import CarillonIO
+
 /// What a session needs to notice that its server has stopped answering.
 struct SilenceGuard {
     /// For sessions that probe their host.
@@ -26,7 +28,14 @@ struct SilenceGuard {
 
     var interval: Duration { limit / SilenceState.observations }
 
-    mutating func observed(arrivals: Int, isWaiting: Bool) -> SilenceState.Step {
-        state.observed(arrivals: arrivals + signs, isWaiting: isWaiting)
+    /// How long nothing has come although statements wait, in whole intervals.
+    var silence: Duration { interval * state.silentObservations }
+
+    /// Another session, such as a worker's, may find out earlier that the server is silent.
+    mutating func observed(_ server: ServerAddress, arrivals: Int, isWaiting: Bool) -> SilenceState.Step {
+        let step = state.observed(arrivals: arrivals + signs, isWaiting: isWaiting)
+        guard state.silentObservations > 0 else { return step }
+        let start = MonotonicInstant.now + silence * -1
+        return silentHost.isLeft(server, since: start) ? .leave : step
     }
 }

@@ -15,7 +15,8 @@ package struct SilenceState {
     package static let observations = 10
 
     private var arrivals = 0
-    private var silentObservations = 0
+    /// In a row, while a statement waited.
+    private(set) var silentObservations = 0
 
     package init() {}
 

@@ -111,14 +111,16 @@ package actor ServiceDatabase {
         error.code == .closed || error.sqlState.map(SQLState.unavailable.contains) ?? false
     }
 
-    /// If a server is silent, its other connections are closed too: each would have to find out for itself.
+    /// If a server is silent, its other connections are closed too: each would have to find out for itself. The reason says nothing
+    /// of the statement that met it first.
     private func lost(_ index: Int, _ error: PostgresError) async {
-        let server = lines[index].connection.take()?.server
+        let connection = lines[index].connection.take()
         guard error.isSilence else { return }
-        report(error)
-        let others = lines.indices.filter { lines[$0].connection?.server == server }
+        let reason = await connection?.reasonOfEnd ?? error
+        report(reason)
+        let others = lines.indices.filter { lines[$0].connection?.server == connection?.server }
             .compactMap { lines[$0].connection.take() }
-        for connection in others { await connection.close(because: error) }
+        for connection in others { await connection.close(because: reason) }
     }
 
     /// Lends a dedicated connection, for transactions.

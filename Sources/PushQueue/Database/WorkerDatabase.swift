@@ -152,7 +152,7 @@ final class WorkerDatabase {
     /// Closes all connections to a server that does not answer. Others are tried first.
     func leave(_ server: ServerAddress, silentFor limit: Duration) async {
         departures += 1
-        context.options.database.silentHost.note(server)
+        context.options.database.silentHost.left(server)
         context.log(.databaseSilent(server, for: limit))
         await close(because: .unanswered(by: server, for: limit)) { $0.server == server }
     }

@@ -181,6 +181,13 @@ package actor Worker {
         return context.state.lease.installation
     }
 
+    /// Takes a try of what PostgreSQL refuses, for statements that are not the worker's own; if there is none, returns the wait until
+    /// there is. It leaves one to the worker.
+    package func takeTry() -> Duration? { context.event { $0.refusals.takeOrWait(at: .now, leaving: 1) } }
+
+    /// PostgreSQL has refused such a statement, which was no try.
+    package func spendTry() { context.event { $0.refusals.spend(at: .now) } }
+
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
         guard let ceiling else { return context.event { $0.nextClaim(at: now) } }

@@ -6,12 +6,15 @@ package enum InstallationCheck {
     private static let fault = Statement("installation_fault", "SELECT carillon.installation_fault()")
 
     package static func run(on connection: PostgresConnection) async throws(SchemaError) {
-        let fault: String?
+        if let fault = try await fault(on: connection) { throw fault }
+    }
+
+    /// Why nothing may be sent from here, if so.
+    package static func fault(on connection: PostgresConnection) async throws(SchemaError) -> SchemaError? {
         do {
-            fault = try await connection.query(Self.fault) { rows in try rows.stringIfPresent(0, 0) }
+            return try await connection.query(Self.fault) { rows in try rows.stringIfPresent(0, 0) }.map { .moved($0) }
         } catch {
             throw SchemaError(error)
         }
-        if let fault { throw .moved(fault) }
     }
 }

@@ -158,4 +158,23 @@ import Testing
             #expect(page.contains("The newest 100 of 501 events. 'carillon trace' shows all of them."), "\(page)")
         }
     }
+
+    @Test(.shop) func `the JSON of a long trace has its newest events, of 1 MB at most, and says that there are more`()
+        async throws
+    {
+        // As JSON, each character of the reason has six bytes.
+        try await shop.database.run(
+            #"""
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at)
+            SELECT n, 1, repeat('ab', 32), 400, repeat(E'\x01', 200), now() - n * interval '1 second'
+            FROM generate_series(1, 1000) n
+            """#
+        )
+        try await Client.with(shop.database.url, in: shop.folder) { client, _ in
+            let answer = await client.get("/trace?q=\(String(repeating: "ab", count: 32))", json: true)
+            #expect(answer.status == "200" && answer.body.utf8.count < 1_100_000, "\(answer.body.utf8.count)")
+            #expect(answer.body.contains(#""rows_precision":"at least""#) && answer.body.contains(#""message_id":1,"#))
+            #expect(!answer.body.contains(#""message_id":1000,"#) && answer.body.contains(#""event":"not known""#))
+        }
+    }
 }

@@ -83,4 +83,39 @@ import Testing
         try await scene.finish()
         #expect(worker.lines(containing: Self.silence).isEmpty)
     }
+
+    /// Its statements may take longer than a lease, so it would find out later by itself.
+    @Test func `D48: the connection for webhooks leaves a frozen database with the worker, and events go on arriving`()
+        async throws
+    {
+        let ids = Guarded(Set<String>())
+        try await RawGateway.with(alpn: ["http/1.1"]) { line in
+            while let request = try await line.nextWebhookRequest() {
+                let new = request.body.matches(of: /"id":"([^"]+)"/).map { String($0.output.1) }
+                ids.withLock { $0.formUnion(new) }
+                try await line.respond(200)
+            }
+        } test: { receiver, port in
+            try await scene.client.run(
+                """
+                SELECT carillon.add_webhook('good', a.name, 'https://127.0.0.1:\(port)/', '{sent}', true, '\(receiver.rootPEM)')
+                FROM carillon.apps a ORDER BY a.id LIMIT 1
+                """
+            )
+            try await Self.withTwoHosts(in: scene) { first, url in
+                let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
+                try await worker.started()
+                try await scene.underLoad {
+                    try await scene.goesOn(500)
+                    try await scene.eventually("events arrive") { ids.withLock { !$0.isEmpty } }
+                    await first.freeze()
+                    try await worker.says(Self.silence, within: Self.limit)
+                    let before = ids.withLock { $0.count }
+                    try await worker.says("Webhooks are posted again", within: Board.sized(.seconds(60), full: .seconds(15)))
+                    try await scene.eventually("further events arrive") { ids.withLock { $0.count > before } }
+                }
+                try await scene.finish(duplicates: 500)
+            }
+        }
+    }
 }

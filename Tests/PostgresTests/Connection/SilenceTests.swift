@@ -67,6 +67,16 @@ import Testing
         }
     }
 
+    @Test func `a session that waits leaves a server once another session has found it silent`() async throws {
+        try await Self.waiting(.end(after: .seconds(20))) { database, proxy, connection, source, statement in
+            await proxy.freeze()
+            let start = MonotonicInstant.now
+            source.silentHost.left(connection.server)
+            let other = await #expect(throws: PostgresError.self) { try await statement.value }
+            #expect(other?.isSilence == true && MonotonicInstant.now - start < .seconds(15))
+        }
+    }
+
     @Test func `a refusal is a sign of life`() async throws {
         try await Self.waiting(.endWithHost) { database, proxy, connection, _, statement in
             await proxy.refuse()

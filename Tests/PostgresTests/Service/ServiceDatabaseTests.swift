@@ -218,4 +218,27 @@ import Testing
             #expect(events().count == 2, "\(events())")
         }
     }
+
+    @Test func `statements of each connection to a silent server say once what became of them`() async throws {
+        try await service(isReading: false) { proxy, ask, events in
+            await proxy.freeze()
+            let errors = await withTaskGroup(of: (any Error)?.self) { tasks in
+                for _ in 0..<3 {
+                    tasks.addTask {
+                        do {
+                            try await ask()
+                            return nil
+                        } catch {
+                            return error
+                        }
+                    }
+                }
+                return await tasks.reduce(into: []) { $0.append($1) }
+            }
+            let messages = errors.compactMap { ($0 as? PostgresError)?.message }
+            #expect(messages.count == 3 && Set(messages).count == 1, "\(messages)")
+            #expect(messages.allSatisfy { $0.hasSuffix("closed; whether the statement was carried out is unknown") })
+            #expect(events().first?.contains("whether the statement") == false, "\(events())")
+        }
+    }
 }

@@ -47,13 +47,22 @@ CREATE OR REPLACE TRIGGER app_changed BEFORE UPDATE ON carillon.apps FOR EACH RO
 CREATE OR REPLACE FUNCTION carillon.app_added() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    INSERT INTO carillon.app_locks (app_id, lock_number) SELECT NEW.id, p FROM generate_series(0, 64) AS p ON CONFLICT DO NOTHING;
+    INSERT INTO carillon.app_locks (app_id, lock_number) SELECT NEW.id, p FROM generate_series(0, 65) AS p ON CONFLICT DO NOTHING;
     RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION carillon.app_added IS 'Internal: inserts the rows of app_locks of a new app.';
 
 CREATE OR REPLACE TRIGGER app_added AFTER INSERT ON carillon.apps FOR EACH ROW EXECUTE FUNCTION carillon.app_added();
+
+-- The caller counts in a later statement. An update, where a lock would be enough at READ COMMITTED: a transaction with an older
+-- snapshot does not see what others have added, and fails here with 40001.
+CREATE OR REPLACE FUNCTION carillon.lock_to_count(app integer) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    UPDATE carillon.app_locks l SET lock_number = l.lock_number WHERE l.app_id = app AND l.lock_number = 65
+$$;
+COMMENT ON FUNCTION carillon.lock_to_count IS
+    'Internal: waits for other transactions that add what an app has a limited number of, so that it can be counted.';
 
 CREATE OR REPLACE FUNCTION carillon.app_to_change(app text) RETURNS carillon.apps
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -73,6 +73,9 @@ BEGIN
     IF refusal.message IS NULL THEN
         SELECT c.* INTO known FROM carillon.channels c
         WHERE c.app_id = target.id AND c.reference = request_channel.reference FOR UPDATE;
+        IF known.state IS NULL THEN
+            PERFORM carillon.lock_to_count(target.id);
+        END IF;
         IF known.state IN ('requested', 'ready') AND known.policy <> policy THEN
             refusal := carillon.refusal('policy', format('%s, which the channel %s has', known.policy, quote_literal(reference)),
                 policy::text, 'The policy of a channel cannot change: request another one.');

@@ -35,7 +35,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION carillon.refused_kinds IS 'Internal: builds the error for unknown kinds of events.';
 
--- Each settlement stores a row for each consumer.
+-- Each settlement stores a row for each consumer. The caller has called lock_to_count().
 CREATE OR REPLACE FUNCTION carillon.has_too_many_consumers(app integer, consumer text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT count(*) >= 100 FROM carillon.subscriptions s
@@ -75,6 +75,9 @@ DECLARE
     refusal carillon.refusal;
     subscription bigint;
 BEGIN
+    IF NOT EXISTS (SELECT FROM carillon.subscriptions s WHERE s.app_id = chosen[1] AND s.consumer = subscribe.consumer) THEN
+        PERFORM carillon.lock_to_count(chosen[1]);
+    END IF;
     IF NOT EXISTS (SELECT FROM carillon.apps a WHERE a.id = ANY (chosen) AND a.moved_to IS NULL) THEN
         refusal := carillon.unknown_app(subscribe.app);
     ELSIF (octet_length(consumer) BETWEEN 1 AND 255) IS NOT TRUE THEN

@@ -54,6 +54,7 @@ DECLARE
     added carillon.webhooks;
     refusal carillon.refusal := carillon.refused_kinds(kinds);
 BEGIN
+    PERFORM carillon.lock_to_count(target.id);
     IF (octet_length(name) BETWEEN 1 AND 200) IS NOT TRUE THEN
         refusal := carillon.refusal('name', 'text of 1 to 200 bytes', quote_literal(name));
     ELSIF EXISTS (SELECT FROM carillon.webhooks w WHERE w.name = add_webhook.name) THEN
@@ -250,12 +251,25 @@ $$;
 COMMENT ON FUNCTION carillon.next_batch IS
     'Internal: takes the next batch of a webhook, and returns where its events are; null if there are none.';
 
+CREATE OR REPLACE FUNCTION carillon.webhook_not_taken(webhook bigint, fault text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    UPDATE carillon.webhooks w SET failing_since = coalesce(w.failing_since, now()), failed_at = now(),
+        last_error = left('PostgreSQL refuses its events: ' || fault, 1000),
+        next_attempt_at = clock_timestamp() + (0.5 + random() / 2) * least(interval '1 hour', greatest(interval '5 seconds',
+            CASE WHEN isfinite(w.failing_since) THEN now() - w.failing_since END))
+    WHERE w.id = webhook
+$$;
+COMMENT ON FUNCTION carillon.webhook_not_taken IS 'Internal: records that no batch of a webhook could be taken.';
+
 -- A webhook is due again if its next attempt is further away than any worker puts it: the clock was set back. `secrets` begins with
 -- the current one.
 -- With `apart`, it claims only those that fail or are slow, or only the others, so that these take no places of the others.
 --
 -- It checks the installation, because behind a pooler each statement may reach another database, and a copy must not post what the
 -- original posts.
+--
+-- An error about one webhook stops no other: it is recorded as a failure of that one, which waits the longer the longer it fails.
+-- After a statement_timeout nothing more is taken, because nothing would limit that.
 CREATE OR REPLACE FUNCTION carillon.claim_webhooks(max_webhooks integer, apart boolean DEFAULT NULL) RETURNS TABLE (
     id bigint, name text, app text, url text, ca text, allows_private boolean, secrets text[], batch_id uuid, batch_at timestamptz,
     attempt integer, failing_seconds double precision)
@@ -265,6 +279,8 @@ DECLARE
     lease CONSTANT interval := interval '1 minute';
     hook carillon.webhooks;
     app_id integer;
+    fault text;
+    is_timeout boolean;
 BEGIN
     PERFORM carillon.check_installation();
     FOR hook IN
@@ -278,7 +294,18 @@ BEGIN
         SELECT s.app_id, a.name INTO app_id, app FROM carillon.subscriptions s JOIN carillon.apps a ON a.id = s.app_id
         WHERE s.id = hook.subscription_id;
         IF hook.batch IS NULL THEN
-            hook.batch := carillon.next_batch(hook.subscription_id, app_id, app);
+            BEGIN
+                fault := NULL;
+                hook.batch := carillon.next_batch(hook.subscription_id, app_id, app);
+            EXCEPTION
+                WHEN query_canceled OR OTHERS THEN
+                    fault := SQLERRM;
+                    is_timeout := SQLSTATE = '57014';
+            END;
+            IF fault IS NOT NULL THEN
+                PERFORM carillon.webhook_not_taken(hook.id, fault);
+                EXIT WHEN is_timeout;
+            END IF;
             CONTINUE WHEN hook.batch IS NULL;
             hook.batch_id := gen_random_uuid();
             hook.batch_at := now();
@@ -356,7 +383,8 @@ COMMENT ON FUNCTION carillon.settle_webhook IS
 CREATE OR REPLACE FUNCTION carillon.seconds_to_webhook() RETURNS double precision
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT greatest(0.1, least(60, min(extract(epoch FROM w.next_attempt_at - clock_timestamp())) FILTER (
-        WHERE w.batch IS NOT NULL AND isfinite(w.next_attempt_at))))::double precision
+        WHERE isfinite(w.next_attempt_at) AND (w.batch IS NOT NULL
+            OR w.failing_since IS NOT NULL AND w.next_attempt_at > clock_timestamp()))))::double precision
     FROM carillon.webhooks w WHERE w.paused_at IS NULL HAVING count(*) > 0
 $$;
 COMMENT ON FUNCTION carillon.seconds_to_webhook IS

@@ -173,7 +173,8 @@ BEGIN
     LOOP
         is_waited_for := false;
         BEGIN
-            PERFORM FROM carillon.app_locks l WHERE l.app_id = app ORDER BY l.lock_number FOR UPDATE;
+            PERFORM FROM carillon.app_locks l WHERE l.app_id = app AND l.lock_number <= 64
+            ORDER BY l.lock_number FOR UPDATE;
             is_waited_for := true;
             PERFORM FROM carillon.tokens t WHERE t.app_id = app AND t.owner = lock_person.owner ORDER BY t.token FOR UPDATE NOWAIT;
             RETURN;

@@ -84,7 +84,7 @@ BEGIN
             USING ERRCODE = 'feature_not_supported',
                 HINT = 'At other levels, a transaction does not see jobs that workers move while it runs.';
     END IF;
-    PERFORM FROM carillon.app_locks l WHERE l.app_id = app ORDER BY l.lock_number FOR UPDATE;
+    PERFORM FROM carillon.app_locks l WHERE l.app_id = app AND l.lock_number <= 64 ORDER BY l.lock_number FOR UPDATE;
     -- Waits for sessions that are returning jobs, as lock_for_cancel() does.
     LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE;
     -- The same for jobs of split messages: see find_cancelled().

@@ -45,6 +45,7 @@ private struct ChannelCreateCommand {
         let policy: Int64 = invocation.settings.text(.policy) == "1" ? 1 : 0
         let parameters = Parameters(app, policy, given)
         let reference = try await connection.query(Self.request, parameters) { try $0.string(0, 0) }
+        try await invocation.warnOfCopy(connection)
         let row = try await wait(for: reference, of: app)
         if invocation.settings.isOn(.json) {
             invocation.console.print(json: row.json)

@@ -22,6 +22,7 @@ extension Command {
                     "Removing the channel \(row.reference) of \(app) ends it for all devices that follow it."
                 )
                 try await connection.execute(remove, Parameters(app, row.reference))
+                try await invocation.warnOfCopy(connection)
                 let unfinished = "The channel \(row.reference) is not removed yet."
                 let isRemoved = try await ChannelRecord.wait(invocation, on: loop, orSay: unfinished) {
                     // A reference that is gone may be the id of another channel.

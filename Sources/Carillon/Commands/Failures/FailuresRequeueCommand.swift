@@ -57,6 +57,7 @@ extension Command {
             }
         }
         let pushes = isDry ? try await count(parameters, connection) : try await requeue(parameters, connection)
+        if !isDry { try await invocation.warnOfCopy(connection) }
         invocation.show(["pushes": pushes, "dry_run": isDry]) { console in
             let count = Counted.text(pushes, "push", "pushes")
             console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")

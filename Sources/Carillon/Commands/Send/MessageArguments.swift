@@ -47,8 +47,9 @@ enum MessageArguments {
         do {
             let (value, notices) = try await connection.query(statement, parameters) { (try decode($0), $0.notices) }
             for notice in notices { invocation.console.warn(notice.sentence.visible) }
+            try await invocation.warnOfCopy(connection)
             return value
-        } catch {
+        } catch let error as PostgresError {
             guard SQLState.badArgument.contains(error.sqlState ?? "") else { throw error }
             throw CommandError(
                 .usage,

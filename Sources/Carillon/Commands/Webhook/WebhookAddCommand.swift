@@ -42,7 +42,9 @@ extension Command {
                 try settings.text(.receiverCA).map(AppOptions.rootCertificate)
             )
             let secret = try await DatabaseScope.with(invocation) { connection, _ in
-                try await connection.query(add, parameters) { rows in try rows.string(0, 0) }
+                let secret = try await connection.query(add, parameters) { rows in try rows.string(0, 0) }
+                try await invocation.warnOfCopy(connection)
+                return secret
             }
             show(secret, of: invocation, "Added the webhook \(invocation.name).")
             return .done

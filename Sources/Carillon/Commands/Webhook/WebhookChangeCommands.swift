@@ -31,7 +31,8 @@ extension Command {
     static let webhookResume = change(
         "webhook resume",
         "Resume a paused webhook, or attempt one that fails at once.",
-        Statement("webhook_resume", "SELECT carillon.resume_webhook($1)")
+        Statement("webhook_resume", "SELECT carillon.resume_webhook($1)"),
+        sends: true
     ) { $1 ? "Resumed the webhook \($0)." : "The webhook \($0) was not paused, and no attempt was delayed." }
 
     static let webhookRedeliver = Command(
@@ -49,7 +50,10 @@ extension Command {
         run: { invocation in
             let seconds = invocation.settings.durationIfAny(.redeliverSince)?.seconds ?? 0
             let count = try await DatabaseScope.with(invocation) { connection, _ in
-                try await connection.query(redeliver, Parameters(invocation.name, seconds)) { try $0.int64(0, 0) }
+                let parameters = Parameters(invocation.name, seconds)
+                let count = try await connection.query(redeliver, parameters) { try $0.int64(0, 0) }
+                try await invocation.warnOfCopy(connection)
+                return count
             }
             invocation.show(["webhook": invocation.name, "events": count]) { console in
                 console.print("\(Counted.text(count, "event")) will be posted to the webhook \(invocation.name) again.")
@@ -58,11 +62,14 @@ extension Command {
         }
     )
 
-    /// - Parameter sentence: of the name, and whether something was changed.
+    /// - Parameters:
+    ///   - sends: whether workers may send something after it.
+    ///   - sentence: of the name, and whether something was changed.
     private static func change(
         _ name: String,
         _ summary: String,
         _ statement: Statement,
+        sends: Bool = false,
         _ sentence: @escaping @Sendable (String, Bool) -> String
     ) -> Command {
         Command(
@@ -73,7 +80,9 @@ extension Command {
             options: [.database]
         ) { invocation in
             let isChanged = try await DatabaseScope.with(invocation) { connection, _ in
-                try await connection.query(statement, Parameters(invocation.name)) { try $0.bool(0, 0) }
+                let isChanged = try await connection.query(statement, Parameters(invocation.name)) { try $0.bool(0, 0) }
+                if sends { try await invocation.warnOfCopy(connection) }
+                return isChanged
             }
             invocation.console.print(sentence(invocation.name, isChanged))
             return .done

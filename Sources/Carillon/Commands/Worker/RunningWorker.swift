@@ -42,7 +42,6 @@ final class RunningWorker: Sendable {
         self.log = log
         self.loop = loop
         gauges = DatabaseGauges(database: options.database, loop: loop)
-        webhooks = WebhookRunner(options.database, client: client, version: options.version, on: loop) { log.write($0) }
         worker = Worker(
             options,
             backend: backend,
@@ -52,6 +51,16 @@ final class RunningWorker: Sendable {
             traffic: { backend.traffic },
             events: { log.write($0) }
         )
+        webhooks = WebhookRunner(
+            options.database,
+            tries: WebhookTries(
+                take: { [worker] in await worker.takeTry() },
+                spend: { [worker] in await worker.spendTry() }
+            ),
+            client: client,
+            version: options.version,
+            on: loop
+        ) { log.write($0) }
     }
 
     var counters: WorkerCounters { worker.counters }

@@ -10,6 +10,10 @@ struct TraceMatch: Sendable {
     /// Nil if it was not traced.
     var records: [TraceRecord]?
 
+    /// What the trace has, of which `records` may be the newest.
+    var events: Int { records?.first?.events ?? 0 }
+    var isCut: Bool { (records ?? []).count { !$0.isLimit } < events }
+
     /// Nil if the viewer may not see the whole token, which would be part of it.
     func link(_ tokens: TokenDisplay) -> Link? {
         if app == nil, case .message(let id) = subject { return .message(id, of: nil) }
@@ -37,6 +41,7 @@ struct TraceMatch: Sendable {
             "rows": records?.map { record in
                 record.token.map { record.json.with("token", tokens.text($0)) } ?? record.json
             },
+            "rows_precision": Amount.Precision(isCut: isCut),
         ]
     }
 }

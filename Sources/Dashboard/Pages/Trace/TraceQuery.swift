@@ -80,6 +80,7 @@ struct TraceQuery {
                     match.subject,
                     since: window?.seconds,
                     reading: Self.maxRowsRead,
+                    maxBytes: AnswerLimit.maxBytes / min(max(matches.count, 1), Self.maxTraces),
                     from: database
                 ).filter { tokens.isWhole || !$0.isOwner }
             }

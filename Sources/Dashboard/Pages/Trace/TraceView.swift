@@ -40,12 +40,13 @@ struct TraceView: PageView {
         let records = match.records ?? []
         let events = records.filter { !$0.isLimit }
         HTML(.h2) { match.name(tokens) }
-        if events.count > maxRows {
+        let shown = min(events.count, maxRows)
+        if shown < match.events {
             HTML(.p, .class("note")) {
-                "The newest \(maxRows) of \(events.count.grouped) events. 'carillon trace' shows all of them."
+                "The newest \(shown) of \(match.events.grouped) events. 'carillon trace' shows all of them."
             }
         }
-        HTML.timeline(events.suffix(maxRows) + records.filter(\.isLimit)) { record in
+        HTML.timeline(events.suffix(shown) + records.filter(\.isLimit)) { record in
             let time = record.at?.html ?? HTML(record.isLimit ? "not known" : "time not recorded")
             return (record.mark, time, sentence(record, of: match))
         }
