@@ -36,6 +36,7 @@ struct AppQuery {
             depth: ReadDepth.read(for: name, from: database),
             from: database
         )
+        async let deliveries = DeliveryFunnel.read(app: name, from: database)
         async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
         guard let app = try await found.first, let settings = try await settings.first else {
             throw RequestError.notFound("There is no app \(name).", hint: "It may have been renamed or removed.")
@@ -46,6 +47,7 @@ struct AppQuery {
             span: span,
             buckets: try await buckets,
             failures: try await failures,
+            deliveries: try await deliveries,
             changes: try await changes
         )
     }

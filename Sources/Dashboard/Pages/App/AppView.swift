@@ -26,6 +26,7 @@ struct AppView: PageView {
     let span: PushCountSpan
     let buckets: [PushCounts]
     let failures: [FailureGroup]
+    let deliveries: DeliveryFunnel?
     let changes: [Change]
 
     var title: String { app.name }
@@ -69,6 +70,7 @@ struct AppView: PageView {
                 "."
             }
         }
+        if let deliveries { DeliverySection(funnel: deliveries).html }
         HTML(.h2) { "Settings" }
         facts
         if viewer.mayChange { AppControls(app: app, settings: settings, viewer: viewer).html }
@@ -141,7 +143,8 @@ struct AppView: PageView {
     var json: JSONValue {
         [
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
-            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows), "changes": changes,
+            "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows),
+            "deliveries": deliveries, "changes": changes,
             "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }
