@@ -176,7 +176,7 @@ BEGIN
             ignored := CASE WHEN carillon.is_ignored(made.push_type, made.payload) THEN made.payload END;
         END IF;
     END IF;
-    IF ignored IS NOT NULL THEN
+    IF ignored IS NOT NULL AND NOT carillon.is_pass_update(m) THEN
         RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, '
                 'badge, sound, content-available or key of your own',
             DETAIL = left(ignored, 200), HINT = 'Apple accepts it, and it counts as sent.';
