@@ -194,9 +194,9 @@ let package = Package(
         tests(
             "CarillonTests",
             of: [
-                "ApplePush", "Carillon", "CarillonDashboard", "CarillonIO", "CarillonPostgres", "CarillonPushQueue",
-                "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText", "CarillonTLS",
-                "CarillonWeb", "CarillonWebhooks",
+                "ApplePush", "Carillon", "CarillonDashboard", "CarillonHTTPClient", "CarillonIO", "CarillonPostgres",
+                "CarillonPushQueue", "CarillonPushRules", "CarillonSchema", "ApplePushSimulator", "CarillonText",
+                "CarillonTLS", "CarillonWeb", "CarillonWebhooks",
             ]
         ),
         tests("BenchmarksTests", of: ["CarillonBenchmarks"]),

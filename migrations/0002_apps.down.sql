@@ -1,6 +1,6 @@
-DROP VIEW carillon.credential_input;
-DROP TABLE carillon.api_tokens, carillon.app_roles, carillon.unknown_channels, carillon.channels, carillon.holds,
-    carillon.moved_tokens, carillon.moves, carillon.apps,
+DROP VIEW carillon.credential_input, carillon.export_token_input;
+DROP TABLE carillon.export_tokens, carillon.api_tokens, carillon.app_roles, carillon.unknown_channels, carillon.channels,
+    carillon.holds, carillon.moved_tokens, carillon.moves, carillon.apps,
     carillon.certificates;
 DROP TYPE carillon.refusal;
 

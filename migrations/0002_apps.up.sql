@@ -290,4 +290,24 @@ COMMENT ON COLUMN carillon.api_tokens.rights IS 'what it allows: send, read or t
 COMMENT ON COLUMN carillon.api_tokens.expires_at IS 'when it stops working; null means never';
 COMMENT ON COLUMN carillon.api_tokens.last_used_at IS 'when it was last used, to the hour; null if never';
 
+-- With one, programs ask Apple's export service for the metrics of an app. A person makes it in Apple's console, for a bundle id.
+CREATE TABLE carillon.export_tokens (
+    app_id     integer PRIMARY KEY CONSTRAINT export_tokens_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    token      text NOT NULL,
+    team_id    text NOT NULL,
+    not_after  timestamptz NOT NULL,
+    -- It is sent in a header.
+    CONSTRAINT export_tokens_token_is_visible_ascii CHECK (token ~ '^[!-~]+$' AND octet_length(token) <= 4096),
+    CONSTRAINT export_tokens_team_id_is_apples CHECK (team_id ~ '^[A-Z0-9]{10}$'),
+    CONSTRAINT export_tokens_not_after_is_finite CHECK (isfinite(not_after))
+);
+COMMENT ON TABLE carillon.export_tokens IS 'Internal: tokens for Apple''s export service, by app.';
+
+-- Programs write tokens through it: see apps/credential_input.sql.
+CREATE OR REPLACE VIEW carillon.export_token_input AS
+SELECT a.name AS app, t.token, t.team_id, t.not_after
+FROM carillon.export_tokens t JOIN carillon.apps a ON a.id = t.app_id WHERE false;
+COMMENT ON VIEW carillon.export_token_input IS
+    'Internal: always empty; a token that is inserted here is stored in export_tokens, and appears in no log.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (2, 'apps');

@@ -235,4 +235,20 @@ ALTER TABLE carillon.sent_pushes_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.sent_pushes IS
     'Internal: the device tokens of pushes that were accepted, of apps with keep_sent; one row for each settlement.';
 
+-- What Apple has counted of the pushes that it accepted: see functions/apps/store_metrics.sql.
+CREATE TABLE carillon.exported_metrics (
+    app_id    integer CONSTRAINT exported_metrics_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    day       date,  -- UTC
+    push_type text,
+    status    text,
+    count     bigint,  -- null: Apple hides it
+    PRIMARY KEY (app_id, day, push_type, status),
+    CONSTRAINT exported_metrics_day_is_possible CHECK (day BETWEEN '2009-06-17' AND '2199-12-31'),
+    CONSTRAINT exported_metrics_push_type_has_1_to_64_bytes CHECK (octet_length(push_type) BETWEEN 1 AND 64),
+    CONSTRAINT exported_metrics_status_has_1_to_255_bytes CHECK (octet_length(status) BETWEEN 1 AND 255),
+    CONSTRAINT exported_metrics_count_is_possible CHECK (count BETWEEN 0 AND 1000000000000000)
+);
+COMMENT ON TABLE carillon.exported_metrics IS
+    'Internal: what Apple has counted, by app, day, push type and status. The view delivery_metrics shows it.';
+
 INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');

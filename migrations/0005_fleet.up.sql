@@ -110,7 +110,7 @@ INSERT INTO carillon.maintenance (action, target, run_order) VALUES
     ('delete', 'push_counts', 19), ('delete', 'push_count_sums', 20), ('delete', 'dedupe', 21),
     ('delete', 'feedback', 22), ('delete', 'split_messages', 23), ('delete', 'unknown_outcomes', 24),
     ('delete', 'tokens', 25), ('delete', 'updates', 26), ('delete', 'update_stamps', 27),
-    ('delete', 'device_slots', 28), ('delete', 'audit', 29);
+    ('delete', 'device_slots', 28), ('delete', 'audit', 29), ('delete', 'exported_metrics', 30);
 COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
 COMMENT ON COLUMN carillon.maintenance.action IS
     'what the step does: make or drop partitions, sum counts, or delete old rows';

@@ -49,13 +49,14 @@ GRANT INSERT (app_id, lane, tokens, payload, payloads, push_type, priority, expi
 GRANT SELECT, INSERT (app_id, token, last_update, owner, badge, kind, expires_at),
     UPDATE (app_id, token, last_update, owner, badge, kind, expires_at) ON carillon.tokens TO carillon_app, carillon_tenant;
 GRANT DELETE ON carillon.tokens TO carillon_app;
-GRANT SELECT ON carillon.results, carillon.failures, carillon.channels, carillon.consumers TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.results, carillon.failures, carillon.channels, carillon.consumers, carillon.delivery_metrics
+TO carillon_app, carillon_tenant;
 GRANT SELECT ON carillon.app_roles TO carillon_tenant;
 
 -- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
     carillon.split_messages, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps,
-    carillon.worker_status, carillon.consumers, carillon.webhook_status
+    carillon.worker_status, carillon.consumers, carillon.webhook_status, carillon.export_tokens, carillon.delivery_metrics
 TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
@@ -99,7 +100,7 @@ $$;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
     carillon.feedback, carillon.push_counts, carillon.push_count_sums, carillon.breakers, carillon.workers,
     carillon.worker_status, carillon.split_messages, carillon.maintenance, carillon.channels, carillon.unknown_channels,
-    carillon.consumers, carillon.webhook_status
+    carillon.consumers, carillon.webhook_status, carillon.delivery_metrics
 TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 
@@ -177,7 +178,8 @@ BEGIN
                 reap_tokens reap_tables keep_feedback catch_up_next_table reap_new_feedback reap_batch reap reap_all reapable
                 maintain maintain_step default_partition_rows
                 take_channels channel_made channel_failed channel_gone channels_refused channels_listed token_text
-                claim_webhooks webhook_batch settle_webhook seconds_to_webhook untaken_depth')
+                claim_webhooks webhook_batch settle_webhook seconds_to_webhook untaken_depth
+                store_metrics')
         ) AS g(roles, names) CROSS JOIN LATERAL regexp_split_to_table(btrim(g.names, E' \n'), '[[:space:]]+') AS n(name)
         LEFT JOIN pg_catalog.pg_proc p ON p.pronamespace = 'carillon'::regnamespace AND p.proname = n.name
     LOOP

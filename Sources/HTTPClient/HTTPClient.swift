@@ -5,7 +5,7 @@ import CarillonIO
 /// request, and so does libcurl: nothing that a server does holds up another thread.
 package final class HTTPClient: Sendable {
     private struct Order: Sendable {
-        let post: HTTPPost
+        let request: HTTPRequest
         let answer: CheckedContinuation<HTTPOutcome, Never>
     }
 
@@ -30,14 +30,14 @@ package final class HTTPClient: Sendable {
     /// An empty one is none: libcurl would use none, and addresses would not be checked.
     package init(proxy: String? = nil) { self.proxy = proxy.flatMap { $0.isEmpty ? nil : $0 } }
 
-    package func send(_ post: HTTPPost) async -> HTTPOutcome {
+    package func send(_ request: HTTPRequest) async -> HTTPOutcome {
         await withCheckedContinuation { answer in
             let outcome = state.withLock { state -> HTTPOutcome? in
                 if state.isStopped { return .stopped }
                 do throws(IOError) {
                     let multi = if let multi = state.multi { multi } else { try start() }
                     state.multi = multi
-                    state.orders.append(Order(post: post, answer: answer))
+                    state.orders.append(Order(request: request, answer: answer))
                     curl_multi_wakeup(multi.handle)
                     return nil
                 } catch {
@@ -79,7 +79,7 @@ package final class HTTPClient: Sendable {
                 return (state.orders, state.isStopped)
             }
             for order in orders {
-                guard let transfer = Transfer(order.post, proxy: proxy),
+                guard let transfer = Transfer(order.request, proxy: proxy),
                     curl_multi_add_handle(multi.handle, transfer.easy) == CURLM_OK
                 else {
                     order.answer.resume(returning: .failed("libcurl does not take the request"))

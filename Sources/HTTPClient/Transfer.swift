@@ -11,20 +11,26 @@ final class Transfer {
     let easy: UnsafeMutableRawPointer
     private let allowsPrivate: Bool
     private let usesProxy: Bool
+    private let maxAnswerBytes: Int
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var headerBytes = 0
     private var bodyBytes = 0
+    /// If it matters.
+    private var body: [UInt8] = []
+    /// The headers that have said how the body is encoded.
+    private var encodings: Set<String> = []
     private var hasAnswer = false
     /// Why it was ended by this side.
     private var refusal: String?
 
     /// Nil if there is no memory for it.
-    init?(_ post: HTTPPost, proxy: String?) {
+    init?(_ request: HTTPRequest, proxy: String?) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
-        allowsPrivate = post.allowsPrivate
+        allowsPrivate = request.allowsPrivate
         usesProxy = proxy != nil
-        guard prepare(post, proxy: proxy) else { return nil }
+        maxAnswerBytes = request.maxAnswerBytes
+        guard prepare(request, proxy: proxy) else { return nil }
     }
 
     deinit {
@@ -32,18 +38,18 @@ final class Transfer {
         curl_slist_free_all(headers)
     }
 
-    /// Names that are not set keep what is safe: certificates and their names are checked, and no password, cookie or compressed
-    /// body is read from anywhere.
-    private func prepare(_ post: HTTPPost, proxy: String?) -> Bool {
+    /// Names that are not set keep what is safe: certificates and their names are checked, and no password or cookie is read from
+    /// anywhere.
+    private func prepare(_ request: HTTPRequest, proxy: String?) -> Bool {
         // An empty one stops libcurl from waiting for "100 Continue".
-        for (name, value) in post.headers + [("Expect", "")] {
+        for (name, value) in request.headers + [("Expect", "")] {
             guard let longer = curl_slist_append(headers, "\(name):\(value.isEmpty ? "" : " ")\(value)") else {
                 return false
             }
             headers = longer
         }
         var codes = [
-            ccurl_set_text(easy, CURLOPT_URL, post.url),
+            ccurl_set_text(easy, CURLOPT_URL, request.url),
             ccurl_set_number(easy, CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP | CURLPROTO_HTTPS)),
             ccurl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0),
             // An empty text: none, whatever the environment says.
@@ -54,24 +60,29 @@ final class Transfer {
             ccurl_set_number(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_do_not_wait_for_resolver(easy),
             ccurl_set_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(Self.connectTimeout)),
-            ccurl_set_number(easy, CURLOPT_TIMEOUT_MS, Self.milliseconds(post.timeout)),
+            ccurl_set_number(easy, CURLOPT_TIMEOUT_MS, Self.milliseconds(request.timeout)),
             ccurl_set_pointer(easy, CURLOPT_HTTPHEADER, headers),
-            ccurl_set_number(easy, CURLOPT_POST, 1),
-            ccurl_set_number(easy, CURLOPT_POSTFIELDSIZE, post.body.count),
-            post.body.withUnsafeBytes {
-                ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
-            },
             // Requests to private addresses do not leave a connection that another one could use.
-            ccurl_set_number(easy, CURLOPT_FORBID_REUSE, post.allowsPrivate ? 1 : 0),
+            ccurl_set_number(easy, CURLOPT_FORBID_REUSE, request.allowsPrivate ? 1 : 0),
             ccurl_set_callbacks(
                 easy,
                 { bytes, size, count, context in Transfer.of(context).receiveHeader(bytes, size * count) },
-                { _, size, count, context in Transfer.of(context).receiveBody(size * count) },
+                { bytes, size, count, context in Transfer.of(context).receiveBody(bytes, size * count) },
                 { context, _, address in Transfer.of(context).open(address) },
                 Unmanaged.passUnretained(self).toOpaque()
             ),
         ]
-        if let roots = post.roots {
+        if let body = request.body {
+            codes += [
+                ccurl_set_number(easy, CURLOPT_POST, 1), ccurl_set_number(easy, CURLOPT_POSTFIELDSIZE, body.count),
+                body.withUnsafeBytes {
+                    ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+                },
+            ]
+        }
+        // Otherwise libcurl undoes no compression of a body.
+        if maxAnswerBytes > 0 { codes.append(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip")) }
+        if let roots = request.roots {
             // Otherwise the system's are trusted too.
             codes.append(ccurl_set_text(easy, CURLOPT_CAPATH, nil))
             codes.append(Array(roots.utf8).withUnsafeBytes { ccurl_set_roots(easy, $0.baseAddress, $0.count) })
@@ -94,15 +105,44 @@ final class Transfer {
             refusal = "the headers of its answer are larger than 16 kB"
             return 0
         }
+        let line = UnsafeRawBufferPointer(start: bytes, count: count)
+        guard isPlain(line) else {
+            refusal = "its answer is encoded in a way that is not accepted"
+            return 0
+        }
         // The line that ends them. An answer such as "100 Continue" has headers too.
-        let isEnd = count <= 2 && (0..<count).allSatisfy { bytes?[$0] == 13 || bytes?[$0] == 10 }
-        if isEnd, ccurl_status(easy) >= 200 { hasAnswer = true }
+        if count <= 2, line.allSatisfy({ $0 == 13 || $0 == 10 }) {
+            if ccurl_status(easy) >= 200 { hasAnswer = true } else { encodings = [] }
+        }
         return count
     }
 
-    private func receiveBody(_ count: Int) -> Int {
+    /// False for a header that names several encodings of the body, or one that is not expected. libcurl undoes as many as a server
+    /// names, whether they are of the transfer or of the content, so that a few bytes may cost minutes before any of them is received.
+    private func isPlain(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard line.count > 2, let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return true }
+        func word(_ range: Range<Int>) -> String {
+            String(decoding: line[range], as: UTF8.self).lowercased().filter { !$0.isWhitespace }
+        }
+        let name = word(0..<colon)
+        let accepted: [String]
+        switch name {
+        case "transfer-encoding": accepted = ["chunked"]
+        case "content-encoding" where maxAnswerBytes > 0: accepted = ["gzip", "identity"]
+        default: return true
+        }
+        return encodings.insert(name).inserted && accepted.contains(word(colon + 1..<line.count))
+    }
+
+    private func receiveBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         bodyBytes += count
-        return bodyBytes <= Self.maxBodyBytes ? count : 0
+        guard maxAnswerBytes > 0 else { return bodyBytes <= Self.maxBodyBytes ? count : 0 }
+        guard bodyBytes <= maxAnswerBytes else {
+            refusal = "its answer is longer than \(maxAnswerBytes) bytes"
+            return 0
+        }
+        body += UnsafeRawBufferPointer(start: bytes, count: count)
+        return count
     }
 
     /// Called for each address that libcurl is about to connect to, so a name cannot have another address by then.
@@ -111,8 +151,7 @@ final class Transfer {
         if !allowsPrivate, !usesProxy {
             guard let known = NetworkAddress(address) else { return -1 }
             guard known.isPublic else {
-                refusal =
-                    "its address, \(known), is private or reserved, and the webhook was added without --allow-private"
+                refusal = "its address, \(known), is private or reserved, and was not allowed by --allow-private"
                 return -1
             }
         }
@@ -122,9 +161,9 @@ final class Transfer {
 
     /// - Parameter code: how libcurl says that it ended.
     func outcome(_ code: CURLcode) -> HTTPOutcome {
-        if hasAnswer {
+        if hasAnswer, maxAnswerBytes == 0 || code == CURLE_OK {
             let seconds = ccurl_retry_after(easy)
-            return .answered(status: ccurl_status(easy), retryAfter: seconds > 0 ? .seconds(seconds) : nil)
+            return .answered(status: ccurl_status(easy), retryAfter: seconds > 0 ? .seconds(seconds) : nil, body: body)
         }
         if let refusal { return .failed(refusal) }
         return .failed(Self.text(code))
@@ -139,6 +178,7 @@ final class Transfer {
         // So libcurl answers a header line of more than 100 kB.
         case CURLE_OUT_OF_MEMORY: "a header of its answer is too large, or memory is short"
         case CURLE_UNSUPPORTED_PROTOCOL: "it does not speak HTTP"
+        case CURLE_BAD_CONTENT_ENCODING: "its answer is not compressed as it says"
         default: String(cString: curl_easy_strerror(code))
         }
     }

@@ -52,6 +52,8 @@ public final class APNsSimulator: Sendable {
     private let authority: CertificateAuthority
     private let deadTokens: SharedDeadTokenList?
     let channelTable = ChannelTable()
+    /// The export service of metrics, which needs a server that speaks HTTP/1.1.
+    package let exports: ExportService
     private let clock: any LimitClock
     private let state: Guarded<State>
 
@@ -69,6 +71,7 @@ public final class APNsSimulator: Sendable {
         }
         self.configuration = configuration
         self.clock = clock
+        exports = ExportService(configuration.answers)
         deadTokens = configuration.feedbackPort == nil ? nil : SharedDeadTokenList()
         let ports = Ports(
             gateway: configuration.port,

@@ -34,11 +34,11 @@ package enum WebhookPolicy {
         var asked = Duration.zero
         switch outcome {
         case .stopped: return .abandon
-        case .answered(200..<300, _): return .accepted
-        case .answered(gone, _): return .pause(error: "the receiver answered 410, so it wants no more")
-        case .answered(300..<400, _) where isRedirect(outcome):
+        case .answered(200..<300, _, _): return .accepted
+        case .answered(gone, _, _): return .pause(error: "the receiver answered 410, so it wants no more")
+        case .answered(300..<400, _, _) where isRedirect(outcome):
             error = "the receiver redirects, which is not followed"
-        case .answered(let status, let retryAfter):
+        case .answered(let status, let retryAfter, _):
             error = "the receiver answered \(status)"
             asked = retryAfter ?? .zero
         case .failed(let why): error = "the request to the receiver failed: \(why)"
@@ -64,6 +64,6 @@ package enum WebhookPolicy {
     }
 
     private static func isRedirect(_ outcome: HTTPOutcome) -> Bool {
-        if case .answered(let status, _) = outcome { [301, 302, 303, 307, 308].contains(status) } else { false }
+        if case .answered(let status, _, _) = outcome { [301, 302, 303, 307, 308].contains(status) } else { false }
     }
 }

@@ -278,7 +278,7 @@ package actor WebhookRunner {
             timestamp: WallClock.seconds
         )
         return await client.send(
-            HTTPPost(
+            HTTPRequest(
                 to: webhook.url,
                 headers: headers + signature,
                 body: body,

@@ -36,8 +36,8 @@ import Testing
         roots: String? = nil,
         allowsPrivate: Bool = true,
         timeout: Duration = timeout
-    ) -> HTTPPost {
-        HTTPPost(
+    ) -> HTTPRequest {
+        HTTPRequest(
             to: url,
             headers: [("Content-Type", "application/json"), ("webhook-id", "7")],
             body: Array(#"{"a":1}"#.utf8),

@@ -9,7 +9,8 @@ extension Command {
         send, broadcast, channelCreate, channelList, channelRead, channelRemove, channelSync, messageShow,
         messageCancel, trace, forget,
         webhookAdd, webhookList, webhookShow, webhookPause, webhookResume, webhookRedeliver, webhookRotateSecret,
-        webhookRemove, tokensImport, failuresList, failuresRequeue, feedback, status,
+        webhookRemove, metricsFetch, metricsImport, metricsShow, metricsSetToken, metricsRemoveToken, tokensImport,
+        failuresList, failuresRequeue, feedback, status,
         check, simulator, web, pyapns,
         healthcheck, version, help,
     ]

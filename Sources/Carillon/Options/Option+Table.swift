@@ -98,6 +98,20 @@ extension Option {
     static let redeliverSince = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)))
         .help("Events of the last D, such as 2h.")
 
+    // metrics
+    static let exportToken = Option("export-token", .text("TOKEN"), secrecy: .hidden)
+        .help("The data export token that Apple's CloudKit console has made.")
+    static let expires = Option("expires", .text("DAY")).help("When the token expires, such as 2027-05-30.")
+    /// The same option for `metrics`.
+    static let exportedSince = Option("since", .duration(.seconds(1) ... .seconds(315_360_000)), default: "30d")
+        .help("The days of the last D, which Apple exports for the last 30d.")
+    static let exportWait = Option("wait", .duration(.zero ... .seconds(86_400)), default: "10m")
+        .help("Time to wait until Apple has made an export.")
+    static let service = Option("service", .text("URL"), default: ExportClient.service)
+        .help("Ask this service instead of Apple's.")
+    static let exportProxy = Option("proxy", .text("URL"), secrecy: .sensitive)
+        .help("Ask through this proxy, which looks up names, so it has to refuse private addresses.")
+
     // credential import
     static let file = Option("file", .file("FILE"))
         .help("The certificate (PEM or .p12) or signing key (.p8).")
@@ -271,7 +285,8 @@ extension Option {
         .help(
             "The answer to pushes whose token begins with PREFIX; may be repeated; the longest matching prefix applies. STATUS may "
                 + "be silence or reset, +SECONDS is a retry-after, *TIMES limits the uses for each device token. In place of a prefix, "
-                + "broadcast, create, read, remove or list selects requests about channels."
+                + "broadcast, create, read, remove or list selects requests about channels, and export, poll or download those to the "
+                + "export service."
         )
     static let roundTrip = Option("round-trip", .duration(.zero ... .seconds(60)), default: "0s")
         .help("Simulate network latency: the round-trip time, half of it in each direction.")

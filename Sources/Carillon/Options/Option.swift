@@ -79,6 +79,12 @@ struct Option: Sendable {
     /// The flag that names a file with the value. Only secret options have one.
     var fileFlag: String? { secrecy == .open ? nil : flag + "-file" }
 
+    /// How an argument gives it.
+    var usage: String {
+        if let fileFlag, secrecy == .hidden { return "--\(fileFlag) FILE" }
+        return "--" + flag + (kind.placeholder.map { " " + $0 } ?? "")
+    }
+
     /// The flags that an argument may use for it.
     var flags: [String] { (secrecy == .hidden ? [] : [flag]) + (fileFlag.map { [$0] } ?? []) }
 }

@@ -23,8 +23,7 @@ struct SettingsReader {
             }
         }
         for option in command.required where !settings.isChosen(option) {
-            let word = option.kind.placeholder.map { " \($0)" } ?? ""
-            throw UsageError("\(command.title) needs --\(option.flag)\(word): \(option.help)")
+            throw UsageError("\(command.title) needs \(option.usage): \(option.help)")
         }
         return settings
     }

@@ -13,6 +13,7 @@ extension CommandError {
         switch error {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(.usage, error.sentence)
+        case let error as CSVFileError: self.init(.configuration, "The file cannot be read: \(error.reason)")
         case let error as FileError: self.init(error.isDiskFull ? .failed : .configuration, error.sentence)
         case let error as IOError: self.init(Self.status(of: error), error.message.asSentence)
         case let error as PushError: self.init(Self.status(of: error), error.message.asSentence)

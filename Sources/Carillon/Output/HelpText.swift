@@ -34,10 +34,9 @@ struct HelpText {
 
     private func help(on command: Command) -> String {
         let words = command.arguments.map(\.placeholder)
-        let required = command.required.map { option in
-            "--" + option.flag + (option.kind.placeholder.map { " " + $0 } ?? "")
-        }
-        var text = "Usage: " + ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n\n"
+        var text =
+            "Usage: " + ([command.title] + words + command.required.map(\.usage) + ["[OPTIONS]"]).joined(separator: " ")
+            + "\n\n"
         text += ([command.summary] + command.discussion).map { Self.wrap($0, indent: 0) }.joined(separator: "\n")
         if !command.arguments.isEmpty {
             text += "\nArguments:\n"

@@ -13,6 +13,7 @@ extension Routines {
             File("functions/apps/credential_input.sql", Files.credential_input_sql),
             File("functions/apps/open_breakers.sql", Files.open_breakers_sql),
             File("functions/apps/provider_token.sql", Files.provider_token_sql),
+            File("functions/apps/store_metrics.sql", Files.store_metrics_sql),
             File("functions/apps/validity.sql", Files.validity_sql),
             File("functions/database/audit.sql", Files.audit_sql),
             File("functions/database/compression.sql", Files.compression_sql),
@@ -89,6 +90,7 @@ extension Routines {
             File("views/worker_status.sql", Files.worker_status_sql),
             File("views/consumers.sql", Files.consumers_sql),
             File("views/webhook_status.sql", Files.webhook_status_sql),
+            File("views/delivery_metrics.sql", Files.delivery_metrics_sql),
         ],
         rights: File("rights.sql", Files.rights_sql)
     )

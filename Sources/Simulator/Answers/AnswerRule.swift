@@ -22,8 +22,8 @@ public struct AnswerRule: Sendable, Hashable {
         case milliseconds(Int64)
     }
 
-    /// Hexadecimal digits in lower case, empty for all device tokens; or the action of a request about channels: `broadcast`,
-    /// `create`, `read`, `remove` or `list`.
+    /// Hexadecimal digits in lower case, empty for all device tokens; the action of a request about channels: `broadcast`,
+    /// `create`, `read`, `remove` or `list`; or a request to the export service of metrics: `export`, `poll` or `download`.
     public let prefix: String
     /// What happens to a push under this rule.
     public let action: Action
@@ -61,9 +61,10 @@ public struct AnswerRule: Sendable, Hashable {
         times: UInt32? = nil
     ) throws(SimulatorError) {
         let digits = prefix == "*" ? "" : prefix.lowercased()
-        let isAboutChannels = ChannelAction(rawValue: digits) != nil
-        guard isAboutChannels || digits.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
-            let names = ChannelAction.allCases.map(\.rawValue).joined(separator: ", ")
+        let isNamed = ExportStep(rawValue: digits) != nil || ChannelAction(rawValue: digits) != nil
+        guard isNamed || digits.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else {
+            let names = (ChannelAction.allCases.map(\.rawValue) + ExportStep.allCases.map(\.rawValue))
+                .joined(separator: ", ")
             throw SimulatorError(
                 .badRule,
                 "\"\(prefix)\" is not a prefix: give hexadecimal digits, * for all device tokens, or one of \(names)."
@@ -126,12 +127,15 @@ public struct AnswerRule: Sendable, Hashable {
     /// The action of the channel requests that it applies to; nil for a rule for device tokens.
     var channelAction: ChannelAction? { ChannelAction(rawValue: prefix) }
 
+    /// The request to the export service that it applies to; nil for other rules.
+    var exportStep: ExportStep? { ExportStep(rawValue: prefix) }
+
     /// The prefix as it was written: `*` for every device token.
     var name: String { prefix.isEmpty ? "*" : prefix }
 
     /// A warning if Apple would never answer like this, because that may be a mistake; nil for most rules.
     public var oddity: String? {
-        guard case .answer(let status, let reason, _) = action else { return nil }
+        guard exportStep == nil, case .answer(let status, let reason, _) = action else { return nil }
         if status == 200 {
             return reason.map { "The rule for \(name) answers with 200, which has no reason: \($0) is left out." }
         }

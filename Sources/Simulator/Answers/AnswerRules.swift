@@ -33,8 +33,8 @@ struct AnswerRules {
     init(_ rules: [AnswerRule], countedTokens: Int = 1_000_000) {
         self.rules = rules
         self.countedTokens = countedTokens
-        hasPrefixes = rules.contains { $0.channelAction == nil }
-        for (index, rule) in rules.enumerated() {
+        hasPrefixes = rules.contains { $0.channelAction == nil && $0.exportStep == nil }
+        for (index, rule) in rules.enumerated() where rule.exportStep == nil {
             if let action = rule.channelAction {
                 named[action] = index
                 continue

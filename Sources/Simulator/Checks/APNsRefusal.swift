@@ -16,7 +16,7 @@ enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
     case tooManyProviderTokenUpdates
     // The other header fields, the payload and the device token.
     case badMessageID, badExpirationDate, badCollapseID, invalidPushType, badPriority, badDefaultPriority
-    case missingTopic, badTopic, topicDisallowed, topicAddedLater, topicOfOtherKey
+    case missingTopic, badTopic, topicDisallowed, topicAddedLater, topicOfOtherKey, topicOfCertificate
     case payloadEmpty, payloadTooLarge, badDeviceToken
     case deviceTokenNotForTopic
     // Broadcasts and channels.
@@ -130,6 +130,11 @@ enum APNsRefusal: UInt8, CaseIterable, Error, Sendable {
                 "The topic was added after this connection's first push, which bound its topics: open a new connection."
             )
         case .topicOfOtherKey: (400, "TopicDisallowed", "The key of the provider token is for other topics.")
+        case .topicOfCertificate:
+            (
+                400, "TopicDisallowed",
+                "The topic is that of a certificate for device management, for which no provider token stands."
+            )
         case .payloadEmpty: (400, "PayloadEmpty", "The body is empty, or not a JSON object.")
         case .payloadTooLarge:
             (413, "PayloadTooLarge", "The body is longer than a push of this type may be.")

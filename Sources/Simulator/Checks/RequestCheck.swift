@@ -3,6 +3,9 @@ import CarillonText
 
 /// Checks the form of a request as APNs does, independently of connections, time and keys.
 struct RequestCheck {
+    /// How the topics of certificates for device management begin. Apple makes them up: they are no bundle IDs.
+    private static let managementPrefix: StaticString = "com.apple.mgmt."
+
     /// The bundle IDs that provider tokens may push to, in the order of their addition; empty for any.
     private(set) var topics: [[UInt8]]
     private let allowsUnknownTypes: Bool
@@ -96,6 +99,7 @@ struct RequestCheck {
         case .certificate(let certificate):
             return certificate.allows(topic) && !rules.needsProviderToken ? nil : .topicDisallowed
         case .providerToken:
+            if topic.hasPrefix(Self.managementPrefix) { return .topicOfCertificate }
             if topics.isEmpty, bound.ofKey.isEmpty { return nil }
             return bound.refusal(of: topic.extracting(rules.app(in: topic)), among: topics)
         }

@@ -28,7 +28,13 @@ import Testing
         ["webhook", "list"], ["webhook", "show", "crm"], ["webhook", "pause", "crm"], ["webhook", "resume", "crm"],
         ["webhook", "redeliver", "crm", "--since", "1h"], ["webhook", "rotate-secret", "crm"],
         ["webhook", "add", "new", "--app", "other", "--url", "https://127.0.0.1:1/", "--allow-private"],
-        ["webhook", "remove", "crm", "--yes"],
+        ["webhook", "remove", "crm", "--yes"], ["metrics", "show", "--app", "shop"],
+        ["metrics", "import", "--app", "shop", "/dev/null"],
+        [
+            "metrics", "set-token", "shop", "--export-token-file", "FILE", "--expires", "2100-01-01", "--team-id",
+            "ABCDE12345",
+        ],
+        ["metrics", "remove-token", "shop"],
         ["status"], ["check"], ["worker", "--once"], ["migrate", "status"],
     ]
 
@@ -38,10 +44,10 @@ import Testing
         ["channel", "remove", "match", "--app", "shop", "--wait", "0s", "--yes"],
     ]
 
-    /// Those that serve until they are stopped, talk with Apple's channel service, or change what the other commands need.
+    /// Those that serve until they are stopped, talk with Apple's channel or export service, or change what the other commands need.
     private static let untried: Set = [
         "web", "pyapns", "channel read", "channel sync", "credential import", "migrate up", "migrate down", "adopt",
-        "app move",
+        "app move", "metrics fetch",
     ]
 
     private static let usingDatabase = Command.all.filter { command in

@@ -12,6 +12,8 @@ extension PlantedObjectsTests {
             "many.csv",
             (0...50_000).map { String(0x100000 + $0, radix: 16) + "\n" }.joined()
         )
+        let token = try shop.folder.write("token", "an-export-token")
+        let metrics = try shop.folder.write("metrics.csv", "Push Type,Status,Date (UTC),Count\nalert,x,2026-01-01,1\n")
         let text = ["--alert", "hi", "--wait", "0s"]
         return [
             ["migrate", "status"], ["migrate", "up"], ["adopt"],
@@ -41,6 +43,12 @@ extension PlantedObjectsTests {
             ["webhook", "show", "new"], ["webhook", "pause", "new"], ["webhook", "resume", "new"],
             ["webhook", "redeliver", "new", "--since", "1h"], ["webhook", "rotate-secret", "new"],
             ["webhook", "remove", "new", "--yes"],
+            [
+                "metrics", "set-token", "new", "--export-token-file", token, "--expires", "2100-01-01", "--team-id",
+                "ABCDE12345",
+            ],
+            ["metrics", "fetch", "--service", "https://127.0.0.1:1"], ["metrics", "import", "--app", "new", metrics],
+            ["metrics", "show"], ["check"], ["metrics", "remove-token", "new"],
             ["api-token", "create", "--app", "new", "it"], ["api-token", "list"],
             ["api-token", "remove", "--app", "new", "it"],
             ["failures", "list"], ["failures", "list", "--reason", "Nope"],

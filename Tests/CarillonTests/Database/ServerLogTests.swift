@@ -45,6 +45,7 @@ import Testing
     {
         let key = try SigningKey.generate()
         let (passphrase, password) = ("canary-passphrase-4711", "canary-password-4711")
+        let exportToken = "canary-export-token-4711"
         try await Shop.with({
             $0.providerKeys = [try ProviderKey(pem: key.pem, keyID: Self.keyID, teamID: Self.teamID)]
         }) { shop in
@@ -73,6 +74,15 @@ import Testing
                     "--yes"
                 )
                 try await run("credential", "import", "pem", "--file", pems, "--yes")
+            }
+            let exporting = try shop.folder.write("export-token", exportToken)
+            for _ in 0..<2 {
+                let words = [
+                    "metrics", "set-token", "shop", "--export-token-file", exporting, "--expires", "2100-01-01",
+                ]
+                let set = try await shop.run(words + ["--team-id", Self.teamID])
+                #expect(set.status == 0, "\(set.errors)")
+                said += set.output + set.errors
             }
             try await run("credential", "check", "key")
             try await run("app", "set", "shop", "--credential", "key")
@@ -139,7 +149,7 @@ import Testing
                 $0.split(separator: " ").last.map(String.init)
             }
             #expect(tokens.count == 1)
-            let texts = tokens + [passphrase, password] + hookSecrets
+            let texts = tokens + [passphrase, password, exportToken] + hookSecrets
             let secrets = try [key.pem, pem, other].flatMap(Self.middles) + texts
             let known = try await TestCluster.log(with: Self.topic)
             #expect(!known.isEmpty, "the server logs nothing, so this proves nothing")

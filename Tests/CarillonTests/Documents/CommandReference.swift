@@ -40,7 +40,7 @@ struct CommandReference {
 
     private func section(on command: Command) -> String {
         let words = command.arguments.map(\.placeholder)
-        let required = command.required.map { "--" + $0.flag + ($0.kind.placeholder.map { " " + $0 } ?? "") }
+        let required = command.required.map(\.usage)
         var text = "## \(command.title)\n\n```\n"
         text += ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n```\n\n"
         text += ([command.summary] + command.discussion).joined(separator: "\n\n") + "\n"

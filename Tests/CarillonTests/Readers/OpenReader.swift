@@ -1,3 +1,4 @@
+import CarillonHTTPClient
 import CarillonText
 import FoundationEssentials
 import Testing
@@ -152,6 +153,31 @@ struct OpenReader: Sendable, CustomTestStringConvertible {
         },
         OpenReader("PEM", pem) { bytes in
             _ = try? CredentialText(certificate: String(decoding: bytes, as: UTF8.self)).credential()
+        },
+        OpenReader(
+            "metrics",
+            ["Push Type,Status,Date (UTC),Count\n", "alert,x,2026-01-01,1\n", "2026-01-01", "\"", ","]
+        ) { bytes in
+            var reader = MetricsReader(now: 1_796_040_000_000_000)
+            var counts: [MetricsReader.Count] = []
+            var refusals: [RefusedLine] = []
+            reader.feed(bytes[...])
+            reader.finish()
+            while (try? reader.read(&counts, &refusals)) == false { (counts, refusals) = ([], []) }
+        },
+        OpenReader(
+            "answers of the export service",
+            ["{\"statusUrl\":\"https://", "\",\"status\":\"SUCCESS", "[", "{", "1e9"]
+        ) {
+            bytes in
+            guard let service = ServiceURL("https://a.example") else { return }
+            let token = MetricsStore.ExportToken(app: "a", topic: "b", token: "c", teamID: "ABCDE12345")
+            let rules = ExportRules(service: service, token: token, allowsPrivate: false)
+            for status in [200, 400] {
+                _ = try? rules.statusURL(.answered(status: status, retryAfter: nil, body: bytes))
+                _ = try? rules.state(.answered(status: status, retryAfter: nil, body: bytes))
+            }
+            _ = ServiceURL("https://" + String(decoding: bytes, as: UTF8.self))
         },
         OpenReader("channels", ["{\"channels\":[", "\"dHN0LXNyY2gtY2hubA==\",", "]}", "[", "{", "}", "1e9"]) { bytes in
             for action in [ChannelRequest.Action.list, .read(ChannelID("QQ=="))] {

@@ -26,11 +26,12 @@ import Testing
         try await queue.database.run(
             """
             UPDATE carillon.certificates SET certificate = NULL, private_key = '\(try SigningKey.generate().pem)',
-                key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ' WHERE name = 'acme';
-            UPDATE carillon.apps SET topics = '{com.apple.mgmt.External.18a16429-886b-41f1-9c30-2bd04ae4fc37}'
-            WHERE name = 'acme'
+                key_id = 'ABC123DEFG', team_id = 'DEF123GHIJ' WHERE name = 'acme'
             """
         )
+        for app in page.matches(of: #/carillon app add (\w+) --topic (\S+)/#) {
+            try await queue.addApp(String(app.output.1), topic: String(app.output.2))
+        }
         var seen: Set<PushType> = []
         for sample in samples {
             let backend = RecordedBackend()

@@ -81,7 +81,10 @@ import Testing
     }
 
     /// Claims pass over webhooks that are locked, and settlements wait for them.
-    private func whileLocked(in scene: Scene, _ body: (PostgresConnection) async throws -> Void) async throws {
+    private func whileLocked(
+        in scene: Scene,
+        _ body: @Sendable (PostgresConnection) async throws -> Void
+    ) async throws {
         try await scene.client.session { session in
             try await session.script("BEGIN; SELECT FROM carillon.webhooks FOR UPDATE")
             try await body(session)

@@ -70,6 +70,7 @@ import Testing
             "split_messages",
             "maintenance", "unknown_outcomes", "updates", "update_stamps", "device_slots", "audit",
             "api_tokens", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks", "webhook_status",
+            "export_tokens", "export_token_input", "exported_metrics",
         ],
         "carillon_tenant": [
             "api_tokens", "app_locks", "app_status", "audit", "breakers",
@@ -78,10 +79,12 @@ import Testing
             "provider_token_input", "provider_tokens", "push_count_sums", "push_counts", "rates", "reap_lock",
             "scheduled", "split_messages", "unfinished", "unknown_channels", "unknown_outcomes", "update_stamps",
             "updates", "watched_tables", "subscriptions", "events", "untaken_events", "sent_pushes", "webhooks",
-            "webhook_status",
+            "webhook_status", "export_tokens", "export_token_input", "exported_metrics",
             "worker_status", "workers", "apps.gateway_ca", "apps.certificate_id", "messages.payload", "messages.tokens",
         ],
-        "carillon_worker": ["audit", "api_tokens", "events", "untaken_events", "sent_pushes", "webhooks"],
+        "carillon_worker": [
+            "audit", "api_tokens", "events", "untaken_events", "sent_pushes", "webhooks", "exported_metrics",
+        ],
     ]
 
     /// The functions that run with their owner's rights, and the roles that may call them.

@@ -123,12 +123,13 @@ struct SQLGroup {
         ),
         Self(
             "Tables: history",
-            guides: ["messages.md#results-and-failures"],
+            guides: ["messages.md#results-and-failures", "delivered.md"],
             "results",
             "failures",
             "feedback",
             "push_counts",
             "push_count_sums",
+            "delivery_metrics",
             "audit"
         ),
         Self("Tables: events", guides: ["events.md", "webhooks.md"], "consumers", "webhook_status"),

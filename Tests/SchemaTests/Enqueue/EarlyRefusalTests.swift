@@ -106,6 +106,7 @@ import Testing
             "alert => 'x'", "badge => 0", "sound => 's'", "content_available => true", "extra => '{\"a\": 1}'",
             "payload => '{\"a\":1}'", "payload => '{\"aps\":{\"alert\" : \"x\"}}'", "badge_add => 1",
             "title => 'x'", "payloads => ARRAY['{\"aps\":{\"alert\":\"x\"}}']::json[]",
+            "payload => '{}', topic => 'pass.com.example.boarding'",
             "payload => '{\"aps\":{}}', push_type => 'widgets'", "aps => '{\"content-available\": 1}'",
         ]
         for (calls, isNoticed) in [(ignored, true), (shown, false)] {

@@ -43,6 +43,7 @@ import Testing
         "TABLE carillon.certificates", "SELECT private_key FROM carillon.certificates",
         "SELECT passphrase FROM carillon.certificates", "SELECT certificate FROM carillon.certificates",
         "TABLE carillon.provider_tokens", "SELECT carillon.provider_token(1, now(), NULL)",
+        "TABLE carillon.export_tokens", "SELECT token FROM carillon.export_tokens", "TABLE carillon.exported_metrics",
         "TABLE carillon.webhooks", "SELECT secret FROM carillon.webhooks", "SELECT carillon.claim_webhooks(1)",
     ]
 
@@ -237,6 +238,7 @@ import Testing
                 "TABLE carillon.pending", "TABLE carillon.app_status", "TABLE carillon.results",
                 "TABLE carillon.failures",
                 "TABLE carillon.feedback", "TABLE carillon.push_counts", "TABLE carillon.push_count_sums",
+                "TABLE carillon.delivery_metrics",
                 "TABLE carillon.workers",
                 "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
                 "TABLE carillon.schema_migrations",

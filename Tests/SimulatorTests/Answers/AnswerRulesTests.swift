@@ -29,6 +29,7 @@ import Testing
             ("ab=200", .answer(status: 200, reason: nil, timestamp: .none), nil, nil),
             ("ab=silence*1", .silence, nil, 1),
             ("ab=reset", .reset, nil, nil),
+            ("poll=200:PROCESSING*2", .answer(status: 200, reason: "PROCESSING", timestamp: .none), nil, 2),
         ] as [(String, AnswerRule.Action, UInt32?, UInt32?)]
     )
     func `rules are read`(text: String, action: AnswerRule.Action, retryAfter: UInt32?, times: UInt32?) throws {

@@ -173,6 +173,23 @@ import Testing
         #expect(refusal(request) == nil)
     }
 
+    @Test func `device management and passes need the certificate of their topic`() {
+        let (management, pass) = (
+            "com.apple.mgmt.External.18a16429-886b-41f1-9c30-2bd04ae4fc37", "pass.com.example.boarding"
+        )
+        let wakeUp = SampleRequest(topic: management, ["apns-push-type": "mdm"]).with(payload: #"{"mdm":"magic"}"#)
+        let update = SampleRequest(topic: pass).with(payload: "{}")
+        let certificates = [management, pass].map { ClientCredential.certificate(.init(topics: [$0])) }
+        #expect(
+            refusal(wakeUp, credential: certificates[0]) == nil && refusal(update, credential: certificates[1]) == nil
+        )
+        #expect(refusal(wakeUp, credential: certificates[1]) == .topicDisallowed)
+        #expect(refusal(update, credential: certificates[0]) == .topicDisallowed)
+        #expect(refusal(update.with(payload: ""), credential: certificates[1]) == .payloadEmpty)
+        // The topic of a certificate for device management is no bundle ID of a team.
+        #expect(refusal(wakeUp) == .topicOfCertificate)
+    }
+
     @Test func `a bad payload after a good one is still refused`() {
         var check = RequestCheck(topics: [])
         #expect(SampleRequest().refusal(by: &check) == nil)

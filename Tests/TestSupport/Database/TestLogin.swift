@@ -26,6 +26,8 @@ package enum TestLogin: String, CaseIterable, Sendable {
         case "feedback": .worker
         case "web": .web
         case "send", "broadcast", "message", "trace", "forget", "failures", "tokens": .app
+        case "metrics" where words.dropFirst().first == "show": .app
+        case "metrics" where !words[1].hasSuffix("-token"): .worker
         default: nil
         }
     }

@@ -1,6 +1,6 @@
 -- Writes what is secret. PostgreSQL may log the text and the parameters of every statement, for every user, but never the data of
--- COPY. So programs write credentials and provider tokens with COPY in binary format; in the other formats, an error would show the
--- line. They copy into a view, whose trigger writes to the table.
+-- COPY. So programs write credentials, provider tokens and the tokens of Apple's export service with COPY in binary format; in the
+-- other formats, an error would show the line. They copy into a view, whose trigger writes to the table.
 
 -- PostgreSQL's own error would show the row, so it is raised again without it.
 CREATE OR REPLACE FUNCTION carillon.credential_written() RETURNS trigger
@@ -23,6 +23,35 @@ COMMENT ON FUNCTION carillon.credential_written IS 'Internal: writes a row of cr
 
 CREATE OR REPLACE TRIGGER credential_written INSTEAD OF INSERT ON carillon.credential_input FOR EACH ROW
 EXECUTE FUNCTION carillon.credential_written();
+
+-- Apple's console makes a token for one app of one team, so the team is that of the app's signing key unless the caller names one.
+CREATE OR REPLACE FUNCTION carillon.export_token_written() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    target CONSTANT carillon.apps := carillon.app_to_change(NEW.app);
+    team CONSTANT text := coalesce(NEW.team_id, (SELECT c.team_id FROM carillon.certificates c WHERE c.id = target.certificate_id));
+    violated text;
+BEGIN
+    IF team IS NULL THEN
+        PERFORM carillon.refuse(carillon.refusal('team_id', 'the id of the team, because the app has no signing key', NULL,
+            'carillon metrics set-token takes it as --team-id.'));
+    END IF;
+    INSERT INTO carillon.export_tokens (app_id, token, team_id, not_after)
+    VALUES (target.id, NEW.token, team, NEW.not_after)
+    ON CONFLICT (app_id) DO UPDATE SET token = excluded.token, team_id = excluded.team_id, not_after = excluded.not_after;
+    PERFORM carillon.record_change('set export token', NEW.app,
+        jsonb_build_object('team_id', team, 'not_after', NEW.not_after));
+    RETURN NEW;
+EXCEPTION
+    WHEN integrity_constraint_violation THEN
+        GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
+        RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = SQLERRM, CONSTRAINT = violated;
+END
+$$;
+COMMENT ON FUNCTION carillon.export_token_written IS 'Internal: writes a row of export_token_input into export_tokens.';
+
+CREATE OR REPLACE TRIGGER export_token_written INSTEAD OF INSERT ON carillon.export_token_input FOR EACH ROW
+EXECUTE FUNCTION carillon.export_token_written();
 
 -- One token at a time: the next session finds what this one wrote. The lock is that of a row: with an advisory lock, which any
 -- login can take, a stranger could keep the fleet from minting tokens. The function sets its own lock_timeout, because behind a

@@ -25,6 +25,7 @@ DECLARE
         -- Tokens whose Live Activity has ended.
         WHEN 'tokens' THEN 't.expires_at <= now()'
         WHEN 'audit' THEN 't.at < least($1, now() - interval ''1 year'')'
+        WHEN 'exported_metrics' THEN 't.day < least($1, now() - interval ''1 year'')'
         -- A Live Activity lives for at most 12 hours. A media session may live longer: an update that has waited for so long, as
         -- in a paused app, loses its order.
         WHEN 'updates' THEN 't.due_at < least($1, now() - interval ''1 day'')'

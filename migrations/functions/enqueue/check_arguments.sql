@@ -309,6 +309,13 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.is_ignored IS 'Internal: whether a device would ignore a payload.';
 
+-- The topic of a pass in Wallet is the identifier of its type. A push makes the device fetch the pass, and its payload is empty.
+CREATE OR REPLACE FUNCTION carillon.is_pass_update(m carillon.message_arguments) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(coalesce(m.topic, a.topic) LIKE 'pass.%', false) FROM carillon.apps a WHERE a.name = m.app
+$$;
+COMMENT ON FUNCTION carillon.is_pass_update IS 'Internal: whether a message updates a pass in Wallet.';
+
 CREATE OR REPLACE FUNCTION carillon.check_silence(m carillon.message_arguments, whole json) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE AS $$
     SELECT carillon.refusal(g.argument, format('%s for push type %s', CASE WHEN g.argument IN ('payload', 'aps')

@@ -199,7 +199,7 @@ BEGIN
             ignored := CASE WHEN carillon.is_ignored(made.push_type, made.payload) THEN made.payload END;
         END IF;
     END IF;
-    IF ignored IS NOT NULL THEN
+    IF ignored IS NOT NULL AND NOT carillon.is_pass_update(m) THEN
         PERFORM carillon.note_ignored(ignored);
     END IF;
     IF m.badge_add IS NOT NULL THEN

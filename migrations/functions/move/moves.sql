@@ -25,7 +25,7 @@ LANGUAGE sql IMMUTABLE AS $$
         (21, 'push_count_sums', true, 't.app_id = $1'), (22, 'push_counts', true, 't.app_id = $1'),
         (23, 'feedback', true, 't.app_id = $1'), (24, 'failed_messages', true, 't.app_id = $1'),
         (25, 'failures', true, 't.app_id = $1'), (26, 'results', true, 't.app_id = $1'),
-        (27, 'sent_pushes', true, 't.app_id = $1')
+        (27, 'sent_pushes', true, 't.app_id = $1'), (28, 'exported_metrics', true, 't.app_id = $1')
 $$;
 COMMENT ON FUNCTION carillon.moving_tables IS 'Internal: returns the tables whose rows move with an app.';
 

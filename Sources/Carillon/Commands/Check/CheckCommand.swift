@@ -9,9 +9,9 @@ extension Command {
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion: """
             Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, workers, maintenance,
-            consumers of events, credentials and their topics, and apps that are paused, held or late, or most of whose pushes
-            fail. Also checks whether each gateway, and the channel service of apps with channels, is reachable and trusted. Sends
-            nothing and writes nothing. Run it with the login of the workers.
+            consumers of events, credentials and their topics, export tokens, and apps that are paused, held or late, or most of
+            whose pushes fail. Also checks whether each gateway, and the channel service of apps with channels, is reachable and
+            trusted. Sends nothing and writes nothing. Run it with the login of the workers.
 
             Prints a line for each: ok, warning or failed. With --json, prints an object whose array findings has, for each
             finding: subject; condition ("ok", "warning" or "failed"); sentence; remedy, or null; and database, if there are
@@ -66,6 +66,14 @@ extension Command {
                 lines += await CheckLine.of("credential") { try await CredentialChecks(connection: connection).run() }
                 lines += await CheckLine.of("app") {
                     CheckLine.warnings(AppStatus.findings(of: try await AppStatus.all(from: connection)))
+                }
+                lines += await CheckLine.of("metrics") {
+                    try await ExportTokenRecord.all(from: connection).map { token in
+                        token.finding.map { .warning($0.sentence, remedy: $0.remedy) }
+                            ?? .ok(
+                                "\(token.app) has an export token for Apple's metrics, valid until \(token.notAfter.day)."
+                            )
+                    }
                 }
                 lines += await CheckLine.of("gateway") {
                     try await GatewayChecks(connection: connection, loop: loop).run()

@@ -50,7 +50,8 @@ enum CheckStatements {
     static let secrets: [(table: String, columns: [String])] = [
         (table: "certificates", columns: ["certificate", "private_key", "passphrase"]),
         (table: "provider_tokens", columns: ["jwt"]), (table: "webhooks", columns: ["secret", "old_secret"]),
-        (table: "credential_input", columns: []), (table: "provider_token_input", columns: []),
+        (table: "export_tokens", columns: ["token"]), (table: "credential_input", columns: []),
+        (table: "provider_token_input", columns: []), (table: "export_token_input", columns: []),
     ]
     private static let secretColumns =
         secrets.map { "('\($0.table)', '{\($0.columns.joined(separator: ","))}'::name[])" }.joined(separator: ", ")

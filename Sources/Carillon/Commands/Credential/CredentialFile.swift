@@ -70,7 +70,7 @@ struct CredentialFile {
         throw UsageError("--key-id and --team-id belong to a signing key (.p8), and \(path) is \(what).")
     }
 
-    private static func check(_ identifier: String, _ flag: String) throws {
+    static func check(_ identifier: String, _ flag: String) throws {
         guard !isIdentifier(identifier) else { return }
         throw UsageError(
             "\(flag) takes the ten capital letters and digits that Apple shows for it, not '\(identifier)'."

@@ -17,14 +17,15 @@ extension Command {
             With --channel-port, it also manages the channels of Live Activities, and accepts broadcasts to them on --port. With
             --binary-port, it also speaks the legacy binary protocol (commands 0, 1 and 2), with certificates only. With
             --feedback-port, it is also the legacy feedback service: the first client with a certificate for a topic gets the
-            tokens of that topic that were answered with 410.
+            tokens of that topic that were answered with 410. With --http, it is also Apple's export service of metrics, over
+            HTTP.
             """,
         options: [
             .host, .serverName, .port, .channelPort, .binaryPort, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut,
             .state,
             .pedantic, .anyTopic, .allowUnknownTypes, .requestLog, .answer, .delay, .roundTrip, .goAwayAfter,
             .resetAfter, .maxStreams,
-            .http.help("Address to serve the counts of GET /stats on, such as 127.0.0.1:9000."),
+            .http.help("Address to serve the counts of GET /stats and the export service on, such as 127.0.0.1:9000."),
             .environment.help("The Apple environment that it simulates."),
             .file.help("The only signing key (.p8) to accept."), .keyID, .teamID, .allowTopic,
         ],
@@ -80,17 +81,21 @@ private struct SimulatorCommand {
         }
     }
 
-    /// Serves its counts as JSON under /stats, if --http was given.
+    /// Serves its counts as JSON under /stats, and the export service of metrics, if --http was given.
     private func statisticsServer(of simulator: APNsSimulator) -> WebServer? {
         invocation.settings.address(.http).map { address in
-            let list = Route(.get, "/") { _ in Response(text: "GET /stats: counts of requests and answers, as JSON.\n")
+            let list = Route(.get, "/") { _ in
+                Response(
+                    text:
+                        "GET /stats: counts of requests and answers, as JSON.\n/v1/dataExports: Apple's export service.\n"
+                )
             }
             let stats = Route(.get, "/stats") { _ in Response(json: await simulator.statistics().json) }
             return WebServer(
                 host: address.host,
                 port: address.port,
                 admission: { $0.refusalOfName(at: address) },
-                routes: [list, stats]
+                routes: [list, stats] + simulator.exports.routes
             )
         }
     }

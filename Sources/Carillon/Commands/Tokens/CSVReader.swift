@@ -29,7 +29,8 @@ struct CSVReader {
     static let limit = 65_536
 
     private(set) var record = CSVRecord()
-    var separator = UInt8(ascii: ",")
+    private var separator = UInt8(ascii: ",")
+    private var hasBegun = false
     private var buffer: [UInt8] = []
     /// Where the next record begins.
     private var place = 0
@@ -54,13 +55,37 @@ struct CSVReader {
     /// The first bytes that were fed and not read yet.
     func begins(with bytes: [UInt8]) -> Bool { buffer[place...].starts(with: bytes) }
 
-    mutating func drop(_ count: Int) { place += count }
+    /// Inspects the first line, which tells the format of the file. False if the line is not complete yet.
+    /// - Parameter command: that reads the file, for the advice about one that is compressed.
+    mutating func begin(for command: String) throws(CSVFileError) -> Bool {
+        if hasBegun { return true }
+        guard isComplete || hasLine else { return false }
+        if begins(with: [0xEF, 0xBB, 0xBF]) { place += 3 }
+        for (magic, kind, program) in Self.strangers where begins(with: magic) {
+            let advice = program.map { "'\($0) FILE | carillon \(command) -' reads it." }
+            throw CSVFileError("it is \(kind): \(advice ?? "save it as CSV, in UTF-8.")")
+        }
+        hasBegun = true
+        return true
+    }
+
+    private static let strangers: [([UInt8], String, String?)] = [
+        ([0xFF, 0xFE], "UTF-16", nil), ([0xFE, 0xFF], "UTF-16", nil), ([0x1F, 0x8B], "compressed", "zcat"),
+        ([0x28, 0xB5, 0x2F, 0xFD], "compressed", "zstdcat"),
+        (Array("PK\u{3}\u{4}".utf8), "a ZIP archive or a spreadsheet", nil),
+    ]
+
+    /// The first line with content determines the separator.
+    mutating func chooseSeparator() {
+        let line = upcomingLine
+        separator = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")].first { line.contains($0) } ?? separator
+    }
 
     /// The bytes of the next line, as far as they were fed.
-    var upcomingLine: ArraySlice<UInt8> { buffer[place...].prefix { $0 != Self.lineFeed } }
+    private var upcomingLine: ArraySlice<UInt8> { buffer[place...].prefix { $0 != Self.lineFeed } }
 
     /// Whether the next line is complete, or too long to wait for.
-    var hasLine: Bool { buffer.count - place > Self.limit || buffer[place...].contains(Self.lineFeed) }
+    private var hasLine: Bool { buffer.count - place > Self.limit || buffer[place...].contains(Self.lineFeed) }
 
     /// Skips the next line; false if its end was not fed yet.
     mutating func skipLine() -> Bool {

@@ -26,17 +26,17 @@ struct TokenColumns: Equatable {
 
 extension TokenColumns {
     /// Reads the header; nil if the first record is not one.
-    init?(header record: CSVRecord) throws(TokenFileError) {
+    init?(header record: CSVRecord) throws(CSVFileError) {
         let words = (0..<record.count).map { String(decoding: record[$0].trimmed, as: UTF8.self) }
         let columns = words.map { $0.lowercased() }
         for name in Self.names where columns.count(where: { $0 == name }) > 1 {
-            throw TokenFileError("its header names the column '\(name)' twice.")
+            throw CSVFileError("its header names the column '\(name)' twice.")
         }
         guard let token = columns.firstIndex(of: "token") else {
             var digits: [UInt8] = []
             let isToken = TokenText.read(record[0], into: &digits) == nil
             guard columns.count > 1, columns.allSatisfy(Self.isName), !isToken else { return nil }
-            throw TokenFileError(
+            throw CSVFileError(
                 "its header has no column 'token', only: \(words.joined(separator: ", ")). The columns that are read are "
                     + "token, last_update, owner and kind."
             )

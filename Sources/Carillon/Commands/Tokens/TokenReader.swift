@@ -23,10 +23,8 @@ struct TokenReader {
 
     private var csv = CSVReader()
     private var columns: TokenColumns?
-    private var hasBegun = false
     /// Comments are for lists that people write. In a file with a header, a line may begin with anything.
     private var hasHeader = false
-    private var isFinished = false
     private var digits: [UInt8] = []
     /// The kind of tokens whose line names none.
     private let kind: TokenKind?
@@ -49,25 +47,22 @@ struct TokenReader {
 
     mutating func feed(_ bytes: ArraySlice<UInt8>) { csv.feed(bytes) }
 
-    mutating func finish() {
-        csv.finish()
-        isFinished = true
-    }
+    mutating func finish() { csv.finish() }
 
     /// Reads what was fed, until the batch has this many registrations.
     mutating func read(
         into batch: inout TokenBatch,
         upTo size: Int,
         _ refusals: inout [RefusedLine]
-    ) throws(TokenFileError) -> Step {
-        guard try begin() else { return .hungry }
+    ) throws(CSVFileError) -> Step {
+        guard try csv.begin(for: "tokens import --app APP") else { return .hungry }
         while batch.count < size, refusals.count < Self.refusalsAtOnce {
             guard csv.skipRest() else { return .hungry }
             if !hasHeader, csv.begins(with: [UInt8(ascii: "#")]) {
                 guard csv.skipLine() else { return .hungry }
                 continue
             }
-            if columns == nil { chooseSeparator() }
+            if columns == nil { csv.chooseSeparator() }
             switch csv.next() {
             case .hungry:
                 return .hungry
@@ -92,34 +87,6 @@ struct TokenReader {
         }
         return .full
     }
-
-    // MARK: The beginning
-
-    /// Inspects the first line, which tells the format of the file. False if the line is not complete yet.
-    private mutating func begin() throws(TokenFileError) -> Bool {
-        if hasBegun { return true }
-        guard isFinished || csv.hasLine else { return false }
-        if csv.begins(with: [0xEF, 0xBB, 0xBF]) { csv.drop(3) }
-        for (magic, kind, advice) in Self.strangers where csv.begins(with: magic) {
-            throw TokenFileError("it is \(kind): \(advice)")
-        }
-        hasBegun = true
-        return true
-    }
-
-    /// The first line with content determines the separator.
-    private mutating func chooseSeparator() {
-        let line = csv.upcomingLine
-        let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
-        csv.separator = separators.first { line.contains($0) } ?? csv.separator
-    }
-
-    private static let strangers: [([UInt8], String, String)] = [
-        ([0xFF, 0xFE], "UTF-16", "save it as UTF-8."), ([0xFE, 0xFF], "UTF-16", "save it as UTF-8."),
-        ([0x1F, 0x8B], "compressed", "'zcat FILE | carillon tokens import --app APP -' reads it."),
-        ([0x28, 0xB5, 0x2F, 0xFD], "compressed", "'zstdcat FILE | carillon tokens import --app APP -' reads it."),
-        (Array("PK\u{3}\u{4}".utf8), "a ZIP archive or a spreadsheet", "export it as CSV."),
-    ]
 
     // MARK: A line
 

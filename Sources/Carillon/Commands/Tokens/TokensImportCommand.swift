@@ -96,7 +96,7 @@ private struct TokensImportCommand: Sendable {
     private func end(_ tally: ImportTally, _ source: InputFile, after time: Duration) throws -> ExitStatus {
         if tally.failure == nil || tally.written > 0 { report(tally, time) }
         if let failure = tally.failure {
-            if let error = failure as? TokenFileError {
+            if let error = failure as? CSVFileError {
                 throw CommandError(.configuration, "Cannot import \(source.name): \(error.reason)")
             }
             if tally.line > 0 { console.note(resumption(tally)) }

@@ -36,6 +36,7 @@ struct AppQuery {
             depth: ReadDepth.read(for: name, from: database),
             from: database
         )
+        async let deliveries = DeliveryFunnel.read(app: name, from: database)
         async let changes = ChangesQuery.changes(from: database, app: name, maxRows: Int64(Self.maxChanges))
         async let followers = Followers.read(of: name, from: database)
         guard let app = try await found.first, let settings = try await settings.first else {
@@ -48,6 +49,7 @@ struct AppQuery {
             buckets: try await buckets,
             failures: try await failures,
             followers: try await followers,
+            deliveries: try await deliveries,
             changes: try await changes
         )
     }

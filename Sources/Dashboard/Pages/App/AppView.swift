@@ -27,6 +27,7 @@ struct AppView: PageView {
     let buckets: [PushCounts]
     let failures: [FailureGroup]
     let followers: Followers
+    let deliveries: DeliveryFunnel?
     let changes: [Change]
 
     var title: String { app.name }
@@ -70,6 +71,7 @@ struct AppView: PageView {
                 "."
             }
         }
+        if let deliveries { DeliverySection(funnel: deliveries).html }
         HTML(.h2) { "What follows its events" }
         if followers.isEmpty {
             HTML(.p, .class("note")) { "No webhook and no consumer: 'carillon webhook add' adds a webhook." }
@@ -150,7 +152,8 @@ struct AppView: PageView {
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
             "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows),
             "webhooks": followers.webhooks, "webhooks_precision": followers.webhooksPrecision,
-            "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision, "changes": changes,
+            "deliveries": deliveries, "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision,
+            "changes": changes,
             "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }

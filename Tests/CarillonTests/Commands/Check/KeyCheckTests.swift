@@ -90,6 +90,7 @@ import Testing
                 "last_error",
             ],
             "provider_tokens": ["certificate_id", "issued_at", "rests_until"],
+            "export_tokens": ["app_id", "team_id", "not_after"],
             "webhooks": [
                 "id", "name", "subscription_id", "url", "ca", "allows_private", "old_secret_until", "paused_reason",
                 "created_at", "batch", "batch_id", "batch_at", "attempts", "next_attempt_at", "failing_since",

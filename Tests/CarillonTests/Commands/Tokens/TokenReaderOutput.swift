@@ -9,14 +9,14 @@ struct TokenReaderOutput: Equatable {
     var lines = 0
     var refusals: [RefusedLine] = []
     var otherColumns: [String] = []
-    var error: TokenFileError?
+    var error: CSVFileError?
 
     /// - Parameter size: how many bytes it is given at a time.
     init(_ bytes: [UInt8], by size: (Int) -> Int = { $0 }) {
         var reader = TokenReader(now: Self.now)
         var rest = bytes[...]
         var isFinished = false
-        do throws(TokenFileError) {
+        do throws(CSVFileError) {
             while true {
                 let step = try reader.read(into: &batch, upTo: .max, &refusals)
                 if step == .hungry, isFinished { break }

@@ -1,4 +1,4 @@
-struct TokenFileError: Error, Equatable {
+struct CSVFileError: Error, Equatable {
     /// Ends a sentence that begins with the name of the file.
     let reason: String
 
