@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A server that is killed while workers post webhooks.
-@Suite final class WebhookCrashCases: Sendable {
+@Suite struct WebhookCrashCases {
     /// Where the workers are at that moment: locks and the receiver stop them there.
     private enum Point: CaseIterable {
         /// The claims wait for a lock.
@@ -27,9 +27,23 @@ import Testing
     private static let maxInFlight = 500
     private static let workers = 2
 
+    private final class Crashes: Sendable {
+        private let state = Guarded((count: 0, unsettled: [String: Int]()))
+
+        var count: Int { state.withLock { $0.count } }
+        /// After how many of them each batch was not settled, by its id.
+        var unsettled: [String: Int] { state.withLock { $0.unsettled } }
+
+        func add(unsettled batches: [String]) {
+            state.withLock { state in
+                state.count += 1
+                for batch in batches { state.unsettled[batch, default: 0] += 1 }
+            }
+        }
+    }
+
     private let batches = PostedBatches()
-    /// How many crashes there were, and after how many of them each batch was not settled, by its id.
-    private let noted = Guarded((crashes: 0, unsettled: [String: Int]()))
+    private let crashes = Crashes()
 
     // MARK: Points
 
@@ -114,10 +128,7 @@ import Testing
         let left = try await scene.client.query(
             "SELECT w.batch_id::text FROM carillon.webhooks w WHERE w.batch_at < pg_postmaster_start_time()"
         ) { rows in try rows.indices.map { try rows.string($0, 0) } }
-        noted.withLock { noted in
-            noted.crashes += 1
-            for batch in left { noted.unsettled[batch, default: 0] += 1 }
-        }
+        crashes.add(unsettled: left)
         // Claims from before the crash would end a minute after they began.
         try await scene.client.run(
             """
@@ -140,7 +151,7 @@ import Testing
 
     private func check(_ webhook: String, ended: Int, finished: Int) {
         let accepted = batches.accepted.filter { $0.webhook == webhook }
-        let unsettled = noted.withLock { $0.unsettled }
+        let unsettled = crashes.unsettled
         for (id, copies) in Dictionary(grouping: accepted, by: \.id) {
             #expect(copies.count <= 1 + unsettled[id, default: 0], "\(webhook): \(id) was settled, and came again")
             #expect(copies.allSatisfy { $0.events == copies[0].events }, "\(webhook): \(id) has changed")
@@ -194,8 +205,7 @@ import Testing
                 let finished = try await scene.client.number("SELECT count(*) FROM carillon.results")
                 for webhook in Self.webhooks { check(webhook, ended: ended, finished: finished) }
                 // Claims of jobs are committed asynchronously: after a crash their rows are back, and are sent again.
-                let crashes = noted.withLock { $0.crashes }
-                try await scene.finish(duplicates: crashes * Self.workers * Self.maxInFlight)
+                try await scene.finish(duplicates: crashes.count * Self.workers * Self.maxInFlight)
             }
         }
     }
