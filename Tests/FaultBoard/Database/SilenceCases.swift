@@ -111,7 +111,10 @@ import Testing
                     await first.freeze()
                     try await worker.says(Self.silence, within: Self.limit)
                     let before = ids.withLock { $0.count }
-                    try await worker.says("Webhooks are posted again", within: Board.sized(.seconds(60), full: .seconds(15)))
+                    try await worker.says(
+                        "Webhooks are posted again",
+                        within: Board.sized(.seconds(60), full: .seconds(15))
+                    )
                     try await scene.eventually("further events arrive") { ids.withLock { $0.count > before } }
                 }
                 try await scene.finish(duplicates: 500)
