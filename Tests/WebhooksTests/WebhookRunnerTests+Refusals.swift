@@ -43,8 +43,12 @@ extension WebhookRunnerTests {
         refusing: String
     ) async throws {
         try await with { runner, _, record, loop in
-            try await database.run("SELECT carillon.add_webhook('bad', 'demo', url, NULL, true, ca) FROM carillon.webhooks")
-            try await database.run("UPDATE carillon.webhooks SET next_attempt_at = now() - interval '1 hour' WHERE id = 2")
+            try await database.run(
+                """
+                SELECT carillon.add_webhook('bad', 'demo', url, NULL, true, ca) FROM carillon.webhooks;
+                UPDATE carillon.webhooks SET next_attempt_at = now() - interval '1 hour' WHERE id = 2
+                """
+            )
             try await database.run("\(refusing); \(Self.note("a1"))")
             async let running: Void = runner.run()
             let done = "SELECT count(*) FROM carillon.webhook_status WHERE name = 'crm' AND events = 0"
