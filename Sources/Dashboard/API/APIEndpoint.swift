@@ -3,25 +3,22 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import Synchronization
 
 /// Answers requests to the API. Each route calls one function of the schema, for the app of the API token: carillon.call_with_token
 /// checks the token, its right and the arguments.
 final class APIEndpoint: Sendable {
-    /// Requests that wait for events at the same time.
-    static let maxWaiting = 32
     private static let pollInterval = Duration.seconds(1)
 
     private static let statement = Statement(
         "web_api_call",
         """
-        SELECT c.app, CASE WHEN c.bytes <= $10 THEN c.text END AS answer, c.is_new, c.is_empty,
+        SELECT c.app, c.refusal, CASE WHEN c.bytes <= $10 THEN c.text END AS answer, c.is_new, c.is_empty,
             coalesce(c.bytes > $10, false) AS is_too_large, coalesce(c.is_missing, false) AS is_missing
         FROM (
             SELECT t.*, octet_length(t.text) AS bytes
             FROM (
-                SELECT f.app, (f.answer #> $9)::text AS text, f.is_new,
-                    f.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty,
+                SELECT f.app, CASE WHEN f.app IS NULL THEN f.answer #>> '{}' END AS refusal, (f.answer #> $9)::text AS text,
+                    f.is_new, f.answer -> 'events' IS NOT DISTINCT FROM '[]' AS is_empty,
                     f.answer #>> '{0,event}' = 'not found' AND f.answer #> '{0,message_id}' <> 'null' AS is_missing
                 FROM carillon.call_with_token(decode($1, 'hex'), $2, $3, $4, $5, $6, $7::text::jsonb, $8) AS f OFFSET 0
             ) AS t OFFSET 0
@@ -46,26 +43,45 @@ final class APIEndpoint: Sendable {
         let notices: [String]
     }
 
+    private enum Outcome: Sendable {
+        case answered(Result)
+        /// The token is unknown, or has expired.
+        case unknown(String)
+        case tooLarge
+    }
+
     private let reading: ServiceRunner
     private let changing: ServiceRunner
     private let loop: EventLoop
     private let observer: DashboardConfiguration.Observer
-    private let waiting = Atomic(0)
+    private let shares = TokenShares()
+    private let readingTurns = TokenTurns(longestWait: .seconds(5))
+    private let changingTurns = TokenTurns(longestWait: .seconds(10))
+    private let unknown: UnknownTokens
 
     init(reading: ServiceRunner, changing: ServiceRunner, _ configuration: DashboardConfiguration) {
         self.reading = reading
         self.changing = changing
         loop = configuration.loop
+        unknown = UnknownTokens(configuration.access)
         observer = configuration.observer
     }
 
     func answer(_ request: Request, to route: APIRoute) async -> Response {
         do {
             let call = try APICall(request, to: route)
-            return try response(to: route, try await result(of: call, to: route))
+            guard unknown.mayAsk(call.digest, by: request, at: .now) else { throw UnknownTokens.tooMany }
+            let result = try await result(of: call, to: route)
+            unknown.knows(call.digest)
+            return try response(to: route, result)
         } catch {
+            if let error = error as? UnknownTokens.Refusal { unknown.met(error.digest, by: request, at: .now) }
             let problem = problem(error, request, route)
-            return problem.status == 401 ? problem.document.adding("WWW-Authenticate", "Bearer") : problem.document
+            return switch problem.status {
+            case 401: problem.document.adding("WWW-Authenticate", "Bearer")
+            case 429: problem.document.adding("Retry-After", "\(UnknownTokens.interval.components.seconds)")
+            default: problem.document
+            }
         }
     }
 
@@ -73,14 +89,14 @@ final class APIEndpoint: Sendable {
         let end = MonotonicInstant.now + call.wait
         var result = try await run(call, route)
         guard result.isEmpty, .now < end else { return result }
-        defer { waiting.subtract(1, ordering: .relaxed) }
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
+        guard shares.take(call.digest) else {
             throw RequestError(
                 status: 503,
                 detail: "Too many requests wait for events.",
                 hint: "Try again later, or without the parameter wait."
             )
         }
+        defer { shares.free(call.digest) }
         while result.isEmpty, .now < end {
             try await loop.sleep(for: Self.pollInterval)
             result = try await run(call, route)
@@ -104,24 +120,32 @@ final class APIEndpoint: Sendable {
             Int32(AnswerLimit.maxBytes)
         )
         let database = route.isReading ? reading : changing
-        let result: Result? = try await database.query(Self.statement, parameters) { rows in
-            guard try !rows.bool(0, "is_too_large") else { return nil }
-            return Result(
-                app: try rows.string(0, "app"),
-                answer: try rows.stringIfPresent(0, "answer"),
-                isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
-                isEmpty: try rows.bool(0, "is_empty"),
-                isMissing: try rows.bool(0, "is_missing"),
-                notices: rows.noticesOfSchema
-            )
+        let turns = route.isReading ? readingTurns : changingTurns
+        let outcome: Outcome = try await turns.with(call.digest) {
+            try await database.query(Self.statement, parameters) { rows in
+                if let refusal = try rows.stringIfPresent(0, "refusal") { return .unknown(refusal) }
+                guard try !rows.bool(0, "is_too_large") else { return .tooLarge }
+                return .answered(
+                    Result(
+                        app: try rows.string(0, "app"),
+                        answer: try rows.stringIfPresent(0, "answer"),
+                        isNew: try rows.isNull(0, "is_new") ? false : rows.bool(0, "is_new"),
+                        isEmpty: try rows.bool(0, "is_empty"),
+                        isMissing: try rows.bool(0, "is_missing"),
+                        notices: rows.noticesOfSchema
+                    )
+                )
+            }
         }
-        guard let result else {
+        switch outcome {
+        case .answered(let result): return result
+        case .unknown(let reason): throw UnknownTokens.Refusal(digest: call.digest, reason: reason)
+        case .tooLarge:
             throw RequestError.badRequest(
                 "The answer would have more than 1 MB.",
                 hint: "Ask for less: for fewer rows with n or max_rows, or for a message by its id."
             )
         }
-        return result
     }
 
     // MARK: Answers
@@ -157,9 +181,15 @@ final class APIEndpoint: Sendable {
 
     /// Whoever sends the request need not know a password, so only what functions of the schema say is shown.
     private func problem(_ error: any Error, _ request: Request, _ route: APIRoute) -> RequestError {
-        if let problem = error as? RequestError { return problem }
+        if let problem = error as? RequestError {
+            if problem.status == 429 { observer(.tokenRefused(request)) }
+            return problem
+        }
+        if let refusal = error as? UnknownTokens.Refusal {
+            observer(.tokenRefused(request))
+            return refusal.problem
+        }
         if let error = error as? PostgresError, let state = error.statementState {
-            if state == SQLState.unknownLogin { observer(.tokenRefused(request)) }
             if let problem = RequestError(ofCall: error, state, function: route.function) { return problem }
         }
         let explanation = Explanation(error)
@@ -191,7 +221,6 @@ extension RequestError {
         let isRefusal = error.message.hasPrefix("argument \"")
         let status: Int? =
             switch state {
-            case SQLState.unknownLogin: 401
             case SQLState.lacksRight: 403
             case SQLState.undefinedObject where isRefusal: 404
             case SQLState.duplicateObject: 422

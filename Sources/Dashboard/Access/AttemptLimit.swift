@@ -1,6 +1,6 @@
 import CarillonIO
 
-/// Limits password guesses: a few at once, then one at each interval.
+/// Limits guesses: a few at once, then one at each interval.
 struct AttemptLimit: Sendable {
     let atOnce: Int
     let interval: Duration
@@ -16,10 +16,12 @@ struct AttemptLimit: Sendable {
     /// Returns false if too many attempts were made. A refused attempt does not count.
     mutating func attempt(at now: MonotonicInstant) -> Bool {
         let start = max(usedUntil ?? now, now)
-        guard now + interval * (atOnce - 1) >= start else { return false }
+        guard !isUsedUp(at: now) else { return false }
         usedUntil = start + interval
         return true
     }
+
+    func isUsedUp(at now: MonotonicInstant) -> Bool { usedUntil.map { now + interval * (atOnce - 1) < $0 } ?? false }
 
     /// The password was right, so this attempt was not a guess. Earlier attempts still count: someone who knows the readers'
     /// password must not get more guesses at the operators' password by logging in between.

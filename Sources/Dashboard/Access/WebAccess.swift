@@ -183,6 +183,11 @@ package final class WebAccess: Sendable {
         return .accepted(id, mayChange: mayChange)
     }
 
+    /// The address that the request comes from.
+    func source(of request: Request) -> AttemptLimits.Source {
+        AttemptLimits.source(of: request, known: nil, proxy: rules.proxy)
+    }
+
     func logOut(_ request: Request) {
         guard let id = request.cookie(Self.sessionCookie) else { return }
         state.withLock { $0.sessions.remove(id) }

@@ -1,19 +1,21 @@
-import CarillonIO
+package import CarillonIO
 
 /// The queue for a connection that runs one call at a time, as a value.
 ///
 /// A call that has waited too long is not run. Otherwise PostgreSQL would run statements for clients that gave up long ago, and
 /// delay those still waiting.
-struct CallQueue<Call> {
+package struct CallQueue<Call> {
     private var queue = AccessQueue<(call: Call, since: MonotonicInstant)>(places: 1)
 
+    package init() {}
+
     /// Returns true if the call may run. Otherwise a later `ended` returns the call.
-    mutating func came(_ call: Call, at now: MonotonicInstant) -> Bool { queue.join((call, now)) }
+    package mutating func came(_ call: Call, at now: MonotonicInstant) -> Bool { queue.join((call, now)) }
 
     /// The running call has ended.
     ///
     /// - Returns: the next call to run, and the calls before it that have waited too long.
-    mutating func ended(at now: MonotonicInstant, longestWait: Duration) -> (next: Call?, late: [Call]) {
+    package mutating func ended(at now: MonotonicInstant, longestWait: Duration) -> (next: Call?, late: [Call]) {
         var late: [Call] = []
         while let next = queue.leave() {
             if now - next.since < longestWait { return (next.call, late) }
@@ -23,5 +25,5 @@ struct CallQueue<Call> {
     }
 
     /// No further call will run. Returns the waiting ones.
-    mutating func closed() -> [Call] { queue.dismiss().map(\.call) }
+    package mutating func closed() -> [Call] { queue.dismiss().map(\.call) }
 }

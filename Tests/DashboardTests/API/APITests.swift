@@ -175,6 +175,32 @@ import Testing
         }
     }
 
+    /// Sends so many unknown tokens that the next may be refused, until one is.
+    private static func guess(_ client: Client) async -> [Client.Answer] {
+        var answers: [Client.Answer] = []
+        while answers.last?.status != "429", answers.count < 200 {
+            answers.append(await Caller(client: client, token: "carillon_\(answers.count)").get("/channels"))
+        }
+        return answers
+    }
+
+    @Test func `unknown tokens of an address are limited, and those that were known are answered meanwhile`()
+        async throws
+    {
+        try await Self.with { shop, caller in
+            Self.expect(await caller.get("/channels"), "200")
+            let answers = await Self.guess(caller.client)
+            #expect(answers.count > 20 && answers.dropLast().allSatisfy { $0.status == "401" })
+            let refused = try #require(answers.last)
+            Self.expect(refused, "429", "Too many unknown tokens")
+            #expect(refused.header("Retry-After") == "1", "\(refused.head)")
+            Self.expect(await caller.get("/channels"), "200")
+            // One that was removed is asked for once more.
+            try await shop.database.run("SELECT carillon.remove_api_token('shop', 'test')")
+            Self.expect(await caller.get("/channels"), "401", "Unknown token.")
+        }
+    }
+
     @Test func `a key that is not UTF-8 is refused`() async throws {
         try await Self.with { _, caller in
             let body = #"{"tokens": ["ab"], "alert": "x"}"#

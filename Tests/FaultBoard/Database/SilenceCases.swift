@@ -85,7 +85,7 @@ import Testing
     }
 
     /// Its statements may take longer than a lease, so it would find out later by itself.
-    @Test func `D48: the connection for webhooks leaves a frozen database with the worker, and events go on arriving`()
+    @Test func `D48: the connection for webhooks leaves a frozen database with the worker, and events continue`()
         async throws
     {
         let ids = Guarded(Set<String>())
@@ -111,10 +111,8 @@ import Testing
                     await first.freeze()
                     try await worker.says(Self.silence, within: Self.limit)
                     let before = ids.withLock { $0.count }
-                    try await worker.says(
-                        "Webhooks are posted again",
-                        within: Board.sized(.seconds(60), full: .seconds(15))
-                    )
+                    let limit = Board.sized(Duration.seconds(60), full: .seconds(15))
+                    try await worker.says("Webhooks are posted again", within: limit)
                     try await scene.eventually("further events arrive") { ids.withLock { $0.count > before } }
                 }
                 try await scene.finish(duplicates: 500)

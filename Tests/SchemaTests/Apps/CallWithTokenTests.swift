@@ -29,6 +29,21 @@ import Testing
         )
     }
 
+    /// An error would be in PostgreSQL's log, where anybody could write as much as they like. Nothing of the body is read.
+    @Test(arguments: ["'no'", "NULL", "sha256('carillon_old')"], ["'{}'", "'{'", "NULL"])
+    func `a token that is unknown or has expired is no error, and has no app`(digest: String, body: String) async throws
+    {
+        try await database.run(
+            """
+            INSERT INTO carillon.api_tokens (app_id, name, digest, rights, expires_at)
+            VALUES (1, 'old', sha256('carillon_old'), '{send}', now())
+            """
+        )
+        let call = "carillon.call_with_token(\(digest), 'send', 'enqueue', '{}', app => 'demo', body => \(body))"
+        let why = digest == "sha256('carillon_old')" ? "the token has expired" : "unknown token"
+        #expect(try await database.rows("SELECT app, answer #>> '{}', is_new FROM \(call)") == ["(,\"\(why)\",)"])
+    }
+
     @Test func `an argument without a default that is missing is null`() async throws {
         let token = try await token()
         try await refused("\(token), 'send', 'update_activity', '{}'", "22023", #"argument "content_state" takes"#)

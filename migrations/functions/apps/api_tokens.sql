@@ -57,19 +57,18 @@ COMMENT ON FUNCTION carillon.remove_api_token IS
 -- PostgreSQL may log the parameters of a statement, so a token is named by its SHA-256. Finding that in an index takes a time that
 -- depends on the digest, which nobody can choose: from the beginning of a digest, no token can be made.
 --
+-- Anybody can send a token that is unknown: that is no error, which PostgreSQL would log. A token that has expired is unknown too.
+--
 -- Each use is not worth a write: last_used_at is an hour old before it is written again. A standby notes nothing.
 CREATE OR REPLACE FUNCTION carillon.app_of_token(token_digest bytea, needs text, app text) RETURNS carillon.apps
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    used CONSTANT carillon.api_tokens := (SELECT t FROM carillon.api_tokens t WHERE t.digest = token_digest);
+    used CONSTANT carillon.api_tokens := (
+        SELECT t FROM carillon.api_tokens t WHERE t.digest = token_digest AND (t.expires_at <= now()) IS NOT TRUE);
     target CONSTANT carillon.apps := (SELECT a FROM carillon.apps a WHERE a.id = used.app_id);
 BEGIN
     IF target.id IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'unknown token',
-            HINT = 'The owner of the schema creates one with: carillon api-token create';
-    ELSIF used.expires_at <= now() THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'the token has expired',
-            HINT = 'The owner of the schema creates one with: carillon api-token create';
+        RETURN NULL;
     ELSIF app <> target.name THEN
         RAISE EXCEPTION USING ERRCODE = '28T01', MESSAGE = format('the token is for the app %L, not for %L', target.name, app),
             HINT = 'Name the app of the token in the path.';
@@ -85,4 +84,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.app_of_token IS
-    'Internal: returns the app of an API token, or raises an error if the token lacks the right or is for another app.';
+    'Internal: returns the app of an API token, or null if it is unknown or has expired; raises an error if it lacks the right or '
+    'is for another app.';

@@ -31,7 +31,7 @@ COMMENT ON FUNCTION carillon.callable IS
 
 -- call_with_token() reads the body as JSON only once the token is known, because anybody can send one. `parameters` are those of
 -- the path and the query; `members` are the names that the body may have. `key` becomes the dedupe_key. A message without tokens
--- is refused: strict is true.
+-- is refused: strict is true. For an unknown token, app is null, and answer says why.
 CREATE OR REPLACE FUNCTION carillon.call_with_token(
     token_digest bytea, needs text, routine text, members text[], INOUT app text DEFAULT NULL, body text DEFAULT NULL,
     parameters jsonb DEFAULT NULL, key text DEFAULT NULL, OUT answer jsonb, OUT is_new boolean
@@ -40,14 +40,21 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     target CONSTANT carillon.apps := carillon.app_of_token(token_digest, needs, app);
     callee CONSTANT record := carillon.callable(routine);
-    request CONSTANT jsonb := coalesce(body, '{}')::jsonb;
     has_key CONSTANT boolean := 'dedupe_key' = ANY (callee.names);
+    request jsonb;
     arguments jsonb;
     content bytea;
-    refusal carillon.refusal := carillon.check_object('request', format('the arguments of %s without app', routine), request,
-        members, callee.names, callee.types);
+    refusal carillon.refusal;
 BEGIN
     app := target.name;
+    IF app IS NULL THEN
+        answer := to_jsonb(CASE WHEN EXISTS (SELECT FROM carillon.api_tokens t WHERE t.digest = token_digest)
+            THEN 'the token has expired' ELSE 'unknown token' END);
+        RETURN;
+    END IF;
+    request := coalesce(body, '{}');
+    refusal := carillon.check_object('request', format('the arguments of %s without app', routine), request, members,
+        callee.names, callee.types);
     IF ('app' = ANY (callee.names)) IS NOT TRUE THEN
         RAISE undefined_function USING MESSAGE = format('no function %L is for apps', routine);
     END IF;

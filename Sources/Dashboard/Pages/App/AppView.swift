@@ -152,8 +152,8 @@ struct AppView: PageView {
             "app": app, "settings": settings.json, "over": span.rawValue, "counts": buckets, "failures": failures,
             "failures_precision": Amount.Precision(isCut: failures.count == FailureGroup.maxRows),
             "webhooks": followers.webhooks, "webhooks_precision": followers.webhooksPrecision,
-            "deliveries": deliveries, "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision,
-            "changes": changes,
+            "consumers": followers.consumers, "consumers_precision": followers.consumersPrecision,
+            "deliveries": deliveries, "changes": changes,
             "changes_precision": Amount.Precision(isCut: changes.count == AppQuery.maxChanges),
         ]
     }

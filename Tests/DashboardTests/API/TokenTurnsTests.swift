@@ -1,0 +1,55 @@
+import CarillonIO
+import TestSupport
+import Testing
+
+@testable import CarillonDashboard
+
+/// What API tokens leave to each other.
+@Suite struct TokenTurnsTests {
+    @Test func `a token has one call at a time, and others do not wait for it`() async throws {
+        let turns = TokenTurns(longestWait: .seconds(60))
+        let (mayEnd, running) = (Gate(), Guarded(0))
+        func call() async throws -> Int {
+            try await turns.with("one") {
+                let others = running.withLock { running in
+                    running += 1
+                    return running
+                }
+                await mayEnd.pass()
+                running.withLock { $0 -= 1 }
+                return others
+            }
+        }
+        async let calls = [call(), call(), call()]
+        try await TestLoop.shared.eventually("one runs") { running.withLock { $0 } == 1 }
+        #expect(try await turns.with("two") { true })
+        mayEnd.open()
+        #expect(try await calls == [1, 1, 1])
+    }
+
+    @Test func `a call that has waited too long for those of its token is not made`() async throws {
+        let turns = TokenTurns(longestWait: .zero)
+        let (mayEnd, began) = (Gate(), Gate())
+        async let first: Void = turns.with("one") {
+            began.open()
+            await mayEnd.pass()
+        }
+        await began.pass()
+        async let second: Void = turns.with("one") { Issue.record("it was made") }
+        mayEnd.open()
+        try await first
+        let error = await #expect(throws: RequestError.self) { try await second }
+        #expect(error?.status == 503)
+        try await turns.with("one") {}
+    }
+
+    @Test func `a token has half of the places for requests that wait for events`() {
+        let shares = TokenShares()
+        for _ in 0..<TokenShares.share { #expect(shares.take("one")) }
+        #expect(!shares.take("one"))
+        for _ in 0..<TokenShares.share { #expect(shares.take("two")) }
+        #expect(!shares.take("three"))
+        shares.free("two")
+        #expect(!shares.take("one") && shares.take("three"))
+    }
+}
