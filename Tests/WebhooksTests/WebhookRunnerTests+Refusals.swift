@@ -60,7 +60,8 @@ extension WebhookRunnerTests {
             #expect(try await database.number(waits) == 1)
             try await database.run(Self.note("a2"))
             try await loop.eventually("it goes on") {
-                record.requests.contains { $0.body.contains("a2") } && (try await database.number(done)) == 1
+                let isDone = try await database.number(done) == 1
+                return isDone && record.requests.contains { $0.body.contains("a2") }
             }
             await runner.stop(within: .seconds(60))
             await running
