@@ -29,6 +29,7 @@ extension Routines {
             File("functions/enqueue/dedupe.sql", Files.dedupe_sql),
             File("functions/enqueue/draft.sql", Files.draft_sql),
             File("functions/enqueue/enqueue.sql", Files.enqueue_sql),
+            File("functions/enqueue/ignored.sql", Files.ignored_sql),
             File("functions/enqueue/json.sql", Files.json_sql),
             File("functions/enqueue/message_of_json.sql", Files.message_of_json_sql),
             File("functions/enqueue/plain.sql", Files.plain_sql),

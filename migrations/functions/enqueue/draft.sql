@@ -61,16 +61,6 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.empty_payload IS 'Internal: builds the error for a message without content.';
 
-CREATE OR REPLACE FUNCTION carillon.note_ignored(payload text) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE NOTICE USING ERRCODE = '01IGN', MESSAGE = 'a device does nothing with this push: its payload has no alert, badge, sound, '
-            'content-available or key of your own',
-        DETAIL = left(payload, 200), HINT = 'Apple accepts it, and it counts as sent.';
-END
-$$;
-COMMENT ON FUNCTION carillon.note_ignored IS 'Internal: raises the notice about a payload that devices ignore.';
-
 CREATE OR REPLACE FUNCTION carillon.oversized_message(
     m carillon.message_arguments, bytes integer, push_type text, protocol text
 ) RETURNS carillon.refusal
