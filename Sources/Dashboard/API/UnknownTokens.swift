@@ -1,4 +1,5 @@
 import CarillonIO
+import CarillonText
 import CarillonWeb
 
 /// Limits requests with unknown API tokens of each address: a few at once, then one at each interval. A token that was known is
