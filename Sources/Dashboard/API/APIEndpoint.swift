@@ -3,15 +3,10 @@ import CarillonPostgres
 import CarillonSchema
 import CarillonText
 import CarillonWeb
-import Synchronization
 
 /// Answers requests to the API. Each route calls one function of the schema, for the app of the API token: carillon.call_with_token
 /// checks the token, its right and the arguments.
 final class APIEndpoint: Sendable {
-    /// Requests that wait for events at the same time.
-    static let maxWaiting = 32
-    private static let pollInterval = Duration.seconds(1)
-
     private static let statement = Statement(
         "web_api_call",
         """
@@ -35,7 +30,7 @@ final class APIEndpoint: Sendable {
     private let changing: ServiceRunner
     private let loop: EventLoop
     private let observer: DashboardConfiguration.Observer
-    private let waiting = Atomic(0)
+    private let waiting = WaitingRequests()
 
     init(reading: ServiceRunner, changing: ServiceRunner, _ configuration: DashboardConfiguration) {
         self.reading = reading
@@ -56,21 +51,23 @@ final class APIEndpoint: Sendable {
 
     private func result(of call: APICall, to route: APIRoute) async throws -> Result {
         let end = MonotonicInstant.now + call.wait
-        var result = try await run(call, route)
-        guard result.isEmpty, .now < end else { return result }
-        defer { waiting.subtract(1, ordering: .relaxed) }
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.maxWaiting else {
-            throw RequestError(
-                status: 503,
-                detail: "Too many requests wait for events.",
-                hint: "Try again later, or without the parameter wait."
-            )
+        let first = try await run(call, route)
+        guard first.isEmpty, .now < end else { return first }
+        return try await waiting.with { bell in
+            while true {
+                let isListening = try await changing.listen(to: EventNotifications.channel) { [waiting] in
+                    waiting.ring()
+                }
+                var pace = EventPace(askedAt: .now, isListening: isListening)
+                let result = try await run(call, route)
+                guard result.isEmpty, .now < end else { return result }
+                while .now < min(pace.next, end) {
+                    await bell.wait(until: min(pace.next, end), on: loop)
+                    try Task.checkCancellation()
+                    if .now < min(pace.next, end) { pace.notified() }
+                }
+            }
         }
-        while result.isEmpty, .now < end {
-            try await loop.sleep(for: Self.pollInterval)
-            result = try await run(call, route)
-        }
-        return result
     }
 
     private func run(_ call: APICall, _ route: APIRoute) async throws -> Result {

@@ -1,3 +1,4 @@
+import CarillonIO
 import CarillonPostgres
 import FoundationEssentials
 import TestSupport
@@ -154,6 +155,36 @@ import Testing
 
     private struct Events: Decodable {
         let cursor: String
+    }
+
+    @Test func `requests that wait for events ask soon after a notification, and otherwise seldom`() async throws {
+        try await Self.with { shop, caller in
+            // A sequence counts also what is rolled back.
+            try await shop.database.run(
+                """
+                SELECT carillon.subscribe('shop', 'c');
+                CREATE SEQUENCE asked;
+                CREATE OR REPLACE FUNCTION carillon.refused_consumer(consumer text) RETURNS carillon.refusal
+                LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('public.asked'); RETURN NULL; END $$
+                """
+            )
+            func asked() async throws -> Int { try await shop.database.number("SELECT last_value FROM asked") }
+            let (port, headers) = (caller.client.port, caller.headers)
+            async let waiting = RawHTTP.ask(port, "GET /v1/apps/shop/events?consumer=c&wait=30", headers: headers)
+            try await TestLoop.shared.eventually("it has asked, and again once it listened") { try await asked() == 2 }
+            let start = MonotonicInstant.now
+            for number in 3...6 {
+                try await shop.database.run("NOTIFY carillon_events")
+                try await TestLoop.shared.eventually("it asks again") { try await asked() >= number }
+            }
+            // A second for each; without notifications, five.
+            #expect(.now - start < .seconds(16))
+            try await shop.database.run(
+                "SELECT carillon.cancel(carillon.enqueue('shop', '{ab}', 'x')); NOTIFY carillon_events"
+            )
+            let waited = await waiting
+            #expect(waited.contains("\"kind\": \"finished\""), "\(waited)")
+        }
     }
 
     @Test func `a token allows its rights only, for its app only, until it expires`() async throws {

@@ -47,6 +47,7 @@ DECLARE
     refusal carillon.refusal := carillon.check_object('request', format('the arguments of %s without app', routine), request,
         members, callee.names, callee.types);
 BEGIN
+    PERFORM set_config('carillon.source', 'API', true);
     app := target.name;
     IF ('app' = ANY (callee.names)) IS NOT TRUE THEN
         RAISE undefined_function USING MESSAGE = format('no function %L is for apps', routine);
