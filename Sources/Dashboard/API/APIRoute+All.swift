@@ -1,7 +1,7 @@
 import CarillonWeb
 
 extension APIRoute {
-    static let all: [APIRoute] = messages + activities + channels + tokens + events
+    static let all: [APIRoute] = messages + activities + channels + tokens + people + events
 
     /// `POST /messages`, which is older than the versioned routes. The token alone names the app.
     static let unversioned: APIRoute = {
@@ -205,6 +205,32 @@ extension APIRoute {
             parameters: [APIField("token", .token), APIField("owner", .string)],
             answer: .member("tokens", .integer)
         ),
+        APIRoute(
+            name: "set_badge",
+            method: .post,
+            path: "/badge",
+            right: .tokens,
+            summary: "Sets the badge that badge_add adds to, for a device token or all of an owner. Sends nothing.",
+            function: "set_badge",
+            members: [
+                APIField("token", .token), APIField("owner", .string), APIField("badge", .range(0...2_147_483_647)),
+            ],
+            answer: .member("tokens", .integer)
+        ),
+    ]
+
+    /// Not in the address, as the owner of tokens is elsewhere: proxies log addresses.
+    private static let people = [
+        APIRoute(
+            name: "forget",
+            method: .post,
+            path: "/forget",
+            right: .forget,
+            summary: "Erases a person: their device tokens, pushes that wait, and what history says about them.",
+            function: "forget",
+            members: [APIField("owner", .string, required: true)],
+            answer: .member("forgotten", .list(.record(["kind": .string, "removed": .integer])))
+        )
     ]
 
     private static let events: [APIRoute] = [

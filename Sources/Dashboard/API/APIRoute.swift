@@ -6,6 +6,8 @@ struct APIRoute: Sendable {
     /// What an API token allows.
     enum Right: String, CaseIterable, Sendable {
         case send, read, tokens
+        /// Erases history, which no other right changes. So no token erases a person unless it was made for that.
+        case forget
     }
 
     enum AnswerShape: Sendable {

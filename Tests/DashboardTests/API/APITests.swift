@@ -29,7 +29,7 @@ import Testing
     }
 
     private static func with(
-        _ rights: String = "send,read,tokens",
+        _ rights: String = "send,read,tokens,forget",
         _ body: (Shop, Caller) async throws -> Void
     ) async throws {
         try await Visitor.withOperator([]) { shop, client in
@@ -184,6 +184,32 @@ import Testing
             )
             let waited = await waiting
             #expect(waited.contains("\"kind\": \"finished\""), "\(waited)")
+        }
+    }
+
+    @Test func `a program sets a badge, and erases a person, recorded with the name of its token`() async throws {
+        try await Self.with { shop, caller in
+            let token = Shop.token("a1")
+            Self.expect(await caller.post("/tokens", #"{"token": "\#(token)", "owner": "u-1"}"#), "204")
+            Self.expect(await caller.post("/badge", #"{"owner": "u-1", "badge": 7}"#), "200", #"{"tokens":1}"#)
+            Self.expect(await caller.get("/tokens?owner=u-1"), "200", "\"badge\": 7")
+            Self.expect(await caller.post("/badge", #"{"badge": 7}"#), "400", "or null if owner is given, got neither")
+            let negative = await caller.post("/badge", #"{"owner": "u-1", "badge": -1}"#)
+            Self.expect(negative, "400", "enqueue a message with badge_add")
+            Self.expect(
+                await caller.post("/messages", #"{"tokens": ["\#(token)"], "alert": "x", "reference": "u-1"}"#),
+                "201"
+            )
+            Self.expect(await caller.post("/forget", "{}"), "400", "Pass what register_token was given as owner.")
+            let forgotten = await caller.post("/forget", #"{"owner": "u-1"}"#)
+            Self.expect(forgotten, "200", #"{"forgotten":[{"kind": "messages", "removed": 1}"#)
+            Self.expect(forgotten, "200", #"{"kind": "tokens", "removed": 1}"#)
+            Self.expect(await caller.get("/tokens?owner=u-1"), "200", #""tokens": []"#)
+            Self.expect(await caller.get("/messages?reference=u-1"), "200", #"{"messages":[]}"#)
+            let recorded = try await shop.database.rows(
+                "SELECT action, on_behalf_of, source, details FROM carillon.audit WHERE source = 'API'"
+            )
+            #expect(recorded == [#"(forget,"API token test",API,"{""tokens"": 1}")"#])
         }
     }
 
