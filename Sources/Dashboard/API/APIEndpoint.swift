@@ -45,7 +45,8 @@ final class APIEndpoint: Sendable {
             return try response(to: route, try await result(of: call, to: route))
         } catch {
             let problem = problem(error, request, route)
-            return problem.status == 401 ? problem.document.adding("WWW-Authenticate", "Bearer") : problem.document
+            return problem.status == .unauthorized
+                ? problem.document.adding("WWW-Authenticate", "Bearer") : problem.document
         }
     }
 
@@ -132,7 +133,7 @@ final class APIEndpoint: Sendable {
         if let problem = error as? RequestError { return problem }
         if let error = error as? PostgresError, let state = error.statementState {
             if state == SQLState.unknownLogin { observer(.tokenRefused(request)) }
-            if let problem = RequestError(ofCall: error, state, function: route.function) { return problem }
+            if let problem = RequestError(ofCall: error, state, route) { return problem }
         }
         let explanation = Explanation(error)
         observer(.callFailed(request, explanation))
@@ -147,7 +148,7 @@ final class APIEndpoint: Sendable {
                 "Send the request again."
             }
         return RequestError(
-            status: 503,
+            status: .serviceUnavailable,
             detail: "The database cannot answer now. The log of carillon web says why, under the reference "
                 + "\(explanation.reference).",
             hint: hint
@@ -157,29 +158,31 @@ final class APIEndpoint: Sendable {
 
 extension RequestError {
     /// What carillon.call_with_token, or the function that it called, said about a request; nil if the request is not at fault.
-    init?(ofCall error: PostgresError, _ state: String, function: String) {
+    init?(ofCall error: PostgresError, _ state: String, _ route: APIRoute) {
         let detail = error.message.asSentence
         // As carillon.refusal() words it.
         let isRefusal = error.message.hasPrefix("argument \"")
-        let status: Int? =
+        let status: ProblemStatus? =
             switch state {
-            case SQLState.unknownLogin: 401
-            case SQLState.lacksRight: 403
-            case SQLState.undefinedObject where isRefusal: 404
-            case SQLState.duplicateObject: 422
-            case SQLState.wrongPlace where isRefusal: 409
-            case SQLState.badValue, SQLState.tooLarge: 400
-            default: isRefusal ? 400 : nil
+            case SQLState.unknownLogin: .unauthorized
+            case SQLState.lacksRight: .forbidden
+            case SQLState.undefinedObject where isRefusal: .notFound
+            case SQLState.duplicateObject: .unprocessableContent
+            // In a copy of a database, only what enqueues is refused.
+            case SQLState.wrongPlace where isRefusal || !route.takesKey: .conflict
+            case SQLState.badValue, SQLState.tooLarge: .badRequest
+            default: isRefusal ? .badRequest : nil
             }
         if let status {
-            self.init(status: status, detail: detail, hint: error.hint?.asSentence)
+            let hint = error.hint ?? "Correct it and send the request again: docs/sql.md describes \(route.function)."
+            self.init(status: status, detail: detail, hint: hint.asSentence)
         } else if state.hasPrefix("22") || state == SQLState.tooDeep {
             // Members are checked one by one, so only the JSON text of the body itself can be at fault.
             self = .badRequest(
                 ["The body cannot be read as JSON: " + detail, error.detail?.asSentence].compactMap { $0 }
                     .joined(separator: " "),
                 hint:
-                    "Send one JSON object with the arguments of \(function): docs/http.md and docs/sql.md describe them."
+                    "Send one JSON object with the arguments of \(route.function): docs/http.md and docs/sql.md describe them."
             )
         } else {
             return nil

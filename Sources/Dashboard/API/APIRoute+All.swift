@@ -44,7 +44,8 @@ extension APIRoute {
             summary: "Returns the state of a message.",
             function: "message_status",
             parameters: [APIField("id", .integer, required: true)],
-            answer: .first(messageStatus)
+            answer: .first(messageStatus),
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "find_messages",
@@ -134,7 +135,8 @@ extension APIRoute {
             summary: "Requests a channel, which a worker then creates at Apple.",
             function: "request_channel",
             members: [APIField("policy", .range(0...1)), APIField("reference", .string)],
-            answer: .member("reference", .string)
+            answer: .member("reference", .string),
+            refusals: [.conflict]
         ),
         APIRoute(
             name: "list_channels",
@@ -154,7 +156,8 @@ extension APIRoute {
             summary: "Requests the removal of a channel, by its reference or id.",
             function: "remove_channel",
             parameters: [APIField("channel", .string, required: true)],
-            answer: .nothing
+            answer: .nothing,
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "publish",
@@ -167,7 +170,8 @@ extension APIRoute {
                 APIField("channel", .string, required: true), APIField("content_state", .object),
                 APIField("event", .choice(["update", "end"])), APIField("dismissal_date", .time),
             ] + activity.filter { $0.name != "topic" },
-            answer: .message
+            answer: .message,
+            refusals: [.notFound, .conflict]
         ),
     ]
 
@@ -229,7 +233,8 @@ extension APIRoute {
             summary: "Erases a person: their device tokens, pushes that wait, and what history says about them.",
             function: "forget",
             members: [APIField("owner", .string, required: true)],
-            answer: .member("forgotten", .list(.record(["kind": .string, "removed": .integer])))
+            answer: .member("forgotten", .list(.record(["kind": .string, "removed": .integer]))),
+            refusals: [.conflict]
         )
     ]
 
@@ -242,7 +247,8 @@ extension APIRoute {
             summary: "Returns events of a consumer, which come again until they are acknowledged.",
             function: "peek_events",
             parameters: [APIField("consumer", .string, required: true), APIField("n", .range(1...1_000)), wait],
-            answer: .object(.record(["events": .list(event), "cursor": .string]))
+            answer: .object(.record(["events": .list(event), "cursor": .string])),
+            refusals: [.notFound]
         ),
         APIRoute(
             name: "acknowledge_events",
@@ -254,7 +260,8 @@ extension APIRoute {
             members: [
                 APIField("consumer", .string, required: true), APIField("cursor", .string, required: true),
             ],
-            answer: .member("events", .integer)
+            answer: .member("events", .integer),
+            refusals: [.notFound]
         ),
     ]
 

@@ -22,7 +22,7 @@ final class WaitingRequests: Sendable {
         }
         guard let number else {
             throw RequestError(
-                status: 503,
+                status: .serviceUnavailable,
                 detail: "Too many requests wait for events.",
                 hint: "Try again later, or without the parameter wait."
             )

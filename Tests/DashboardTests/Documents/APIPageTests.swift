@@ -46,6 +46,15 @@ import Testing
             .expect(APIRoute.all.map(Self.row), after: "| request | right |", before: "\n\n", skipping: 1)
     }
 
+    @Test func `the page lists every status of a refusal`() throws {
+        try GeneratedPage("docs/http.md").expect(
+            ProblemStatus.allCases.map { "| \($0.rawValue) | \($0.meaning) |" },
+            after: "| status | meaning |",
+            before: "\n\n",
+            skipping: 1
+        )
+    }
+
     @Test func `the page, the command and the database know every right`() async throws {
         let page = try GeneratedPage("docs/http.md").text
         for right in APIRoute.Right.allCases { #expect(page.contains("\n| `\(right.rawValue)` | to "), "\(right)") }
